@@ -106,7 +106,7 @@ def _sources() -> list[str]:
         for path in sorted(_programs().glob("*/*.toml"))
         if path.with_suffix(".cu").exists() and _is_corpus(path.parent.name)
     ]
-    return [*found, "h200-wgmma/launches.jsonl"]
+    return [*found, "matrix-products/h200-sxm/wgmma/launches.jsonl"]
 
 
 def _is_corpus(folder: str) -> bool:

@@ -16,7 +16,7 @@ from perfmodel.text_files import check_target
 
 EXAMPLES = (
     "perfmodel calibrate --output my-gpu.toml",
-    "perfmodel calibrate --from measurements/h200-sxm-suite",
+    "perfmodel calibrate --from measurements/suite/h200-sxm/sweeps",
     "perfmodel predict gemm --device my-gpu.toml",
     "perfmodel calibrate --against simulator --output agreement",
 )

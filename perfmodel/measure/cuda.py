@@ -29,7 +29,7 @@ _SCRUBBED: Final = 0.2e12
 """Bytes a second of freed memory that the driver is taken to clear, behind everybody's back.
 
 Launches that DRAM bounds take 9 to 22% longer meanwhile; an H200 clears 0.4e12
-(measurements/h200-states/freed.csv), others with less bandwidth perhaps half of that.
+(measurements/l2/h200-sxm/states/freed.csv), others with less bandwidth perhaps half of that.
 """
 
 

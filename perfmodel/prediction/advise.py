@@ -32,7 +32,8 @@ GAIN_ERROR: Final = {"residency": 0.14, "fetch granularity": 0.09}
 """Half width of the 90% interval of a gain's logarithm, by kind of change.
 
 Measured: 90th percentiles of |log(predicted gain / measured gain)| over 152 launches with windows
-(0.10 to 0.16 by kernel) and 60 with other granularities of an H200 (measurements/h200-sxm-suite).
+(0.10 to 0.16 by kernel) and 60 with other granularities of an H200
+(measurements/suite/h200-sxm/sweeps).
 """
 SHARED_ERROR: Final = 0.5
 """Of other changes: share of a prediction's error that the same launch, changed, has too; assumed.

@@ -47,7 +47,7 @@ _RETRIES: Final = ("cas-loop", "lock-loop")
 HAND_OFF: Final = 0.9e-6
 """[s] from one thread that others wait for to the next, at most: 0.86 us of a lock that 800 warps
 take, 0.69 us of blocks that each wait for the one before, 0.46 us of allocations on the device
-(measurements/h200-features, spin_lock_sum, lookback_scan, heap_scratch)."""
+(measurements/source-kernels/h200-sxm/features, spin_lock_sum, lookback_scan, heap_scratch)."""
 _WHOLE: Final = 16
 """Bytes of a copy that needs no registers (TMA, cp.async past L1)."""
 
@@ -144,7 +144,7 @@ def residual_class(details: Details, largest: str) -> str:
     closed form, its warps are counted and its reuse is taken as random: that is where predictions
     err most. How soon lanes that compete succeed depends on which L2 partition and slice their
     addresses are in, which no launch knows: some take twice as long at another place
-    (measurements/h200-cas/loops.csv).
+    (measurements/atomics/h200-sxm/cas/loops.csv).
     """
     sampled = any(access.sampled is not None for access in details.traffic.accesses)
     if details.instance.pipeline is not None:

@@ -24,7 +24,7 @@ from perfmodel.sizes import SUFFIXES
 LEAST_CAPABILITY: Final = (8, 0)
 """First compute capability with L2 residency control."""
 MOST_COMPRESSED: Final = 4
-"""Largest compression that was measured (measurements/h200-l2/compression.csv)."""
+"""Largest compression that was measured (measurements/l2/h200-sxm/set-aside/compression.csv)."""
 GRANULARITIES: Final = (32, 64, 128)
 """Fetch granularities of L2 [B]."""
 
@@ -115,7 +115,7 @@ def percent_of_l2(set_aside: int, device: Device) -> int:
     """Return the percentage with which an MPS server sets aside the ways of so many bytes.
 
     Found: 10, 25 and 50 percent are 2, 4 and 8 of the 16 ways of an H200, so of all of L2 and
-    rounded up (measurements/h200-after-use).
+    rounded up (measurements/l2/h200-sxm/after-use).
     """
     return int(100 * float(granted_ways(set_aside, device.l2_size)) / WAYS)
 

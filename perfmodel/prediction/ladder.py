@@ -23,9 +23,10 @@ APART: Final = 0.08
 """Share by which the times of two rungs must differ for their order to be told.
 
 Fitted to the 168 pairs of rungs with default tiles among the rows for fitting of
-measurements/h200-sxm-ladder/ladder.csv: for nine in ten of them the predicted ratio of both times
-is off by less. Of 590 pairs for validation (those rows, and unseen-ladder.csv) 532 are predicted to
-lie further apart, and none of them was measured the other way round; of the 58 others 14 were.
+measurements/matrix-products/h200-sxm/ladder/ladder.csv: for nine in ten of them the predicted ratio
+of both times is off by less. Of 590 pairs for validation (those rows, and unseen-ladder.csv) 532
+are predicted to lie further apart, and none of them was measured the other way round; of the 58
+others 14 were.
 """
 
 

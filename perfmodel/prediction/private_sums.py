@@ -30,7 +30,7 @@ _AROUND: Final = 15
 _AROUND_CLOCKS: Final = 66
 """Instructions and clocks of a loop that clears or adds up, and of what lies around both: the
 machine code of `histogram_shared`, beside that of `histogram_global` (nvcc 13.0 for sm_90,
-measurements/programs/corpus/histograms.cu)."""
+measurements/source-kernels/h200-sxm/corpus/program/histograms.cu)."""
 _SETUP_WORK: Final = 12
 _SETUP_CLOCKS: Final = 60
 """Moves and clocks of a thread's start, which a loop around its work does not repeat: a copy takes

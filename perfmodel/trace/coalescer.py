@@ -2,8 +2,8 @@
 
 A request is charged the distinct sectors of all its lanes. Lanes of 8 and 16 B go in halves and
 quarters of a warp, but a sector that two of them touch is charged once (measured:
-measurements/h200-sxm/coalescer.csv). A broadcast is one sector; lanes whose guard fails ask for
-nothing. Lanes of an atomic that hit the same address are one operation of L2.
+measurements/suite/h200-sxm/foundation/coalescer.csv). A broadcast is one sector; lanes whose guard
+fails ask for nothing. Lanes of an atomic that hit the same address are one operation of L2.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def atomic_groups(address: Array, active: Array | None) -> tuple[int, int, int]:
     Notes
     -----
     The profiler counts passes as L2 sectors of atomics: 32 for 32 lanes at one address, and 4 for
-    4 lanes each at the 8 words of a sector (measurements/h200-sxm-suite/atomics-counters.csv).
+    4 lanes each at the 8 words of a sector
+    (measurements/suite/h200-sxm/sweeps/atomics-counters.csv).
     """
     if active is not None:
         address = np.where(active, address, -1 - np.arange(LANES))

@@ -10,7 +10,8 @@ the set-aside is full when hitRatio x window reaches it).
 Lines leave in the order of their last use; but those that were read for the far side leave earlier,
 for it has a copy, and dirty ones later, the more stores are under way. Sets of 28 to 64 MiB that an
 H200 reads again miss as measured within 0.010 rms so; in the order in which they came 0.019, those
-not recently used first 0.039, by chance 0.34 (measurements/h200-sxm/working-set.csv, every fourth).
+not recently used first 0.039, by chance 0.34
+(measurements/suite/h200-sxm/foundation/working-set.csv, every fourth).
 """
 
 from __future__ import annotations
@@ -52,22 +53,25 @@ reached the near side. As many as the SMs of an H100 have."""
 WAYS: Final = 16
 DIRTY_SHARE: Final = 0.469
 """Most of L2 that dirty lines take before some are written back: 29.5 MB of 62.9 MB on an H200,
-what the profiler itself left dirty included (fitted: measurements/h200-sxm/streams.csv)."""
+what the profiler itself left dirty included (fitted:
+measurements/suite/h200-sxm/foundation/streams.csv)."""
 RUN_SHARE: Final = 0.97
 """Neighbouring lines that are spread over sets without collisions, as a share of all sets (fitted:
-measurements/h200-sxm/working-set.csv, with `FAR_AGE`; 0.93 and 1.0 fit as well)."""
+measurements/suite/h200-sxm/foundation/working-set.csv, with `FAR_AGE`; 0.93 and 1.0 fit as
+well)."""
 FAR_AGE: Final = 0.25
 """How much older than its last use a line is taken to be that was read for the far side, which now
 has a copy; as accesses, over the lines of L2 (fitted: re-reading 28 to 64 MiB on an H200 misses as
-measured within 0.02 rms; measurements/h200-sxm/working-set.csv)."""
+measured within 0.02 rms; measurements/suite/h200-sxm/foundation/working-set.csv)."""
 DIRTY_AGE: Final = 3.6
 """How much later than its last use a dirty line is taken to be used, as bytes over those of stores
 under way: DRAM falls behind, and lines wait in L2 (fitted: the rows marked fit, without windows, of
-measurements/h200-sxm-suite/data-reset.csv and its knee; that what counts is the bytes under way,
-not the width of lanes or the blocks on an SM: measurements/h200-stores)."""
+measurements/suite/h200-sxm/sweeps/data-reset.csv and its knee; that what counts is the bytes under
+way, not the width of lanes or the blocks on an SM: measurements/l2/h200-sxm/stores)."""
 DIRTY_AGE_MOST: Final = 0.25
 """Most that this is, over L2: with twice and four times the stores of an H200's SMs full of threads
-that store 16 B, tables are read no more often (measurements/h200-stores, rows for validation)."""
+that store 16 B, tables are read no more often (measurements/l2/h200-sxm/stores, rows for
+validation)."""
 
 
 @dataclass(frozen=True, slots=True)

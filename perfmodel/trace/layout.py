@@ -20,7 +20,7 @@ ALIGNMENT: Final = 1 << 21
 
 PICK_STEPS: Final = 16
 """Steps of hitRatio. The hardware picks a sixteenth more than it is told, unless told none (found:
-measurements/h200-sxm-suite/data-reset.csv; 13/16 of a window miss at a hitRatio of 1/8)."""
+measurements/suite/h200-sxm/sweeps/data-reset.csv; 13/16 of a window miss at a hitRatio of 1/8)."""
 
 _RANKS: Final = {"streaming": STREAMING, "normal": NORMAL, "persisting": PERSISTING}
 

@@ -18,7 +18,7 @@ from perfmodel.validation.cases import Case, predicted_cases
 from perfmodel.validation.first_looks import first_looks, translated_over_described
 from perfmodel.validation.intervals import fit_intervals
 
-FIRST_LOOKS: Final = tuple(f"h200-corpus-blind{n}" for n in range(2, 12))
+FIRST_LOOKS: Final = tuple(f"source-kernels/h200-sxm/corpus-blind{n}" for n in range(2, 12))
 """Programs whose first looks widen the intervals of translated kernels; later ones judge it."""
 
 

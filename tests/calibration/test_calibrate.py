@@ -20,7 +20,7 @@ from perfmodel.hardware.device import quantities
 from perfmodel.measure.recorded import read_recording
 from perfmodel.reports.calibration_text import calibration_record
 
-SUITE = Path(__file__).parents[2] / "measurements" / "h200-sxm-suite"
+SUITE = Path(__file__).parents[2] / "measurements" / "suite/h200-sxm/sweeps"
 
 
 @pytest.fixture(scope="module")

@@ -110,7 +110,7 @@ def test_a_right_answer_ends_with_0() -> None:
     assert "leg = bytes/bandwidth = 2.147 GB/(2 TB/s) = 1.074 ms" in text
     # The article's claim, and the measurement: 2**30 B in 233.344 us of 4.8143 TB/s.
     squeezed = " ".join(text.split())
-    assert "measurements/h200-sxm/streams.csv, line 432" in squeezed
+    assert "measurements/suite/h200-sxm/foundation/streams.csv, line 432" in squeezed
     assert "reached 4.602 TB/s, 95.58% of the peak" in squeezed
     assert "Next: perfmodel drill 3" in squeezed
 
@@ -161,7 +161,9 @@ def test_json_of_a_worked_drill() -> None:
     assert "1/S rule" in found["mistake"]
     measured = next(s for s in found["solution"]["steps"] if s.get("name") == "counted")
     assert measured["value"] == 2**24  # a sector for each of 16 Mi floats
-    assert measured["origin"].startswith("measurements/h200-sxm/strided.csv, line ")
+    assert measured["origin"].startswith(
+        "measurements/suite/h200-sxm/foundation/strided.csv, line "
+    )
 
 
 def test_json_of_a_question_has_no_solution(run: Run) -> None:

@@ -229,8 +229,9 @@ def test_options_of_measuring_are_not_passed_over(
 
 
 def test_a_folder_of_other_rows_is_refused_for_what_it_lacks(refused: Refused) -> None:
-    # h200-sxm was measured by a program of its own: it names its GPU, but no row of `measure`'s
-    folder = str(Path(__file__).parents[2] / "measurements" / "h200-sxm")
+    # suite/h200-sxm/foundation was measured by a program of its own: it names its GPU, but no row
+    # of `measure`'s
+    folder = str(Path(__file__).parents[2] / "measurements" / "suite/h200-sxm/foundation")
     message = refused("calibrate", "--from", folder)
     assert "takes the rows that `perfmodel measure` writes" in message
     assert "launch_floor: no rows of launch tell it" in message

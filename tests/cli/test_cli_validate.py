@@ -304,7 +304,7 @@ def test_the_wheel_gets_every_folder_that_drills_read() -> None:
     forced = table["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     sources = [step.source for drill in load_drills(()) for step in drill.steps]
     named = {source.folder for source in sources if isinstance(source, Measured)}
-    assert "h200-after-use" in named
+    assert "l2/h200-sxm/after-use" in named
     for folder in named:
         assert f"measurements/{folder.partition('/')[0]}" in forced
 
@@ -324,7 +324,7 @@ def test_a_transfer_takes_what_we_measured_of_other_gpus(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # by hand: of 18 copies every third is kept from fitting; other programs' folders are no GPUs
-    ours = {"h100-sxm": [folder], "h200-sxm": [folder], "h200-gather": [folder]}
+    ours = {"h100-sxm": [folder], "h200-sxm": [folder], "gather/h200-sxm/tables": [folder]}
     monkeypatch.setattr(folders, "measured", lambda: ours)
     monkeypatch.setattr(folders, "published", dict)
     teacher = load_device("h100-sxm")

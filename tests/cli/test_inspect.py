@@ -13,7 +13,7 @@ from perfmodel.cuda.compile.toolchain import find_tool
 Run = Callable[..., str]
 
 ROOT = Path(__file__).parents[2]
-MATRICES = str(ROOT / "measurements" / "programs" / "corpus" / "matrices.cu")
+MATRICES = str(ROOT / "measurements" / "source-kernels/h200-sxm/corpus/program" / "matrices.cu")
 
 PTX = """\
 .version 8.0

@@ -52,7 +52,7 @@ def test_mig_switches_the_set_aside_off(run: Run) -> None:
 
 def test_mps_needs_the_servers_environment(run: Run) -> None:
     # 8 MiB are 3 of the 16 ways of an H100's L2; 18% of L2 are rounded up to as many, as an H200's
-    # driver does (measurements/h200-after-use)
+    # driver does (measurements/l2/h200-sxm/after-use)
     text = run("predict", *WINDOW, "--window", "8MiB", "--mps", "--json")
     assert any(f"{MPS_VARIABLE}=18 (percent of L2)" in w for w in json.loads(text)["warnings"])
 
@@ -210,7 +210,7 @@ def test_rows_of_accesses_are_compressed_as_the_total_is(traffic: str, run: Run)
 
 def test_what_others_leave_persisting_is_not_there(run: Run) -> None:
     # measured: 24 of 60 MiB left so cost a set of 40 MiB 1.6 times its time
-    # (measurements/h200-after-use/after-use.csv); explained by the closed form
+    # (measurements/l2/h200-sxm/after-use/after-use.csv); explained by the closed form
     words = ("working-set-read", "-D", "bytes=40MiB", "-D", "iterations=40")
     words = (*words, "--device", "h200-sxm", "--set-aside", "30MiB")
     alone = json.loads(run("predict", *words, "--json"))["time_s"]

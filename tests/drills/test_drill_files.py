@@ -77,7 +77,7 @@ formula = { name = "residency.PICKED", values = { r = 1 } }
 say = "A measurement, 233.344 us:"
 name = "g"
 [drill.step.measured]
-folder = "h200-sxm"
+folder = "suite/h200-sxm/foundation"
 topic = "streams"
 column = "time_us"
 where = { kernel = "read", bytes = 1073741824, vector = 16, block = 256, timing = "profiler" }
@@ -311,10 +311,22 @@ def test_hostile_expressions(
         ("formula = { name = 'residency.__doc__' }", "is no closed form"),
         ("formula = { name = 'residency.PICKED' }", "takes r, not nothing"),
         ("measured = { folder = '..', topic = 'x', column = 'y' }", "there are no measurements"),
-        ("measured = { folder = 'h200-sx', topic = 'x', column = 'y' }", "mean 'h200-sxm'?"),
-        ("measured = { folder = 'h200-sxm', topic = 'x', column = 'y' }", "have no topic 'x'"),
-        ("measured = { folder = 'h200-sxm', topic = 'gemm', column = 'y' }", "no column 'y'"),
-        ("measured = { folder = 'h200-sxm', topic = 'gemm', column = 'time_us' }", "rows of"),
+        (
+            "measured = { folder = 'suite/h200-sxm/sweep', topic = 'x', column = 'y' }",
+            "mean 'suite/h200-sxm/sweeps'?",
+        ),
+        (
+            "measured = { folder = 'suite/h200-sxm/foundation', topic = 'x', column = 'y' }",
+            "have no topic 'x'",
+        ),
+        (
+            "measured = { folder = 'suite/h200-sxm/foundation', topic = 'gemm', column = 'y' }",
+            "no column 'y'",
+        ),
+        (
+            "measured = { folder = 'suite/h200-sxm/sweeps', topic = 'gemm', column = 'time_us' }",
+            "rows of",
+        ),
         ("value = '1/(1 - 1)'", "divides by zero"),
         ("value = '2**63'", "overflow"),
     ],

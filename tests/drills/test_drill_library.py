@@ -105,9 +105,10 @@ BY_HAND: dict[str, tuple[float, ...]] = {
 
 # What the model says here was published or measured; the tolerance is how far apart they may be.
 PUBLISHED: dict[str, tuple[float, float]] = {
-    # measurements/h200-sxm/streams.csv: 2**30 B in 233.344 us, 4601.5 of 4814.3 GB/s
+    # measurements/suite/h200-sxm/foundation/streams.csv: 2**30 B in 233.344 us, 4601.5 of 4814.3
+    # GB/s
     "reads-of-the-peak": (0.9558, 0.03),
-    # measurements/h200-sxm/strided.csv: 296.32 us and 135.008 us
+    # measurements/suite/h200-sxm/foundation/strided.csv: 296.32 us and 135.008 us
     "stride-8-to-32": (2.1948, 0.08),
     # strided-granularity.csv: a copy of 4 Mi floats takes 126.4 us at 128 B and 65.92 us at 32 B
     "granularity-time": (1.917, 0.05),
@@ -115,7 +116,7 @@ PUBLISHED: dict[str, tuple[float, float]] = {
     "global-against-shared": (200, 0.1),
     # an article: 3.26 ms and 2.81 ms on an H100 80GB
     "stream-persistent-gain": (1.160, 0.03),
-    # measurements/h100-l2/set-aside-streams.csv: 429.408 us and 162.336 us
+    # measurements/l2/h100-sxm/set-aside/set-aside-streams.csv: 429.408 us and 162.336 us
     "cost-of-a-set-aside": (2.6452, 0.05),
 }
 
@@ -123,7 +124,7 @@ CHOSEN = {
     "minigpt-cache-in-l2": "yes, all of it",  # 16 of 40 MiB
     "who-shares-a-warp": "one threadIdx.y, all 32 of threadIdx.x",  # CUDA guide: x runs fastest
     "where-atomics-serialise": "in the L2 line that owns the address",  # the article
-    "data-reset-gain": "up to a quarter",  # 420.8 / 345.392 us = 1.218, h100-l2/grid.csv
+    "data-reset-gain": "up to a quarter",  # 420.8 / 345.392 us = 1.218, grid.csv
     "embedding": "no",  # 8 + 40 = 48 < 50
     "exam-mig": "disabled",  # the exam table, as all that follow
     "exam-hit-ratio": "about the share of the window's lines, picked at random, that get hitProp",

@@ -11,7 +11,7 @@ from measured import FOLDER, rows
 from perfmodel.drills import load_drills, work
 from perfmodel.reports.drill_text import filled
 
-SUITE = FOLDER.parent / "h200-sxm-suite"
+SUITE = FOLDER.parents[2] / "suite/h200-sxm/sweeps"
 DRILLS = {drill.id: drill for drill in load_drills()}
 
 
@@ -101,7 +101,7 @@ def test_gain_of_coalescing_differs_between_gpus() -> None:
 
 
 def test_a_counter_of_floats() -> None:
-    # measurements/h200-sxm-suite/atomics.csv; published for another H200: 3.47 clocks each
+    # measurements/suite/h200-sxm/sweeps/atomics.csv; published for another H200: 3.47 clocks each
     with (SUITE / "atomics.csv").open(newline="") as file:
         times = [
             float(row["time_us"]) * 1e-6
@@ -134,11 +134,12 @@ def test_data_reset_gains_on_an_h100_and_on_h200s() -> None:
     found = known("data-reset-gain")
     assert found["gain"] == pytest.approx(420.8 / 345.392)
     assert found["far_gain"] == pytest.approx(1668.24 / 1543.808)
-    # measured on two H200s: h200-sxm-suite and h200-sxm-contention
+    # measured on two H200s: suite/h200-sxm/sweeps and suite/h200-sxm/contention
     assert found["first_gain"] == pytest.approx(1194.208 / 1116.672)
     assert found["other_gain"] == pytest.approx(1168.576 / 1045.888)
     assert found["dram_with"] < found["dram_without"] / 2.5
-    # of eight places of memory five take as long as the first: 1.222 in h100-sxm-suite, 4 GiB
+    # of eight places of memory five take as long as the first: 1.222 in suite/h100-sxm/sweeps, 4
+    # GiB
     assert found["promised"] == pytest.approx(found["gain"], abs=0.06)
     assert f"perfmodel promises {found['promised']:.4g} times" in said("data-reset-gain")
 

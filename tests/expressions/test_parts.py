@@ -39,7 +39,7 @@ def test_nothing_to_cut():
 
 def test_every_decode_attention_that_was_launched():
     # independent: the grids that PyTorch's FlashAttention had on an H200, which the rule is not of
-    folder = root() / "h200-operators"
+    folder = root() / "operators/h200-sxm/pytorch"
     seen = 0
     for sizes, kernels in (("operators", "launches"), ("unseen", "unseen-launches")):
         with (folder / f"{kernels}.csv").open(newline="") as file:

@@ -196,7 +196,7 @@ def test_a_point_may_return_in_another_protocol_or_session(folder: Folder) -> No
 
 def test_our_measurements_are_read_as_they_are() -> None:
     # independent: the reader of the other tests
-    found = read_recording(root() / "h200-sxm")
+    found = read_recording(root() / "suite/h200-sxm/foundation")
     assert {name for name in found.topics if "/" not in name} == set(topics())
     for topic in topics():
         expected = csv_rows(topic)
@@ -269,7 +269,7 @@ def test_stated_floors_are_those_of_the_empty_kernels() -> None:
     for name, session, expected in (("h200-sxm", 1, 5.82), ("h200-sxm", 2, 4.53)):
         rows = csv_rows("launch", timing="events", cache="warm", grid=1, session=session)
         assert median(r["time_us"] for r in rows) == pytest.approx(expected, abs=0.01), name
-    suite = read_recording(root() / "h200-sxm-suite")
+    suite = read_recording(root() / "suite/h200-sxm/sweeps")
     rows = [
         r
         for r in suite.topics["launch"].rows

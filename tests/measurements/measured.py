@@ -11,7 +11,7 @@ import numpy as np
 
 from perfmodel.prediction.predict import predict_many
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-sxm"
+FOLDER = Path(__file__).parents[2] / "measurements" / "suite/h200-sxm/foundation"
 TEXT = (
     *("operator", "impl", "dtype"),
     *("kernel", "mapping", "pattern", "timing", "cache", "state", "level"),

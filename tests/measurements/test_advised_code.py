@@ -26,8 +26,8 @@ from perfmodel.prediction.wider_threads import wider_threads
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 STREAMS = Path(perfmodel.__file__).parent / "measure" / "sources" / "streams.cu"
-HISTOGRAMS = root() / "programs" / "corpus" / "histograms.cu"
-UNSEEN = root() / "h200-sxm-unseen"
+HISTOGRAMS = root() / "source-kernels/h200-sxm/corpus/program" / "histograms.cu"
+UNSEEN = root() / "suite/h200-sxm/unseen"
 BLOCK = 256
 PROTOCOL = {"timing": "profiler", "cache": "cold"}
 
@@ -76,7 +76,12 @@ def test_private_histogram(n: int, grid: int) -> None:
     # memory 16 MiB of keys take 1.08 ms, as predicted within 1%
     (row,) = (
         r
-        for r in rows("corpus", root() / "h200-corpus", kernel="histogram_shared", **PROTOCOL)
+        for r in rows(
+            "corpus",
+            root() / "source-kernels/h200-sxm/corpus",
+            kernel="histogram_shared",
+            **PROTOCOL,
+        )
         if r["launch"] == {528: 3, 264: 4}[grid]
     )
     named = {"keys": Buffer(4 * n, "u32", "uniform", 256), "bins": Buffer(1024), "n": Scalar(n)}

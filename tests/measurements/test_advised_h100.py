@@ -1,4 +1,5 @@
-"""Advice about L2 held to an H100 (measurements/h100-advised): sizes that nothing was fitted to."""
+"""Advice about L2 held to an H100 (measurements/l2/h100-sxm/advice): sizes that nothing was fitted
+to."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from measured import rows
 from perfmodel.measure.folders import root
 from perfmodel.prediction.advise import advise
 
-FOLDER = root() / "h100-advised"
+FOLDER = root() / "l2/h100-sxm/advice"
 MIB = 1 << 20
-TWO = root() / "programs" / "advised" / "two-tables.toml"
+TWO = root() / "l2/h200-sxm/advice/program" / "two-tables.toml"
 NAMES = {
     "data_reset": {"table_bytes": "in_bytes", "stream_bytes": "out_bytes"},
     "stream_persistent": {"table_bytes": "persistent_bytes", "stream_bytes": "stream_bytes"},

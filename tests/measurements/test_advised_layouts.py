@@ -1,6 +1,7 @@
 """Advice about layouts and blocks held to the GPU: sources before and after it (H200).
 
-Predicted before they were measured (measurements/h200-advised-layouts); nothing was fitted to them.
+Predicted before they were measured (measurements/source-kernels/h200-sxm/layouts); nothing was
+fitted to them.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from perfmodel.prediction.changes import BLOCKS
 
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
-FOLDER = root() / "h200-advised-layouts"
+FOLDER = root() / "source-kernels/h200-sxm/layouts"
 ROWS = rows("layouts", FOLDER)
 
 
 @lru_cache(maxsize=1)
 def program() -> Program:
-    return load_program(root() / "programs" / "advised_layouts" / "layouts.cu")
+    return load_program(root() / "source-kernels/h200-sxm/layouts/program" / "layouts.cu")
 
 
 def launch(row: dict[str, Any]) -> LaunchSpec:

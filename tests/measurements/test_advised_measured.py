@@ -1,7 +1,7 @@
 """Advice about L2 held to the GPU: the first recommendation, and the launch before and after it.
 
-H200 (measurements/h200-advised), sizes that nothing was fitted to. The target is a gain within 0.05
-of the measured one; bands beyond it are regressions with the reason beside them.
+H200 (measurements/l2/h200-sxm/advice), sizes that nothing was fitted to. The target is a gain
+within 0.05 of the measured one; bands beyond it are regressions with the reason beside them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
 from perfmodel.prediction.advise import Advice, Option, advise
 
-FOLDER = root() / "h200-advised"
+FOLDER = root() / "l2/h200-sxm/advice"
 MIB = 1 << 20
-TWO = root() / "programs" / "advised" / "two-tables.toml"
+TWO = root() / "l2/h200-sxm/advice/program" / "two-tables.toml"
 STREAMED = [
     ("data-reset", 11, 900),
     ("data-reset", 20, 700),
@@ -220,8 +220,8 @@ def test_streaming_lines_miss_where_l2_is_full_of_others() -> None:
 
 
 def test_a_profiler_that_empties_l2_does_not_see_it() -> None:
-    # property, and measured (h200-sxm-suite): 24 MiB at hitRatio 1/4 miss nothing under a profiler
-    # that empties L2 first
+    # property, and measured (suite/h200-sxm/sweeps): 24 MiB at hitRatio 1/4 miss nothing under a
+    # profiler that empties L2 first
     control = L2Control(16 * MIB, AccessPolicyWindow("in", 24 * MIB, 0.25))
     sizes: dict[str, Any] = {"bytes": 24 * MIB, "iterations": 42, "l2": control}
     empty = predict("working-set-read", device="h200-sxm", **sizes)

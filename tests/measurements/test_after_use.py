@@ -1,7 +1,7 @@
 """Persisting lines after use, what a limit sets aside, and lines that hitRatio does not pick.
 
-H200 (measurements/h200-after-use), fitted on nothing; bands are regressions unless a comment says
-otherwise.
+H200 (measurements/l2/h200-sxm/after-use), fitted on nothing; bands are regressions unless a comment
+says otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perfmodel.measure.folders import root
 from perfmodel.models.l2.residency import granted
 from perfmodel.prediction.l2_rules import percent_of_l2
 
-FOLDER = root() / "h200-after-use"
+FOLDER = root() / "l2/h200-sxm/after-use"
 DEVICE = load_device("h200-sxm")
 MIB = 1 << 20
 

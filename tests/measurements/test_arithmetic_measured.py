@@ -1,4 +1,5 @@
-"""Kernels that mostly compute: instructions and times by counters (measurements/h200-arithmetic).
+"""Kernels that mostly compute: instructions and times by counters
+(measurements/source-kernels/h200-sxm/arithmetic).
 
 H200. The rules of what ptxas makes of PTX were found on these rows: they are no blind checks.
 """
@@ -21,8 +22,8 @@ from perfmodel.cuda.parse.signatures import parameter_names
 from perfmodel.measure.folders import root
 from perfmodel.models.time.issue import warp_instructions
 
-FOLDER = root() / "h200-arithmetic"
-SOURCES = root() / "programs" / "arithmetic"
+FOLDER = root() / "source-kernels/h200-sxm/arithmetic"
+SOURCES = root() / "source-kernels/h200-sxm/arithmetic/program"
 MEMORY = (
     *("shared_requests", "global_load_requests", "global_store_requests"),
     *("global_atomic_requests", "local_load_requests", "local_store_requests"),

@@ -20,7 +20,7 @@ from perfmodel.models.time.launch import launch_floor
 from perfmodel.prediction.simulated import simulate, totals
 
 Array = npt.NDArray[Any]
-SUITE = Path(__file__).parents[2] / "measurements" / "h200-sxm-suite"
+SUITE = Path(__file__).parents[2] / "measurements" / "suite/h200-sxm/sweeps"
 DEVICE = load_device("h200-sxm")
 # The session's empty kernel between events, and the catalogue's by the profiler, both warm [us].
 EMPTY = 2.66
@@ -134,8 +134,8 @@ def test_privatized_loops() -> None:
 
 
 def test_privatized_sums_of_doubles() -> None:
-    # measured, never fitted on (measurements/h200-builtins): these were 42% to 47% off before
-    # wavefronts of 8 bytes were counted
+    # measured, never fitted on (measurements/built-in-kernels/h200-sxm/first): these were 42% to
+    # 47% off before wavefronts of 8 bytes were counted
     for n, block, time in ((57742663, 384, 5112e-6), (8487525, 256, 587e-6)):
         found = predict("atomic-privatized", device=DEVICE, n=n, block=block, dtype="float64")
         assert found.time_s == pytest.approx(time, rel=0.1), n

@@ -13,8 +13,8 @@ from perfmodel.models.l1.throughput import SENT_CLOCKS
 from perfmodel.models.launch.handout import first_blocks
 from perfmodel.prediction import predict
 
-BLOCKS = FOLDER.parent / "h200-blocks"
-PLACES = FOLDER.parent / "h200-l2-sets" / "places.txt"
+BLOCKS = FOLDER.parents[2] / "l2/h200-sxm/blocks"
+PLACES = FOLDER.parents[2] / "l2/h200-sxm/sets" / "places.txt"
 RUNS = Path(__file__).parents[2] / "perfmodel" / "validation" / "kernels" / "run-copy.toml"
 H200 = load_device("h200-sxm")
 PART = 16384

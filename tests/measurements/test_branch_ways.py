@@ -1,4 +1,5 @@
-"""Branches that lanes take many ways, through a table and by comparisons: h200-scattered."""
+"""Branches that lanes take many ways, through a table and by comparisons:
+dram/h200-sxm/scattered."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from measured import rows
 from perfmodel.measure.folders import root
 from perfmodel.models.time.issue import CONSTANT_CLOCKS, TABLE_BRANCH
 
-FOLDER = root() / "h200-scattered"
+FOLDER = root() / "dram/h200-sxm/scattered"
 SCHEDULERS = 4
 
 

@@ -25,14 +25,14 @@ BANDS = {
 
 
 def rows_of(topic: str, halves: str = "B") -> Iterator[Row]:
-    for _, row in matched(read_recording(root() / "h200-builtins")):
+    for _, row in matched(read_recording(root() / "built-in-kernels/h200-sxm/first")):
         if row.topic == topic and row.timing == "profiler" and row.values["half"] in halves:
             yield row
 
 
 @pytest.mark.parametrize("name", BANDS)
 def test_half_that_nobody_looked_into(name: str) -> None:
-    recording = read_recording(root() / "h200-builtins")
+    recording = read_recording(root() / "built-in-kernels/h200-sxm/first")
     device = load_device("h200-sxm")
     errors = []
     for sweep, row in matched(recording):
@@ -50,7 +50,7 @@ def test_sectors_and_bytes_of_gathers() -> None:
     # granularities of 32, 64 and 128 B; before warps of a block shared what they ask for, DRAM
     # bytes of runs that warps cut were up to 17% too many, and L1 hits of indices none
     points = {r.values["point"]: r.values for r in rows_of("builtin-gather", "AB")}
-    counted = rows("builtin-counters", root() / "h200-builtins", kernel="gather")
+    counted = rows("builtin-counters", root() / "built-in-kernels/h200-sxm/first", kernel="gather")
     assert len(counted) == 14
     for row in counted:
         point = points[row["point"]]
@@ -100,7 +100,9 @@ def test_copies_beyond_l2_are_slower_warm() -> None:
 def test_new_draws_on_an_h100_as_first_seen(
     draw: str, launches: int, middle: float, ninth: float, within: float
 ) -> None:
-    looks = [row for _, row in matched(read_recording(root() / f"h100-builtins-{draw}"))]
+    looks = [
+        row for _, row in matched(read_recording(root() / f"built-in-kernels/h100-sxm/{draw}"))
+    ]
     seen = [r for r in looks if r.values.get("predicted_us")]
     assert len(seen) == launches
     errors = [abs(r.values["predicted_us"] / r.values["time_us"] - 1) for r in seen]
@@ -114,9 +116,10 @@ def test_second_draw_counts_what_is_predicted() -> None:
     # independent: the profiler's sectors of kernels whose requests their index alone decides; of
     # half A, some 30 points
     device = load_device("h100-sxm")
-    recording = read_recording(root() / "h100-builtins-second")
+    recording = read_recording(root() / "built-in-kernels/h100-sxm/second")
     counted = {
-        r["point"]: r for r in rows("builtin-counters", root() / "h100-builtins-second", half="A")
+        r["point"]: r
+        for r in rows("builtin-counters", root() / "built-in-kernels/h100-sxm/second", half="A")
     }
     checked = set()
     for sweep, row in matched(recording):

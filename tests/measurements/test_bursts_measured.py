@@ -1,4 +1,5 @@
-"""Bursts of loads of lone sectors, sets that settle, empty kernels (measurements/h200-bursts).
+"""Bursts of loads of lone sectors, sets that settle, empty kernels
+(measurements/latency/h200-sxm/bursts).
 
 H200; all rows are for fitting.
 """
@@ -19,7 +20,7 @@ from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.latency.batches import LINE_CLOCKS
 from perfmodel.models.time.bursts import SERVED_LAST
 
-FOLDER = root() / "h200-bursts"
+FOLDER = root() / "latency/h200-sxm/bursts"
 H200 = load_device("h200-sxm")
 CUPTI = replace(H200, launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9)
 MIB = 1 << 20

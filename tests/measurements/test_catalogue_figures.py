@@ -25,7 +25,7 @@ def measured_figure(device: Device, name: str) -> float:
     """
     figure = device.figures[name]
     every = (figure, *figure.also)
-    return next(f.value for f in every if "h200-sxm/streams.csv" in f.source)
+    return next(f.value for f in every if "suite/h200-sxm/foundation/streams.csv" in f.source)
 
 
 @pytest.mark.parametrize("kernel", ["read", "write", "copy"])
@@ -106,12 +106,12 @@ def test_block_dispatch_rate(h200: Device) -> None:
 def test_h100_l2_reads_by_the_same_definition(h200: Device) -> None:
     # measured: median of sets of 20 to 44 MiB, less what an empty kernel reads, on both
     for device, folder, floor, most in (
-        (load_device("h100-sxm"), "h100-sxm", 5.6, 44),
-        (h200, "h200-sxm", 5.82, 52),
+        (load_device("h100-sxm"), "suite/h100-sxm/foundation", 5.6, 44),
+        (h200, "suite/h200-sxm/foundation", 5.82, 52),
     ):
         rates = [
             r["bytes"] * r["iterations"] / (r["time_us"] - floor) * 1e6
-            for r in rows("working-set", FOLDER.parent / folder, kernel="working-set-read")
+            for r in rows("working-set", FOLDER.parents[2] / folder, kernel="working-set-read")
             if r["timing"] == "events" and 20 * MIB <= r["bytes"] <= most * MIB
         ]
         assert len(rates) >= 7
@@ -121,7 +121,7 @@ def test_h100_l2_reads_by_the_same_definition(h200: Device) -> None:
 def test_h100_l2_writes_lie_between_sets_and_streams() -> None:
     # measured: sets of 8 to 32 MiB written again and again, and the slope of cold streams
     h100 = load_device("h100-sxm")
-    suite = FOLDER.parent / "h100-sxm-suite"
+    suite = FOLDER.parents[2] / "suite/h100-sxm/sweeps"
     sets = [
         r["bytes"] * r["iterations"] / (r["time_us"] - h100.launch_floor * 1e6) * 1e6
         for r in rows("working-set", suite, timing="profiler", cache="cold")

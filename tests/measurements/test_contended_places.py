@@ -1,4 +1,4 @@
-"""Atomics where few warps or few places contend (measurements/h200-contended)."""
+"""Atomics where few warps or few places contend (measurements/atomics/h200-sxm/contended)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel import predict
 from perfmodel.models.l1.throughput import LONE_WARP
 from perfmodel.models.l2.slices import most_pieces
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-contended"
+FOLDER = Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/contended"
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -56,8 +56,8 @@ def shares() -> dict[int, float]:
     times = defaultdict(list)
     for r in rows("places.csv"):
         if r["align"] in ("2MiB", "64KiB"):
-            # one piece: 1588 us for 8 additions of every lane (measurements/h200-cas/places.csv);
-            # an empty kernel: some 4.5
+            # one piece: 1588 us for 8 additions of every lane
+            # (measurements/atomics/h200-sxm/cas/places.csv); an empty kernel: some 4.5
             one = (1588 - 4.5) / 8 * int(r["turns"])
             times[int(r["pieces"])].append((float(r["time_us"]) - 4.5) / one * int(r["pieces"]))
     return {pieces: mean(found) for pieces, found in times.items()}

@@ -27,7 +27,7 @@ from perfmodel.measure.seal import checksums
 from perfmodel.prediction import Prediction
 
 ROOT = Path(__file__).parents[2] / "measurements"
-FOLDER = ROOT / "h200-copies-local"
+FOLDER = ROOT / "source-kernels/h200-sxm/copies"
 with (FOLDER / "counters.csv").open(newline="") as file:
     ROWS = list(csv.DictReader(file))
 
@@ -51,7 +51,9 @@ def sizes(text: str) -> tuple[int, int, int]:
 
 @lru_cache
 def program(source: str) -> Program:
-    compiled = compile_ptx(ROOT / "programs" / "copies" / f"{source}.cu", "sm_90a")
+    compiled = compile_ptx(
+        ROOT / "source-kernels/h200-sxm/copies/program" / f"{source}.cu", "sm_90a"
+    )
     resources = {
         r["kernel"]: Resources(int(r["registers"]), 0, 0, 0, 0, "ptxas")
         for r in ROWS

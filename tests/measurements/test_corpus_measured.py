@@ -14,11 +14,11 @@ from perfmodel.cuda.launch.spec import Scalar
 from perfmodel.measure.seal import checksums
 
 ROOT = Path(__file__).parents[2] / "measurements"
-FOLDER = ROOT / "h200-corpus"
+FOLDER = ROOT / "source-kernels/h200-sxm/corpus"
 SESSION = tomllib.loads((FOLDER / "session.toml").read_text())
 LAUNCHES = {
     (path.stem, number): launch
-    for path in sorted((ROOT / "programs" / "corpus").glob("*.toml"))
+    for path in sorted((ROOT / "source-kernels/h200-sxm/corpus/program").glob("*.toml"))
     for number, launch in enumerate(read_launches(path), 1)
 }
 
@@ -87,7 +87,7 @@ def test_results_were_right() -> None:
     ],
 )
 def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None:
-    folder = ROOT / f"h200-{name}"
+    folder = ROOT / f"source-kernels/h200-sxm/{name}"
     session = tomllib.loads((folder / "session.toml").read_text())
     assert session["files"] == checksums(folder)
     known = {"use", "timing", "cache", "repeats", "time_us", *session["columns"]}
@@ -117,11 +117,11 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
     name: str, launches: int, use: str
 ) -> None:
-    with (ROOT / f"h200-{name}" / "corpus.csv").open(newline="") as rows:
+    with (ROOT / f"source-kernels/h200-sxm/{name}" / "corpus.csv").open(newline="") as rows:
         blind = list(csv.DictReader(rows))
     found = [
         launch
-        for path in sorted((ROOT / "programs" / name).glob("*.toml"))
+        for path in sorted((ROOT / f"source-kernels/h200-sxm/{name}/program").glob("*.toml"))
         for launch in read_launches(path)
     ]
     assert len(blind) == 3 * len(found) == 3 * launches
@@ -138,14 +138,14 @@ def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(
 def test_a_corpus_of_an_h100_is_whole_and_what_was_checked_was_right(
     name: str, profiled: list[str], checked: int
 ) -> None:
-    folder = ROOT / f"h100-corpus-{name}"
+    folder = ROOT / f"source-kernels/h100-sxm/corpus-{name}"
     session = tomllib.loads((folder / "session.toml").read_text())
     assert session["files"] == checksums(folder)
     with (folder / "corpus.csv").open(newline="") as rows:
         blind = list(csv.DictReader(rows))
     launches = sorted(
         (path.stem, str(number), str(launch.kernel))
-        for path in (ROOT / "programs" / f"corpus-{name}").glob("*.toml")
+        for path in (ROOT / f"source-kernels/h100-sxm/corpus-{name}/program").glob("*.toml")
         for number, launch in enumerate(read_launches(path), 1)
     )
     found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}

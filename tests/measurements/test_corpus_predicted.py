@@ -36,7 +36,8 @@ pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 ROOT = Path(__file__).parents[2] / "measurements"
 
 # What PTX does not decide: retries of atomics that all the blocks of a launch contend for.
-# Launched six times on the same data, 60,793 to 61,412 of them (measurements/h200-merged).
+# Launched six times on the same data, 60,793 to 61,412 of them
+# (measurements/l2/h200-sxm/merged-reads).
 ELSEWHERE = {"maximum_by_compare"}
 
 
@@ -72,13 +73,13 @@ class Case(NamedTuple):
 
 @lru_cache
 def cases(corpus: str = "corpus", left_out: frozenset[str] = frozenset()) -> list[Case]:
-    with (ROOT / f"h200-{corpus}" / "corpus.csv").open(newline="") as file:
+    with (ROOT / f"source-kernels/h200-sxm/{corpus}" / "corpus.csv").open(newline="") as file:
         rows = [
             r for r in csv.DictReader(file) if (r["timing"], r["cache"]) == ("profiler", "cold")
         ]
     by_launch = {(r["source"], int(r["launch"])): r for r in rows}
     found = []
-    for path in sorted((ROOT / "programs" / corpus).glob("*.cu")):
+    for path in sorted((ROOT / f"source-kernels/h200-sxm/{corpus}/program").glob("*.cu")):
         compiled = compile_ptx(path)
         module = parse_ptx(compiled.ptx, path.name)
         resources = {
@@ -252,7 +253,9 @@ def test_times_of_kernels_that_were_not_looked_into() -> None:
 def test_times_of_kernels_in_the_manner_of_public_suites() -> None:
     # Half A was looked into after its first look (7.1% and 20%, 24 of 24 inside), half B (10.9% and
     # 27%, 22 of 24) never: which half a kernel is in was said before anything was measured.
-    session = tomllib.loads((ROOT / "h200-corpus-blind4" / "session.toml").read_text())
+    session = tomllib.loads(
+        (ROOT / "source-kernels/h200-sxm/corpus-blind4" / "session.toml").read_text()
+    )
     for half, median, ninth in (("a", 0.10, 0.25), ("b", 0.15, 0.40)):
         found = [c for c in cases("corpus-blind4") if c.kernel in session["halves"][half]]
         error, inside = errors(found)
@@ -265,7 +268,9 @@ def test_times_of_kernels_in_the_manner_of_public_suites() -> None:
 def test_times_of_more_kernels_in_the_manner_of_public_suites() -> None:
     # First looks, at commit b9e8bcd: half A 11.7% and 46%, 19 of 24 inside; half B 21.6% and 68%,
     # 14 of 24. A may be looked into since; of B only summaries are seen, ever.
-    session = tomllib.loads((ROOT / "h200-corpus-blind5" / "session.toml").read_text())
+    session = tomllib.loads(
+        (ROOT / "source-kernels/h200-sxm/corpus-blind5" / "session.toml").read_text()
+    )
     for half, median, ninth, least in (("a", 0.15, 0.50, 18), ("b", 0.25, 0.75, 13)):
         found = [c for c in cases("corpus-blind5") if c.kernel in session["halves"][half]]
         error, inside = errors(found)
@@ -279,7 +284,9 @@ def test_times_of_kernels_written_when_the_models_were_final() -> None:
     # First looks, at commit 8005c65: half A 10.2% and 40%, 12 of 14 inside;
     # half B 17.8% and 39%, 11 of 14. A may be looked into since; of B only
     # summaries are seen.
-    session = tomllib.loads((ROOT / "h200-corpus-blind6" / "session.toml").read_text())
+    session = tomllib.loads(
+        (ROOT / "source-kernels/h200-sxm/corpus-blind6" / "session.toml").read_text()
+    )
     for half, median, ninth, least in (
         ("a", 0.15, 0.45, 11),
         ("b", 0.20, 0.45, 10),
@@ -297,7 +304,9 @@ def test_times_of_kernels_as_engineers_write_them() -> None:
     # either. Uniform registers came of A's wave_double. B was opened after its merge_sorted had
     # come out at 24 times its time: chunks of large grids were taken to be as long as all data.
     # Without machine code B's ninetieth percentile is 50% since tile loops wait for who is ahead.
-    session = tomllib.loads((ROOT / "h200-corpus-blind7" / "session.toml").read_text())
+    session = tomllib.loads(
+        (ROOT / "source-kernels/h200-sxm/corpus-blind7" / "session.toml").read_text()
+    )
     for half in "ab":
         found = [c for c in cases("corpus-blind7") if c.kernel in session["halves"][half]]
         error, inside = errors(found)

@@ -17,7 +17,7 @@ WARM_FLOOR, COLD_FLOOR = 2.85, 3.4  # microseconds between events: session.toml
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    with (root() / "h200-crowds" / name).open(newline="") as file:
+    with (root() / "latency/h200-sxm/warps" / name).open(newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -23,8 +23,10 @@ pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 def both(source: str, number: int) -> tuple[Prediction, dict[str, str]]:
     """Return what is predicted of a launch, and what was measured."""
-    path = MEASURED / "programs" / "corpus-blind14" / f"{source}.cu"
-    with (MEASURED / "h100-corpus-blind14" / "corpus.csv").open(newline="") as file:
+    path = MEASURED / "source-kernels/h100-sxm/corpus-blind14/program" / f"{source}.cu"
+    with (MEASURED / "source-kernels/h100-sxm/corpus-blind14" / "corpus.csv").open(
+        newline=""
+    ) as file:
         row = next(
             r
             for r in csv.DictReader(file)

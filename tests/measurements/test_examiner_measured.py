@@ -21,8 +21,8 @@ from perfmodel.measure.seal import checksums
 from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
 from perfmodel.prediction import Prediction
 
-FOLDER = root() / "h100-examiner"
-SOURCES = root() / "programs" / "examiner"
+FOLDER = root() / "source-kernels/h100-sxm/examiner"
+SOURCES = root() / "source-kernels/h100-sxm/examiner/program"
 with (FOLDER / "launches.csv").open(newline="") as file:
     ROWS = {(r["source"], int(r["launch"]), r["cache"]): r for r in csv.DictReader(file)}
 needs_nvcc = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")

@@ -1,8 +1,8 @@
 """Kernels with what users' kernels have, from their source, against what the profiler counted.
 
 No row was fitted on, but none is blind: most of what is named here was wrong at first, and mended
-after it had been measured (measurements/h200-features). Bands are regression bands, where no
-count is exact.
+after it had been measured (measurements/source-kernels/h200-sxm/features). Bands are regression
+bands, where no count is exact.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from perfmodel.measure.seal import checksums
 from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
 from perfmodel.prediction import Prediction
 
-FOLDER = root() / "h200-features"
-SOURCES = root() / "programs" / "features"
+FOLDER = root() / "source-kernels/h200-sxm/features"
+SOURCES = root() / "source-kernels/h200-sxm/features/program"
 SESSION = tomllib.loads((FOLDER / "session.toml").read_text())
 with (FOLDER / "corpus.csv").open(newline="") as file:
     ROWS = list(csv.DictReader(file))
@@ -152,7 +152,8 @@ def test_who_waits_in_turn_may_take_as_long_as_it_did(kernel: str) -> None:
 
 def test_words_stored_one_by_one_merge_as_they_did() -> None:
     # measured: rows marked validation, 0.11 rms, each within a third: larger launches, which the
-    # formula is of as well (measurements/h200-latency, apart), merge less than these
+    # formula is of as well (measurements/instructions/h200-sxm/latency, apart), merge less than
+    # these
     with (FOLDER / "apart.csv").open(newline="") as rows:
         found = [r for r in csv.DictReader(rows) if r["kernel"] == "store_apart"]
     errors = []

@@ -18,8 +18,8 @@ from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
 from perfmodel.prediction import Prediction
 
-FOLDER = root() / "h200-first-kernels"
-SOURCES = root() / "programs" / "first_kernels"
+FOLDER = root() / "source-kernels/h200-sxm/first-kernels"
+SOURCES = root() / "source-kernels/h200-sxm/first-kernels/program"
 with (FOLDER / "corpus.csv").open(newline="") as _table:
     ROWS = [r for r in csv.DictReader(_table) if (r["timing"], r["cache"]) == ("profiler", "cold")]
 

@@ -1,6 +1,6 @@
 """Blocks that catch up with others, first rounds of blocks, windows after other lines.
 
-H200 (measurements/h200-followers); bands are regressions unless a comment says otherwise.
+H200 (measurements/l2/h200-sxm/moving-sets); bands are regressions unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
 from perfmodel.validation.sweeps import KERNELS
 
-FOLDER = root() / "h200-followers"
+FOLDER = root() / "l2/h200-sxm/moving-sets"
 TURNS = load_kernel(KERNELS / "working-set-turns.toml")
 SLIDING = root().parent / "tests" / "published" / "residency" / "sliding-window.toml"
 

@@ -16,7 +16,7 @@ from perfmodel.measure.folders import root
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.advise import advise
 
-FOLDER = root() / "h200-gather-blocks"
+FOLDER = root() / "gather/h200-sxm/blocks"
 MIB = 1 << 20
 CUPTI = replace(
     load_device("h200-sxm"), launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9
@@ -167,10 +167,12 @@ def test_blocks_that_start_together_take_turns() -> None:
 
 
 def test_rounds_of_blocks() -> None:
-    # independent: CUPTI (h200-gather), gathers in runs of 8 and 48 of 2 MiB, 1 to 16 rounds; 8 to
-    # 13% too fast where blocks of later rounds started without those before them
+    # independent: CUPTI (gather/h200-sxm/tables), gathers in runs of 8 and 48 of 2 MiB, 1 to 16
+    # rounds; 8 to 13% too fast where blocks of later rounds started without those before them
     off = []
-    for row in rows("times", root() / "h200-gather", part="small", kernel="gather", cache="warm"):
+    for row in rows(
+        "times", root() / "gather/h200-sxm/tables", part="small", kernel="gather", cache="warm"
+    ):
         if row["run"] in (8, 48) and row["table_bytes"] == 2 * MIB and row["n"] < 1 << 23:
             found = predict("gather", device=CUPTI, cache="warm", **sizes_of(row))
             off.append(found.time_s * 1e6 / row["time_us"] - 1)

@@ -1,4 +1,5 @@
-"""Gathers by fetch granularity, cold: gather.csv of h200-sxm-suite and h100-sxm-suite."""
+"""Gathers by fetch granularity, cold: gather.csv of suite/h200-sxm/sweeps and
+suite/h100-sxm/sweeps."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ def test_dram_bytes_by_run_and_granularity(device: str, mib: int, together: floa
     # What is written is the same at each granularity, for a miss takes a whole line of L2 whatever
     # it brings. Counted in several passes, which leave 2.4 MB dirty
     written: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for row in rows("gather", root() / f"{device}-suite", table_bytes=mib * MIB):
+    for row in rows("gather", root() / f"suite/{device}/sweeps", table_bytes=mib * MIB):
         if row.get("dram_write_bytes") is None:
             continue
         sizes = {name: row[name] for name in ("n", "run", "table_bytes")}
@@ -43,7 +44,9 @@ def test_times_of_single_floats_by_granularity(device: str, largest: float) -> N
     # measured: 4 Mi single floats of tables of 16 MiB to 2 GiB, a third of them never fitted to; on
     # an H100 -11% at 64 and 128 MiB while its misses were taken to wait as an H200's
     found = []
-    for row in rows("gather", root() / f"{device}-suite", run=1, n=4 * MIB, timing="profiler"):
+    for row in rows(
+        "gather", root() / f"suite/{device}/sweeps", run=1, n=4 * MIB, timing="profiler"
+    ):
         sizes = {name: row[name] for name in ("n", "run", "table_bytes")}
         l2 = L2Control(fetch_granularity=row["granularity"])
         time = predict("gather", device=device, l2=l2, cache="cold", **sizes).time_s

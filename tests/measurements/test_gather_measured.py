@@ -1,4 +1,5 @@
-"""Gathers and their parts on an H200, by CUPTI and the profiler's counters: h200-gather."""
+"""Gathers and their parts on an H200, by CUPTI and the profiler's counters:
+gather/h200-sxm/tables."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from perfmodel.measure.folders import root
 from perfmodel.models.l1.throughput import PAGE_REACH
 from perfmodel.prediction import Prediction, predict
 
-FOLDER = root() / "h200-gather"
+FOLDER = root() / "gather/h200-sxm/tables"
 MIB = 1 << 20
 
 

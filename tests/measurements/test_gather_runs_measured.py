@@ -1,4 +1,4 @@
-"""Gathers by run, size, table and fetch granularity on an H200: h200-gather-runs."""
+"""Gathers by run, size, table and fetch granularity on an H200: gather/h200-sxm/runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.measure.folders import root
 from perfmodel.prediction import Prediction, predict
 
-FOLDER = root() / "h200-gather-runs"
+FOLDER = root() / "gather/h200-sxm/runs"
 MIB = 1 << 20
 CUPTI = replace(
     load_device("h200-sxm"), launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9

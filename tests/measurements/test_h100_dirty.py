@@ -1,4 +1,5 @@
-"""What cold launches leave dirty in an H100's L2, and what a profiler's passes add: h100-dirty."""
+"""What cold launches leave dirty in an H100's L2, and what a profiler's passes add:
+dram/h100-sxm/dirty-lines."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.measure.folders import root
 from perfmodel.prediction import predict
 
-DIRTY = root() / "h100-dirty"
+DIRTY = root() / "dram/h100-sxm/dirty-lines"
 
 
 def traffic(row: dict[str, Any]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from perfmodel.hardware import load_device
 from perfmodel.models.l2.slices import most_answers, most_pieces
 from perfmodel.validation.cases import at_floor
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h100-places"
+FOLDER = Path(__file__).parents[2] / "measurements" / "atomics/h100-sxm/addresses"
 DEVICE = at_floor(load_device("h100-sxm"), 3.04e-6)
 CLOCK = 1.98e9
 

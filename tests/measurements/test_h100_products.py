@@ -1,7 +1,7 @@
 """Products through cuBLAS and operators through PyTorch on an H100; nothing is fitted on them.
 
 The models' form and coefficients are from H200s; of the H100 only figures are in the catalogue,
-among them what products of 8192 reach (measurements/h100-tensor/power.csv).
+among them what products of 8192 reach (measurements/matrix-products/h100-sxm/cublas/power.csv).
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ def test_products_through_the_vendors_library(cache):
     # reached when they came in: 5.6% and 16.6% warm, 6.2% and 14.7% cold
     found = [
         row
-        for row in read_recording(root() / "h100-tensor").topics["unseen"].rows
+        for row in read_recording(root() / "matrix-products/h100-sxm/cublas").topics["unseen"].rows
         if row.trusted and (row.timing, row.cache) == ("profiler", cache)
     ]
     assert len(found) == 360
@@ -44,7 +44,7 @@ def test_products_through_the_vendors_library(cache):
 
 def test_operators_through_pytorch():
     # wanted: 12% in the median
-    cases = predicted_cases(read_recording(root() / "h100-operators"), H100)
+    cases = predicted_cases(read_recording(root() / "operators/h100-sxm/pytorch"), H100)
     errors = np.abs([case.error for case in cases])
     assert len(errors) > 250
     assert np.median(errors) < 0.07

@@ -21,8 +21,8 @@ from perfmodel.models.l2.slices import working_share
 
 H100, H200 = load_device("h100-sxm"), load_device("h200-sxm")
 QUEUED = replace(H100, event_floor=3.072e-6)  # its empty kernel behind other work
-SUITE = FOLDER.parent / "h100-sxm-suite"
-PITCHES = FOLDER.parent / "h100-streams"
+SUITE = FOLDER.parents[2] / "suite/h100-sxm/sweeps"
+PITCHES = FOLDER.parents[2] / "dram/h100-sxm/pitches"
 TURNS = load_kernel(
     Path(__file__).parents[2] / "perfmodel" / "validation" / "kernels" / "working-set-turns.toml"
 )

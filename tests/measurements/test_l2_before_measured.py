@@ -1,6 +1,6 @@
 """Windows by what L2 held before, by every number of ways, over small tables and random ones.
 
-H200 (measurements/h200-l2-before); bands are regressions unless a comment says otherwise.
+H200 (measurements/l2/h200-sxm/before); bands are regressions unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
 from perfmodel.validation.cases import at_floor
 
-FOLDER = root() / "h200-l2-before"
+FOLDER = root() / "l2/h200-sxm/before"
 DEVICE = at_floor(load_device("h200-sxm"), 5.3e-6)
 MIB: Final = 2**20
 TABLES = {

@@ -24,9 +24,9 @@ from perfmodel.models.l2.set_overflow import overflow
 from perfmodel.prediction import predict
 from perfmodel.validation.sweeps import KERNELS
 
-SUITE = FOLDER.parent / "h200-sxm-suite"
+SUITE = FOLDER.parents[2] / "suite/h200-sxm/sweeps"
 DEVICE = "h200-sxm"
-H100 = FOLDER.parent / "h100-l2"
+H100 = FOLDER.parents[2] / "l2/h100-sxm/set-aside"
 Row = dict[str, Any]
 
 
@@ -207,7 +207,7 @@ counts; on its times, exponents and losses of what a set-aside costs writes."""
 @pytest.mark.parametrize("use", ["fit", "validation"])
 @pytest.mark.parametrize("name", H100_BANDS)
 def test_sweeps_stay_in_their_bands_on_an_h100(name: str, use: str) -> None:
-    folder = FOLDER.parent / "h100-sxm-suite" if "working set" in name else H100
+    folder = FOLDER.parents[2] / "suite/h100-sxm/sweeps" if "working set" in name else H100
     for what, found, band in zip(
         ("DRAM bytes", "time"),
         errors(name, use, "h100-sxm", folder),
@@ -248,7 +248,8 @@ def test_streams_beside_an_idle_set_aside(device: str, folder: Path) -> None:
 
 def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
     # measured: two streams read and one written, 256 MiB each, 4 to 10 ways set aside lose 0 to
-    # 294 us; the losses are from such mixtures on an H100 (h100-l2/streams.csv, fit rows)
+    # 294 us; the losses are from such mixtures on an H100 (l2/h100-sxm/set-aside/streams.csv, fit
+    # rows)
     two = rows("set-aside-mixtures", SUITE, function="stream_two_reads", cache="cold")
     idle = min(r["time_us"] for r in two if r["set_mib"] == 0)
     held_up = [r for r in two if r["timing"] == "events" and r["set_mib"]]
@@ -275,7 +276,7 @@ def test_advice_on_the_articles_case_is_measured(device: str) -> None:
     # 16 MiB table, 8 MiB set aside: hitRatio 0.5 over all of it, or better; the gain within 0.05
     from perfmodel.prediction.advise import advise
 
-    suite = FOLDER.parent / f"{device}-suite"
+    suite = FOLDER.parents[2] / f"suite/{device}/sweeps"
     timed = {
         (r["set_mib"], r["window_mib"], r["hit_eighths"]): r["time_us"]
         for r in rows("stream-persistent", suite, timing="events", cache="cold", stream_mib=4096)
@@ -300,7 +301,7 @@ def test_advice_on_the_articles_case_is_measured(device: str) -> None:
     assert best.gain >= found.base.time_s / half.time_s - 1e-9
 
 
-L2 = FOLDER.parent / "h200-l2"
+L2 = FOLDER.parents[2] / "l2/h200-sxm/set-aside"
 
 
 def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
@@ -313,10 +314,13 @@ def test_gain_of_a_window_over_a_table_beside_a_write() -> None:
         for c in (None, L2Control(8 << 20, window))
     )
     gains = []
-    for folder, topic in (("h200-l2-sets", "gains"), ("h200-sxm-contention", "data-reset-long")):
+    for folder, topic in (
+        ("l2/h200-sxm/sets", "gains"),
+        ("suite/h200-sxm/contention", "data-reset-long"),
+    ):
         timed = {
             (r["set_mib"], r.get("run", 0)): r["time_us"]
-            for r in rows(topic, FOLDER.parent / folder, timing="events", cache="warm")
+            for r in rows(topic, FOLDER.parents[2] / folder, timing="events", cache="warm")
             if (r["in_mib"], r["out_mib"]) == (8, 1024)
             and r["set_mib"] in (0, 8)
             and r["window_mib"] in (0, 8)
@@ -435,8 +439,9 @@ def test_random_data_is_not_compressed_and_structure_is() -> None:
 
 
 def test_half_of_a_rewritten_set_is_alive_where_half_of_its_blocks_run() -> None:
-    # measured: why two recordings disagree (h200-sxm and h200-sxm-suite, working-set.csv): compiled
-    # to 16 registers two blocks share an SM, to 34 one has it; shared memory alone does the same
+    # measured: why two recordings disagree (h200-sxm/foundation and /sweeps, working-set.csv):
+    # compiled to 16 registers two blocks share an SM, to 34 one has it; shared memory alone does
+    # the same
     written = {
         (r["bytes"] >> 20, r["shared_bytes"]): r["dram_write_bytes"]
         for r in rows("rewritten", L2, function="write_new", timing="profiler")
@@ -448,7 +453,10 @@ def test_half_of_a_rewritten_set_is_alive_where_half_of_its_blocks_run() -> None
 def test_stores_to_a_table_are_written_back_once_a_pass() -> None:
     # counted: a table and a stream, both doubled in place; 10, 30 and 60 MB beside 1 GiB
     for row in rows(
-        "sliding-window", FOLDER.parent / "h200-sxm-contention", timing="profiler", set_bytes=0
+        "sliding-window",
+        FOLDER.parents[2] / "suite/h200-sxm/contention",
+        timing="profiler",
+        set_bytes=0,
     ):
         if row["small_bytes"] == 20000000:
             continue  # where reuse breaks down
@@ -463,7 +471,7 @@ def test_stores_to_a_table_are_written_back_once_a_pass() -> None:
 
 @pytest.mark.parametrize(
     ("device", "folder", "most"),
-    [("h200-sxm", "h200-sxm-contention", 0.07), ("h100-sxm", "h100-sxm-suite", 0.13)],
+    [("h200-sxm", "suite/h200-sxm/contention", 0.07), ("h100-sxm", "suite/h100-sxm/sweeps", 0.13)],
 )
 def test_persisting_lines_that_are_written_spare_others_nothing(
     device: str, folder: str, most: float
@@ -471,7 +479,9 @@ def test_persisting_lines_that_are_written_spare_others_nothing(
     # measured, fitted on nothing: 2 to 25 MB with 30 MB set aside, 8 and 10 ways, take as long as
     # each other: 3.6 and 11.1% off at most (7% and 24% where they were taken to spare others)
     off = []
-    for row in rows("sliding-window", FOLDER.parent / folder, timing="events", set_bytes=30000000):
+    for row in rows(
+        "sliding-window", FOLDER.parents[2] / folder, timing="events", set_bytes=30000000
+    ):
         if row["small_bytes"] > 25000000:
             continue
         found = predict(
@@ -490,7 +500,7 @@ def test_persisting_lines_that_are_written_spare_others_nothing(
     assert max(off) < most
 
 
-TURNED = FOLDER.parent / "h200-l2-turns"
+TURNED = FOLDER.parents[2] / "l2/h200-sxm/common-sets"
 
 
 @pytest.mark.parametrize(
@@ -558,7 +568,9 @@ def test_times_of_blocks_that_move_on(cache: str, median: float, tail: float) ->
     # measured, fitted on nothing: 4% and 3% off in the median, 11% and 7% at the ninetieth
     # percentile (40% and 38%, up to 114%, where each was taken to come back to its own part)
     off = []
-    for row in rows("sets", FOLDER.parent / "h200-l2-sets", function="working_set_read")[::5]:
+    for row in rows("sets", FOLDER.parents[2] / "l2/h200-sxm/sets", function="working_set_read")[
+        ::5
+    ]:
         if row["cache"] != cache or row["bytes"] < 40 * 2**20:
             continue
         sizes = {k: row[k] for k in ("bytes", "iterations", "blocks", "shift")}

@@ -12,7 +12,7 @@ from measured import FOLDER, rows
 from perfmodel.kernels import Kernel, load_kernel
 from perfmodel.prediction import predict
 
-WAITS = FOLDER.parent / "h200-l2-waits"
+WAITS = FOLDER.parents[2] / "dram/h200-sxm/reads-and-writes"
 DEVICE = "h200-sxm"
 HEAD = """
 name = "waits"

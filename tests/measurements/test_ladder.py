@@ -22,7 +22,7 @@ from perfmodel.prediction import predict
 from perfmodel.prediction.ladder import APART, ladder
 from perfmodel.prediction.predict import predict_many
 
-FOLDER = root() / "h200-sxm-ladder"
+FOLDER = root() / "matrix-products/h200-sxm/ladder"
 TILES = ("M", "N", "K", "BM", "BN", "BK", "TM", "TN", "WM", "WN", "stages")
 
 

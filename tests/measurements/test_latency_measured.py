@@ -13,7 +13,7 @@ from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS
 from perfmodel.models.latency.latency import BARRIER_START, BARRIER_WARP
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-latency"
+FOLDER = Path(__file__).parents[2] / "measurements" / "instructions/h200-sxm/latency"
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -99,7 +99,8 @@ def test_neighbouring_stores_reach_l2_together(words: int) -> None:
         if key == ("apart", str(words), "0"):
             asked = float(row["global_store_sectors"])
             # Lanes are `words` words apart: so many lines a request. A smaller launch merged more
-            # of 3 words (measurements/h200-features, apart): 0.94 of what it could, here 0.80.
+            # of 3 words (measurements/source-kernels/h200-sxm/features, apart): 0.94 of what it
+            # could, here 0.80.
             merged = MERGED(lines=words, warps=64, **AT_ONCE)
             found = SENT_SECTORS(asked=asked, merged=merged, union=1 / words)
             assert np.max(found) == pytest.approx(float(row["l2_write_sectors"]), rel=0.12)

@@ -1,4 +1,5 @@
-"""Loops of lone warps on an H200: rows walked in step, passes of L1 (measurements/h200-lone)."""
+"""Loops of lone warps on an H200: rows walked in step, passes of L1
+(measurements/instructions/h200-sxm/one-warp)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.measure.folders import root
 from perfmodel.models.requests.passes import PASS_CLOCKS
 
-FOLDER = root() / "h200-lone"
+FOLDER = root() / "instructions/h200-sxm/one-warp"
 TURNS = 64
 # A thread reads a row of its own, a turn a load; what it adds up keeps the turns apart.
 SOURCE = """.version 8.0

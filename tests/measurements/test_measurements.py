@@ -38,7 +38,7 @@ def test_every_topic_has_its_rows() -> None:
 
 def test_every_folder_has_its_row() -> None:
     # property: the table of folders leaves none out, and names none twice or that is not there
-    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    readme = (FOLDER.parents[2] / "README.md").read_text(encoding="utf-8")
     table = [line.split("|")[1] for line in readme.splitlines() if line.startswith("| `")]
     named = [name for cell in table for name in re.findall(r"`([\w-]+)/", cell)]
     folders = {p.name for p in FOLDER.parent.iterdir() if p.is_dir()} - {"programs"}

@@ -14,7 +14,7 @@ FLOOR = 0.896  # microseconds of an empty kernel under CUPTI: session.toml
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    with (root() / "h100-meeting" / name).open(newline="") as file:
+    with (root() / "latency/h100-sxm/barriers" / name).open(newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-merged"
+FOLDER = Path(__file__).parents[2] / "measurements" / "l2/h200-sxm/merged-reads"
 
 
 def rows(name: str, point: str) -> list[dict[str, str]]:

@@ -31,7 +31,11 @@ def clocks(row: dict[str, Any]) -> float:
 def test_doubles_and_special_functions_beside_others() -> None:
     # independent but for doubles, which take two issue slots: read off the same rows
     known = {*PIPES, "none"}
-    found = [r for r in rows("mixes", root() / "h200-mixes") if {r["a"], r["b"]} <= known]
+    found = [
+        r
+        for r in rows("mixes", root() / "instructions/h200-sxm/mixes")
+        if {r["a"], r["b"]} <= known
+    ]
     off = np.array([clocks(r) / r["clocks_8"] - 1 for r in found])
     assert len(found) >= 30
     assert np.median(np.abs(off)) <= 0.07

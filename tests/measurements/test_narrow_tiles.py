@@ -1,4 +1,5 @@
-"""Kernels for rows that are no whole pieces of 16 bytes, given their tiles (h200-narrow-tiles).
+"""Kernels for rows that are no whole pieces of 16 bytes, given their tiles
+(matrix-products/h200-sxm/narrow-tiles).
 
 What the library picks for a shape is another question: tests/measurements/test_tensor_products.py.
 """
@@ -13,8 +14,8 @@ from perfmodel.measure.recorded import read_recording
 from perfmodel.models.time.tiles import WAVES
 from perfmodel.prediction.predict import predict, predict_many
 
-RECORDING = read_recording(root() / "h200-narrow-tiles")
-NARROW = read_recording(root() / "h200-narrow")
+RECORDING = read_recording(root() / "matrix-products/h200-sxm/narrow-tiles")
+NARROW = read_recording(root() / "matrix-products/h200-sxm/narrow")
 TILE = re.compile(r"_(\d+)x(\d+)_(?:\d+x\d+_)?\w\w_align[12]$")
 
 

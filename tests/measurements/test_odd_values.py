@@ -1,4 +1,5 @@
-"""Ways of odd values: who takes them, their instructions and clocks (measurements/h200-odd-values).
+"""Ways of odd values: who takes them, their instructions and clocks
+(measurements/instructions/h200-sxm/slow-paths).
 
 H200. The checks are machine code's and, of divisions of 32 bits, read off the same measurement.
 """
@@ -14,7 +15,7 @@ from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.parse.syntax import Instruction
 from perfmodel.measure.folders import root
 
-FOLDER = root() / "h200-odd-values"
+FOLDER = root() / "instructions/h200-sxm/slow-paths"
 NAMES = {
     "zero_above": "zero",
     "zero_below": "zero",

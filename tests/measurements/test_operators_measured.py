@@ -1,10 +1,11 @@
 """Operators of a language model against PyTorch and our own CUDA on an H200.
 
-Rows of measurements/h200-operators that nothing was fitted on: those marked validation before
-anything was measured, and a second run of sizes chosen later. Times are CUPTI's, for which an empty
-kernel takes what the session says instead of Nsight Compute's 1.5 us. The bands are regression: a
-little over what was reached when the models were done (2026-11-22), never to be fitted to. Argmax
-is held against its kernel: where a row has several blocks, a fill of semaphores comes before it.
+Rows of measurements/operators/h200-sxm/pytorch that nothing was fitted on: those marked validation
+before anything was measured, and a second run of sizes chosen later. Times are CUPTI's, for which
+an empty kernel takes what the session says instead of Nsight Compute's 1.5 us. The bands are
+regression: a little over what was reached when the models were done (2026-11-22), never to be
+fitted to. Argmax is held against its kernel: where a row has several blocks, a fill of semaphores
+comes before it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from perfmodel.hardware import Device, load_device
 from perfmodel.measure.folders import root
 from perfmodel.prediction.predict import predict_many
 
-FOLDER = root() / "h200-operators"
+FOLDER = root() / "operators/h200-sxm/pytorch"
 HALVES = ("fp16", "bf16")
 PYTORCH_ROWS = 484
 PYTORCH_MEDIAN = 0.060
@@ -169,7 +170,7 @@ def test_the_target_of_operators_through_pytorch(errors: Errors) -> None:
     assert np.quantile(np.abs(of), 0.9) < PYTORCH_NINETIETH
 
 
-SOFTMAX = root() / "h200-softmax"
+SOFTMAX = root() / "operators/h200-sxm/softmax"
 
 
 def softmax(columns: Any, rows_: Any, dtype: str, cache: Any) -> Any:

@@ -22,11 +22,11 @@ ROOT = Path(__file__).parents[2] / "measurements"
 
 @lru_cache(maxsize=3)
 def program(name: str) -> Program:
-    return load_program(ROOT / "programs" / "parts" / f"{name}.cu")
+    return load_program(ROOT / "l1/h200-sxm/overlaps/program" / f"{name}.cu")
 
 
 def rows(name: str, **wanted: str) -> list[dict[str, str]]:
-    with (ROOT / "h200-parts" / f"{name}.csv").open(newline="") as file:
+    with (ROOT / "l1/h200-sxm/overlaps" / f"{name}.csv").open(newline="") as file:
         return [r for r in csv.DictReader(file) if all(r[k] == v for k, v in wanted.items())]
 
 

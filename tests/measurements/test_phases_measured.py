@@ -1,4 +1,4 @@
-"""Loops of tiles beside DRAM, and stores apart, on an H100 (measurements/h100-phases)."""
+"""Loops of tiles beside DRAM, and stores apart, on an H100 (measurements/dram/h100-sxm/tiles)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfmodel.kernels import kernel_from_table, load_kernel
 from perfmodel.measure.folders import root
 from perfmodel.prediction.predict import predict, predict_many
 
-FOLDER = root() / "h100-phases"
+FOLDER = root() / "dram/h100-sxm/tiles"
 TILED = Path(perfmodel.validation.__file__).parent / "kernels" / "tiled-scale.toml"
 
 

@@ -1,4 +1,5 @@
-"""Shuffles, products of 64 bits and copies past L1: clocks of an SM (measurements/h200-pipes).
+"""Shuffles, products of 64 bits and copies past L1: clocks of an SM
+(measurements/instructions/h200-sxm/pipes).
 
 H200. One exponent is fitted to products beside other integers; the rest is independent.
 """
@@ -20,7 +21,7 @@ from perfmodel.models.time.issue import pipe_cycles
 from perfmodel.models.time.turns import mixed_pipes
 
 H200 = load_device("h200-sxm")
-FOLDER = root() / "h200-pipes"
+FOLDER = root() / "instructions/h200-sxm/pipes"
 WIDE = {"mul.hi.u32", "mul.lo.u64", "mul.hi.u64", "mul.wide.u32"}
 
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2] / "measurements"
 
 
 def rows() -> dict[str, dict[str, str]]:
-    with (ROOT / "h200-predicates" / "predicates.csv").open(newline="") as file:
+    with (ROOT / "instructions/h200-sxm/predicates" / "predicates.csv").open(newline="") as file:
         return {row["point"]: row for row in csv.DictReader(file)}
 
 

@@ -1,4 +1,4 @@
-"""Tables that all blocks read at random beside streams, and walks through one (h200-reused).
+"""Tables that all blocks read at random beside streams, and walks through one (l1/h200-sxm/reuse).
 
 H200, counted; measured after the formula of tables in L1 was made: independent.
 """
@@ -18,7 +18,7 @@ from perfmodel.models.l1.l1_tables import table_fills
 from perfmodel.models.l2.merged_reads import CHANCE, MERGED_READS, STEP
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 
-FOLDER = root() / "h200-reused"
+FOLDER = root() / "l1/h200-sxm/reuse"
 H200 = load_device("h200-sxm")
 LANES = 32.0
 WARPS = 8

@@ -1,4 +1,5 @@
-"""What operators on rows fetch from DRAM; straight code (measurements/h200-rows)."""
+"""What operators on rows fetch from DRAM; straight code
+(measurements/operators/h200-sxm/stalls)."""
 
 import csv
 from itertools import pairwise
@@ -8,7 +9,7 @@ import pytest
 from perfmodel.measure.folders import root
 from perfmodel.prediction.predict import predict
 
-FOLDER = root() / "h200-rows"
+FOLDER = root() / "operators/h200-sxm/stalls"
 
 
 def counted():

@@ -17,7 +17,7 @@ from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.time.launch import TRACED_COLD
 
-FOLDER = root() / "h100-short"
+FOLDER = root() / "launch-overhead/h100-sxm/short"
 H100 = load_device("h100-sxm")
 FLOOR = 0.864e-6
 TRACED = replace(H100, launch_floor=FLOOR, launch_fetch=0.0, launch_warp=1.6e-9)
@@ -59,7 +59,7 @@ def test_what_work_goes_on_beside_of_an_empty_launch() -> None:
     ]
     assert len(many) >= 10
     beyond = median(many) * 1e-6
-    other = 0.896e-6  # one block in h100-operators
+    other = 0.896e-6  # one block in operators/h100-sxm/pytorch
     assert H100.launch_beside is not None
     assert FLOOR - beyond < H100.launch_beside < other - beyond
 

@@ -1,4 +1,5 @@
-"""Products with few rows or columns (measurements/h200-skinny), and last tiles that are not full.
+"""Products with few rows or columns (measurements/matrix-products/h200-sxm/skinny), and last tiles
+that are not full.
 
 The bands are regression: a little over what was reached when the rows came in (2026-11-22).
 """
@@ -29,7 +30,7 @@ def product(mapping, cache, **sizes):
 @pytest.fixture(scope="module")
 def compared():
     found = {}
-    with (root() / "h200-skinny" / "products.csv").open(newline="") as file:
+    with (root() / "matrix-products/h200-sxm/skinny" / "products.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             sizes = {name: int(row[name]) for name in "MNK"}
             # Of data written before, none is of use, as after a flush by reads: the nearest state.

@@ -1,4 +1,5 @@
-"""What small launches, counters and stalls on an H200 say (measurements/h200-launches)."""
+"""What small launches, counters and stalls on an H200 say
+(measurements/launch-overhead/h200-sxm/small)."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from perfmodel.measure.folders import root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.prediction import predict
 
-FOLDER = root() / "h200-launches"
-PROTOCOL = read_recording(root() / "h200-operators").session["protocol"]
+FOLDER = root() / "launch-overhead/h200-sxm/small"
+PROTOCOL = read_recording(root() / "operators/h200-sxm/pytorch").session["protocol"]
 H200 = load_device("h200-sxm")
 FLOOR = PROTOCOL["profiler_floor_us"]
 
@@ -96,7 +97,7 @@ def test_the_clock_of_products_by_mma() -> None:
     # independent: clocks over time between two lengths of the same loop
     found = {
         (int(r["ilp"]), int(r["warps"])): r
-        for r in rows("pipes-tensor", root() / "h200-sxm-suite", timing="events")
+        for r in rows("pipes-tensor", root() / "suite/h200-sxm/sweeps", timing="events")
         if "cycles" in r
     }
     one, many = found[1, 16], found[4, 32]

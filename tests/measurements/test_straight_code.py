@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2] / "measurements"
 
 @lru_cache(maxsize=1)
 def program() -> Program:
-    return load_program(ROOT / "programs" / "straight" / "straight.cu")
+    return load_program(ROOT / "instructions/h200-sxm/straight-code/program" / "straight.cu")
 
 
 @pytest.mark.parametrize("blocks", [132, 132 * 8, 132 * 64])
@@ -39,7 +39,7 @@ def program() -> Program:
 def test_loads_wait_in_turn_or_together(kernel: str, most: float, blocks: int) -> None:
     # measured, never fitted on: 1 to 8 loads; together they take 2.9 us of one block an SM, in turn
     # 5.4 us, and 3.2 us where L1 has all but the first
-    with (ROOT / "h200-straight" / "waits.csv").open(newline="") as file:
+    with (ROOT / "instructions/h200-sxm/straight-code" / "waits.csv").open(newline="") as file:
         rows = [
             r
             for r in csv.DictReader(file)

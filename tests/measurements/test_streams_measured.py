@@ -1,7 +1,7 @@
 """Streams, strides and launches against measurements on H200s.
 
-Expected values are measured (measurements/h200-sxm-suite, h200-streams; rows for validation unless
-said) or derived here.
+Expected values are measured (measurements/suite/h200-sxm/sweeps, dram/h200-sxm/pitches; rows for
+validation unless said) or derived here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from perfmodel.models.time.launch import COLD_CODE, launch_floor
 from perfmodel.models.time.memory_load import BANDWIDTH_TIME
 from perfmodel.prediction.predict import predict
 
-SUITE_ROWS = root() / "h200-sxm-suite"
+SUITE_ROWS = root() / "suite/h200-sxm/sweeps"
 KERNELS = Path(validation.__file__).parent / "kernels"
 H200 = load_device("h200-sxm")
 SUITE = replace(H200, event_floor=2.69e-6)  # its host: session.toml, event_floor_us
@@ -138,7 +138,9 @@ def test_isolated_atoms_cost_what_their_pitch_asks_for() -> None:
     """Measured: reads of every stride-th float, 88 to 640 B, in a session at the upper end."""
     times = {
         int(r["stride"]): r["time_us"]
-        for r in rows("pitches-counters", root() / "h200-streams", kernel="sread", use="validation")
+        for r in rows(
+            "pitches-counters", root() / "dram/h200-sxm/pitches", kernel="sread", use="validation"
+        )
     }
     start = 2.2  # launch, code and first reads [us]
     dense = 268.4e6 / (H200.dram_bandwidth * H200.dram_read_efficiency) * 1e6
@@ -183,7 +185,7 @@ def test_lifetimes_of_blocks(name: str) -> None:
     assert np.max(np.abs(found)) < 0.07  # reads of 6.5%, of the SM that is farthest from L2
 
 
-STATES = root() / "h200-states"
+STATES = root() / "l2/h200-sxm/states"
 
 
 def test_what_the_next_launch_still_finds_in_l2() -> None:

@@ -15,8 +15,8 @@ from perfmodel.prediction import predict
 from perfmodel.prediction.interval import residual_class
 from perfmodel.prediction.predict import predict_many
 
-RECORDING = read_recording(root() / "h200-tensor")
-NARROW = read_recording(root() / "h200-narrow")
+RECORDING = read_recording(root() / "matrix-products/h200-sxm/cublas")
+NARROW = read_recording(root() / "matrix-products/h200-sxm/narrow")
 
 
 def measured(use, cache, dtype="bf16", topic="products", recording=RECORDING, **more):

@@ -22,11 +22,11 @@ ROOT = Path(__file__).parents[2] / "measurements"
 
 @lru_cache(maxsize=3)
 def program(source: str) -> Program:
-    return load_program(ROOT / "programs" / "textbook" / f"{source}.cu")
+    return load_program(ROOT / "source-kernels/h200-sxm/textbook/program" / f"{source}.cu")
 
 
 def errors(kernel: str, use: str) -> list[float]:
-    with (ROOT / "h200-textbook" / "times.csv").open(newline="") as file:
+    with (ROOT / "source-kernels/h200-sxm/textbook" / "times.csv").open(newline="") as file:
         rows = [
             r
             for r in csv.DictReader(file)
@@ -34,7 +34,9 @@ def errors(kernel: str, use: str) -> list[float]:
         ]
     assert rows
     source = rows[0]["source"]
-    launches = list(read_launches(ROOT / "programs" / "textbook" / f"{source}.toml"))
+    launches = list(
+        read_launches(ROOT / "source-kernels/h200-sxm/textbook/program" / f"{source}.toml")
+    )
     found = []
     for row in rows:
         launch = launches[int(row["launch"]) - 1]

@@ -1,4 +1,5 @@
-"""Attention, batches and FP32 products through PyTorch, and steps (measurements/h200-products).
+"""Attention, batches and FP32 products through PyTorch, and steps
+(measurements/matrix-products/h200-sxm/pytorch).
 
 Expected values are measured; bands are what the models reach there, a little wider.
 """
@@ -16,8 +17,8 @@ from perfmodel.measure.folders import root
 from perfmodel.models.time.steps import STEP_BARRIER, STEP_BARRIER_WARP
 from perfmodel.prediction import predict
 
-FOLDER = root() / "h200-products"
-UNSEEN = root() / "h200-products-unseen"
+FOLDER = root() / "matrix-products/h200-sxm/pytorch"
+UNSEEN = root() / "matrix-products/h200-sxm/unseen"
 H200 = load_device("h200-sxm")
 
 

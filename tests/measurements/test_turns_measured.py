@@ -1,4 +1,5 @@
-"""Blocks under another profiler, sets read a few times, dependent loads (measurements/h200-turns).
+"""Blocks under another profiler, sets read a few times, dependent loads
+(measurements/launch-overhead/h200-sxm/blocks).
 
 H200; all rows are for fitting.
 """
@@ -18,7 +19,7 @@ from perfmodel.models.global_accesses import CacheState
 
 H200 = load_device("h200-sxm")
 CUPTI = replace(H200, launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9)
-FOLDER = root() / "h200-turns"
+FOLDER = root() / "launch-overhead/h200-sxm/blocks"
 
 
 def measured(kernel: str, timing: str, cache: str) -> list[dict[str, Any]]:

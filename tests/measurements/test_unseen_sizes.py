@@ -36,7 +36,7 @@ def errors():
     device = load_device("h200-sxm")
     pairs = [
         (sweep, row)
-        for sweep, row in matched(read_recording(root() / "h200-sxm-unseen"))
+        for sweep, row in matched(read_recording(root() / "suite/h200-sxm/unseen"))
         if row.timing == "profiler" and (row.topic, row.values["function"]) in BANDS
     ]
     found = {}

@@ -1,4 +1,5 @@
-"""Waits for loads turn by turn, and operators by blocks, on an H200 (measurements/h200-waits)."""
+"""Waits for loads turn by turn, and operators by blocks, on an H200
+(measurements/latency/h200-sxm/waits)."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from perfmodel.models.latency.latency import first_touch
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.prediction.predict import predict_many
 
-FOLDER = root() / "h200-waits"
-LAUNCHES = root() / "h200-launches"
+FOLDER = root() / "latency/h200-sxm/waits"
+LAUNCHES = root() / "launch-overhead/h200-sxm/small"
 
 
 def device() -> Device:
@@ -101,7 +102,7 @@ def test_luck_of_many_waits_evens_out_in_part(turns: int) -> None:
 
 def test_attention_of_a_token_one_row_at_a_time() -> None:
     # measured: somebody else's kernel, whose loop has one row of keys and one of values, warm, by
-    # CUPTI (h200-builtins); regression: 0% and 6% off, with four rows 24% and 28%
+    # CUPTI (built-in-kernels/h200-sxm/first); regression: 0% and 6% off, with four rows 24% and 28%
     seen = [
         {"batch": 8, "heads": 8, "context": 739, "time_us": 7.10},
         {"batch": 4, "heads": 16, "context": 579, "time_us": 6.69},

@@ -1,4 +1,5 @@
-"""Triton kernels that multiply by wgmma, predicted from their PTX, against an H200 (h200-wgmma)."""
+"""Triton kernels that multiply by wgmma, predicted from their PTX, against an H200
+(matrix-products/h200-sxm/wgmma)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
 from perfmodel.prediction import Prediction
 
-FOLDER = root() / "h200-wgmma"
+FOLDER = root() / "matrix-products/h200-sxm/wgmma"
 with (FOLDER / "products.csv").open(newline="") as _table:
     ROWS = list(csv.DictReader(_table))
 LAUNCHES = [json.loads(line) for line in (FOLDER / "launches.jsonl").read_text().splitlines()]

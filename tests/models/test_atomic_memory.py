@@ -11,7 +11,7 @@ import pytest
 from perfmodel import predict
 from perfmodel.models.atomics.atomic_memory import ATOMIC_MISSES, ATOMIC_WRITES, RANDOM_WRITES
 
-SUITE = Path(__file__).parents[2] / "measurements" / "h200-sxm-suite"
+SUITE = Path(__file__).parents[2] / "measurements" / "suite/h200-sxm/sweeps"
 
 
 def counted(pattern: str) -> Iterator[tuple[int, int, float, float]]:

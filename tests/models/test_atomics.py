@@ -67,8 +67,8 @@ def test_a_warp_in_part_changes_next_to_nothing(addresses: int) -> None:
 @pytest.mark.parametrize("addresses", [12, 20, 24, 31, 32, 33, 36, 40])
 def test_full_sectors_and_others(addresses: int) -> None:
     # measured: clocks a warp of int32 elements side by side, half a clock of them the launch's
-    # (measurements/h200-atomics/lines.csv)
-    with (ROOT / "measurements" / "h200-atomics" / "lines.csv").open() as file:
+    # (measurements/atomics/h200-sxm/lines/lines.csv)
+    with (ROOT / "measurements" / "atomics/h200-sxm/lines" / "lines.csv").open() as file:
         (row,) = [
             row
             for row in csv.DictReader(file)
@@ -83,7 +83,7 @@ def test_full_sectors_and_others(addresses: int) -> None:
 
 def test_floats_wait_where_few_pieces_share_a_slice() -> None:
     # measured: 64 elements of 4 B, 128 B apart, take 68.9 us as integers and 69.3 as floats, 16
-    # of them 202 and 262 (measurements/h200-sxm-suite/atomics.csv)
+    # of them 202 and 262 (measurements/suite/h200-sxm/sweeps/atomics.csv)
     def time(addresses: int, dtype: str) -> float:
         found = predict(
             "atomic-add", device="h200-sxm", n=1 << 20, addresses=addresses, spacing=32, dtype=dtype
@@ -256,8 +256,8 @@ def lanes_a_second(device: str, kernel: str, lanes: int, **params: int | str) ->
 
 def test_tries_in_shared_memory() -> None:
     # measured: wavefronts for each success of a full SM, counted by the profiler; the model's turn
-    # is that, and up to a third more between them (measurements/h200-atomics/counted.csv)
-    with (ROOT / "measurements" / "h200-atomics" / "counted.csv").open() as file:
+    # is that, and up to a third more between them (measurements/atomics/h200-sxm/lines/counted.csv)
+    with (ROOT / "measurements" / "atomics/h200-sxm/lines" / "counted.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if int(row["warps"]) * int(row["held"]) == 64]
     rows = [row for row in rows if row["addresses"] == "1"]
     assert len(rows) == 8
@@ -278,9 +278,9 @@ def test_blocks_that_add_once_keep_step() -> None:
 
 def test_warps_that_add_again_keep_step_where_they_are_few() -> None:
     # measured: clocks from one success to the next, the slowest of 132 blocks, of threads that add
-    # 16 or 32 times (measurements/h200-atomics/shared-loops.csv): 4 warps as many as one, 8 of 8 B
-    # where each lane has an address of its own
-    with (ROOT / "measurements" / "h200-atomics" / "shared-loops.csv").open() as file:
+    # 16 or 32 times (measurements/atomics/h200-sxm/lines/shared-loops.csv): 4 warps as many as one,
+    # 8 of 8 B where each lane has an address of its own
+    with (ROOT / "measurements" / "atomics/h200-sxm/lines" / "shared-loops.csv").open() as file:
         rows = [r for r in csv.DictReader(file) if int(r["turns"]) > 1 and r["waves"] == "1"]
     rows = [r for r in rows if r["held"] == "1" and r["warps"] in ("4", "8")]
     assert len(rows) == 38

@@ -98,7 +98,8 @@ def test_the_longest_block_lengthens_a_single_round() -> None:
     causal, whole = (
         predict("prefill-attention", device=H200, tokens=1024, causal=c) for c in ("true", "false")
     )
-    # measured: 54.8 us and 53.3 us, all blocks in one round (measurements/h200-operators)
+    # measured: 54.8 us and 53.3 us, all blocks in one round
+    # (measurements/operators/h200-sxm/pytorch)
     assert causal.time_s == pytest.approx(whole.time_s, rel=0.1)
 
 

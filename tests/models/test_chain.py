@@ -32,7 +32,8 @@ def test_one_block_has_the_latency_of_the_first_sm() -> None:
 def test_a_launch_waits_for_the_slowest_sm(blocks: int, measured: float) -> None:
     """Measured: 256 hops of one warp an SM through 8 MiB, past L1, over those of one SM alone.
 
-    Source: measurements/h200-sxm-suite/chains.csv, profiler; the row of 33 SMs was never fitted on.
+    Source: measurements/suite/h200-sxm/sweeps/chains.csv, profiler; the row of 33 SMs was never
+    fitted on.
     """
     found = slowest_sm(np.full(1, float(blocks)), np.ones(1), load_device("h200-sxm"))
     assert found[0] * 256 == pytest.approx((measured - 38.880) * 1e-6, rel=0.05)
@@ -41,7 +42,7 @@ def test_a_launch_waits_for_the_slowest_sm(blocks: int, measured: float) -> None
 def test_the_spread_is_that_of_single_sms() -> None:
     """Independent: places of L2 timed from each SM in turn, not the chains that were fitted."""
     device = load_device("h200-sxm")
-    rows = clocks("h200-sxm-contention/slice-latency.csv")
+    rows = clocks("suite/h200-sxm/contention/slice-latency.csv")
     alone = [float(row["cycles"]) for row in rows]
     slowest = slowest_sm(np.full(1, 132.0), np.ones(1), device)[0] * device.sm_clock
     # Medians of places differ more than the means that a chain sees.

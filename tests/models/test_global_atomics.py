@@ -26,14 +26,15 @@ def test_parts_that_overlap_take_little_more_than_the_longest() -> None:
 
 
 def test_an_old_value_takes_twice_a_near_hit() -> None:
-    # measured: 530 to 650 clocks against 290 (measurements/h200-sxm-suite/atomics-chain.csv,
+    # measured: 530 to 650 clocks against 290 (measurements/suite/h200-sxm/sweeps/atomics-chain.csv,
     # atomics-cas.csv)
     assert pytest.approx((530 + 650) / 2 / 290, rel=0.05) == RETURN_LATENCY
 
 
 def test_parts_of_an_atomic() -> None:
     # by hand: 2**20 lanes at one address are as many passes of one slice, 1.48 clocks each
-    # (measured: measurements/h200-sxm-suite/atomics.csv), which every other part is far below
+    # (measured: measurements/suite/h200-sxm/sweeps/atomics.csv), which every other part is far
+    # below
     found = predict("atomic-add", device="h200-sxm", n=1 << 20, addresses=1)
     (atomic,) = found.details.time.atomics
     assert atomic.slice_s == pytest.approx((1 << 20) * 1.48 / 1.98e9, rel=0.01)

@@ -13,7 +13,7 @@ from perfmodel.prediction import predict
 
 H100 = load_device("h100-sxm")
 PART = 16384
-GRIDS = Path(__file__).parents[2] / "measurements" / "h100-l2-parts" / "grids.txt"
+GRIDS = Path(__file__).parents[2] / "measurements" / "l2/h100-sxm/partitions" / "grids.txt"
 
 
 def load(busy: float, blocks: int = 264, held: int = 2) -> float:
@@ -42,8 +42,8 @@ def test_the_gpc_with_most_decides_where_blocks_have_no_work() -> None:
     [(32, 15.74), (48, 15.78), (80, 16.03), (112, 18.75), (160, 26.98), (240, 27.81)],
 )
 def test_small_sets_take_what_a_gpc_gets(parts: int, us: float) -> None:
-    # measured, h100-l2-parts/sets.csv, 40 times, warm, fit rows; empty kernels read 3.04 us there.
-    # Without GPCs -8 to -24%
+    # measured, l2/h100-sxm/partitions/sets.csv, 40 times, warm, fit rows; empty kernels read 3.04
+    # us there. Without GPCs -8 to -24%
     found = predict(
         "working-set-read", device=H100, cache="warm", bytes=parts * PART, iterations=40
     )

@@ -102,8 +102,8 @@ def test_small_blocks_make_room_for_others() -> None:
     ],
 )
 def test_products_of_odd_sizes_as_measured(m: int, n: int, k: int, measured_us: float) -> None:
-    # measured: medians by the profiler, warm (h200-builtins and h200-sxm-suite); 7 to 17% off with
-    # all of the last round's blocks whole
+    # measured: medians by the profiler, warm (built-in-kernels/h200-sxm/first and
+    # suite/h200-sxm/sweeps); 7 to 17% off with all of the last round's blocks whole
     found = predict("gemm", mapping="naive", device="h200-sxm", cache="warm", M=m, N=n, K=k)
     assert found.time_s * 1e6 == pytest.approx(measured_us, rel=0.1)
 

@@ -14,7 +14,7 @@ from perfmodel.models.latency.batch import MOST_SPREAD
 from perfmodel.models.latency.batches import DRAM_SPREAD
 from perfmodel.validation.sweeps import KERNELS
 
-MEASURED = FOLDER.parent / "h200-l1"
+MEASURED = FOLDER.parents[2] / "l1/h200-sxm/misses"
 
 
 def walk(folder: Path, in_flight: int) -> Path:
@@ -200,7 +200,8 @@ def test_a_loop_fills_l1_by_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("tokens", "measured"), [(512, 10.73e6), (768, 41.77e6), (1024, 92.17e6)])
 def test_blocks_of_an_sm_share_what_they_walk_through(tokens: int, measured: float) -> None:
-    """Measured: sectors of L2 that 16 blocks an SM read (measurements/h200-attention/naive.csv).
+    """Measured: sectors of L2 that 16 blocks an SM read
+    (measurements/operators/h200-sxm/attention/naive.csv).
 
     In view when the drift of `READS_MET` was chosen. Each for itself they would read 34, 76 and 135
     million.

@@ -95,7 +95,8 @@ def test_one_walker_misses_what_is_new() -> None:
 @pytest.mark.parametrize(("period", "once"), [(1000, True), (4096, True), (1 << 20, False)])
 def test_addresses_that_start_again_are_fetched_once_an_sm(period: int, once: bool) -> None:
     # published: a bias added to rows, 125 and 512 sectors for each of 132 SMs
-    # (measurements/h200-corpus, gelu_bias); by hand: a longer period than L1 is never there still
+    # (measurements/source-kernels/h200-sxm/corpus, gelu_bias); by hand: a longer period than L1 is
+    # never there still
     kernel = kernel_from_table(
         {
             "name": "bias",

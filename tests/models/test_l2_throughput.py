@@ -12,8 +12,8 @@ H200 = load_device("h200-sxm")
 
 def test_reads_of_tables_run_concurrently_with_writes() -> None:
     # measured: tables of 1 to 4 MiB add 20 to 25 us a GiB to a write, of which reads alone take 130
-    # (measurements/h200-sxm-suite/data-reset.csv); one of 128 KiB 19
-    # (measurements/h200-followers/rounds.csv)
+    # (measurements/suite/h200-sxm/sweeps/data-reset.csv); one of 128 KiB 19
+    # (measurements/l2/h200-sxm/moving-sets/rounds.csv)
     for beside_us in (19, 20, 25):
         assert TABLES_CONCURRENT(H200) == pytest.approx(1 - beside_us / 130, rel=0.06)
 

@@ -16,7 +16,7 @@ from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.models.requests.coalescing import SECTOR
 
 HERE = Path(__file__).parent
-FOLDER = HERE.parents[1] / "measurements" / "h200-lookups"
+FOLDER = HERE.parents[1] / "measurements" / "atomics/h200-sxm/lookups"
 LAUNCH = 3.0e-6
 """Seconds of an empty kernel between the session's events."""
 KINDS = {"none": ("int32", False), "red-add": ("int32", False), "atom-add": ("int32", True)}

@@ -19,7 +19,7 @@ ALONE = 33.75
 )
 def test_a_load_is_later_for_each_further_word_of_a_bank(words: int, clocks: float) -> None:
     # measured: chains of shared loads of a warp whose lanes meet in so many words of a bank
-    # (measurements/h200-lone/steps.csv)
+    # (measurements/instructions/h200-sxm/one-warp/steps.csv)
     kernel = parse_kernel(
         f"""
 name = "chain"

@@ -92,8 +92,8 @@ def test_odd_shapes_go_through_registers():
     even = product(M=1022, N=1022, K=1022)
     aligned = product(M=1024, N=1024, K=1024)
     assert "bf16_tensor" not in odd.terms_s
-    # measured (h200-tensor, some 1000 a side): 75 to 84 TFLOP/s where rows are odd, 72 to 123 where
-    # they are even, 270 and more where they are whole pieces of 16 B
+    # measured (matrix-products/h200-sxm/cublas, some 1000 a side): 75 to 84 TFLOP/s where rows are
+    # odd, 72 to 123 where they are even, 270 and more where they are whole pieces of 16 B
     assert odd.time_s > 1.1 * even.time_s
     assert even.time_s > 2.0 * aligned.time_s
 
@@ -121,8 +121,9 @@ def test_what_is_given_is_kept():
 
 
 def test_what_the_library_has_not_is_not_picked():
-    # from what it was seen to take (measurements/h200-narrow-tiles/rows.csv): 5 rows, K of 682 go
-    # to one part of tiles of 32 x 32 where B is K x N, to eight of 16 x 16 where it is N x K
+    # from what it was seen to take (measurements/matrix-products/h200-sxm/narrow-tiles/rows.csv): 5
+    # rows, K of 682 go to one part of tiles of 32 x 32 where B is K x N, to eight of 16 x 16 where
+    # it is N x K
     shape = {"M": 5, "N": 2222, "K": 682}
     picked = {name: product(**shape, operation=name).params for name in ("linear", "matmul")}
     assert [picked["linear"][n] for n in ("BM", "BN", "split_k")] == [16, 16, 8]
@@ -166,8 +167,8 @@ def test_what_moves_does_not_depend_on_the_depth_of_a_step(depth):
 
 def test_constants_are_those_of_the_fit():
     # published: 64 B a clock and SM (NVIDIA, A100 and H100 white papers). Fitted to 771 products of
-    # cuBLAS (measurements/h200-tensor/products.csv): another value needs another fit, and two
-    # resources of equal time take 10.4% more than one
+    # cuBLAS (measurements/matrix-products/h200-sxm/cublas/products.csv): another value needs
+    # another fit, and two resources of equal time take 10.4% more than one
     assert PORT == 64
     assert pytest.approx(1.104, rel=2e-3) == 2 ** (1 / OVERLAP)
     assert pytest.approx((1.54, 0.5e-6, 110e9, 0.87)) == (

@@ -13,7 +13,7 @@ from perfmodel.hardware import load_device
 from perfmodel.models.l2.private_sets import private_set, settled_share
 from perfmodel.models.l2.residency import Streams
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-builtins"
+FOLDER = Path(__file__).parents[2] / "measurements" / "built-in-kernels/h200-sxm/first"
 H200 = load_device("h200-sxm")
 MIB = 1 << 20
 

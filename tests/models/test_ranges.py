@@ -93,7 +93,7 @@ def working_set(blocks: int) -> Kernel:
 
 def test_sets_that_are_written_again_and_again() -> None:
     # published: the profiler's DRAM writes on an H200, 32 to 256 MiB
-    with (ROOT / "measurements/h200-sxm/working-set.csv").open(newline="") as file:
+    with (ROOT / "measurements/suite/h200-sxm/foundation/working-set.csv").open(newline="") as file:
         rows = [r for r in csv.DictReader(file) if r["kernel"] == "working-set-write"]
     errors = []
     for row in rows:

@@ -13,7 +13,7 @@ from perfmodel.kernels import kernel_from_table
 from perfmodel.models.l2.merged_reads import MERGED_READS
 from perfmodel.prediction import Prediction, predict
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-merged"
+FOLDER = Path(__file__).parents[2] / "measurements" / "l2/h200-sxm/merged-reads"
 HELD = {1: 120, 2: 100, 4: 50, 8: 24}  # KiB of shared memory that let so many blocks on an SM
 
 

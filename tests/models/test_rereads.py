@@ -11,7 +11,7 @@ import pytest
 from perfmodel.kernels import kernel_from_table
 from perfmodel.prediction import Prediction, predict
 
-WAYS = Path(__file__).parents[2] / "measurements" / "h200-straight"
+WAYS = Path(__file__).parents[2] / "measurements" / "instructions/h200-sxm/straight-code"
 WIDTH = 132 * 256 * 4  # bytes of a row: a float a thread, one block an SM
 
 

@@ -271,7 +271,8 @@ def test_reads_alone_lose_nothing_to_a_set_aside() -> None:
     assert all(b >= a for a, b in pairwise(costs[4:]))
     reads = [held_up(1e9, 1e9, s, 0.0, 8.0) for s in (0.0, 2e8, 5e8, 1e9)]
     assert all(b > a for a, b in pairwise(reads))
-    # measured: ways that persisting lines fill leave less of them to others (h200-l2/grid.csv)
+    # measured: ways that persisting lines fill leave less of them to others
+    # (l2/h200-sxm/set-aside/grid.csv)
     assert held_up(1e9, 1e9, 0.0, 0.5, 8.0) < held_up(1e9, 1e9, 0.0, 0.0, 8.0)
     # property: reads beyond the writes hide part of it, and whose they are does not matter
     more = [held_up(1e9, r, 0.0, 0.0, 8.0) for r in (1e9, 1.5e9, 2e9, 9e9)]

@@ -62,14 +62,16 @@ def test_a_warp_at_one_address_takes_a_round_for_each_lane() -> None:
     assert (together - apart) * 1e6 == pytest.approx(31 * 0.29, rel=0.2)
 
 
-# measured: one warp at one word on one SM, after the other and per added lane (h200-cas/rounds.csv)
+# measured: one warp at one word on one SM, after the other and per added lane
+# (atomics/h200-sxm/cas/rounds.csv)
 @pytest.mark.parametrize(("side", "clocks"), [(NEAR, 14761), (FAR, 21601)])
 def test_a_round_near_and_far(side: float, clocks: float) -> None:
     sent = 3.4 * (32 * 33 / 2)
     assert 32 * side * DEVICE.l2_latency * DEVICE.sm_clock + sent == pytest.approx(clocks, rel=0.05)
 
 
-# measured: clocks of a slice for one request that fails (h200-cas/shapes.csv), all SMs at one place
+# measured: clocks of a slice for one request that fails (atomics/h200-sxm/cas/shapes.csv), all SMs
+# at one place
 @pytest.mark.parametrize(
     ("params", "clocks"),
     [
@@ -89,7 +91,8 @@ def test_a_slices_clocks_for_one_request(params: dict[str, int], clocks: float) 
 
 
 def test_a_line_of_compare_and_swaps_is_two_packets() -> None:
-    # counted: 65536 L2 requests of 131072 sectors for 32768 warps (h200-cas/counters.csv)
+    # counted: 65536 L2 requests of 131072 sectors for 32768 warps
+    # (atomics/h200-sxm/cas/counters.csv)
     given = {"n": 1 << 20, "addresses": 1 << 20}
     found = predict("cas-loop", device=DEVICE, **given).details.requests[0].sharing
     assert found is not None
@@ -118,9 +121,12 @@ def test_tries_as_counted(n: int, addresses: int, counted: float) -> None:
 def test_several_waves_of_blocks() -> None:
     """Measured, and never fitted on: the usual one of six places of a buffer, four waves of blocks.
 
-    Source: measurements/h200-cas/loops.csv; single places are up to a third off one another.
+    Source: measurements/atomics/h200-sxm/cas/loops.csv; single places are up to a third off one
+    another.
     """
-    with (Path(__file__).parents[2] / "measurements" / "h200-cas" / "loops.csv").open() as file:
+    with (
+        Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/cas" / "loops.csv"
+    ).open() as file:
         rows = [row for row in csv.DictReader(file) if row["n"] == "1048576"]
     times: dict[tuple[str, int, int], list[float]] = {}
     for row in rows:
@@ -150,7 +156,9 @@ def test_loops_of_warps_that_were_measured_after_the_model(
     launch: int, n: int, places: int
 ) -> None:
     # measured on an H200, never fitted on: `bounded_count` of unseen_loops.csv, medians of places
-    path = Path(__file__).parents[2] / "measurements" / "h200-beside" / "unseen_loops.csv"
+    path = (
+        Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/streams" / "unseen_loops.csv"
+    )
     with path.open(newline="") as file:
         found = [float(r["time_us"]) for r in csv.DictReader(file) if r["launch"] == str(launch)]
     assert len(found) == 5

@@ -1,7 +1,8 @@
 """Stores at random places: what DRAM reads and writes for them, and how long that takes.
 
-Expected values: the profiler's counts and times (measurements/h200-scattered/counters.csv). Rows
-marked fit decided the shares and waits in `scattered_stores`, the others did not.
+Expected values: the profiler's counts and times
+(measurements/dram/h200-sxm/scattered/counters.csv). Rows marked fit decided the shares and waits in
+`scattered_stores`, the others did not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pytest
 from perfmodel import Prediction, predict
 from perfmodel.kernels.files import parse_kernel
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-scattered"
+FOLDER = Path(__file__).parents[2] / "measurements" / "dram/h200-sxm/scattered"
 SCATTER = """
 name = "scatter"
 guard = "i < places*run"

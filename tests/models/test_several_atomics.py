@@ -1,4 +1,4 @@
-"""Atomics beside one another and beside loads (measurements/h200-beside)."""
+"""Atomics beside one another and beside loads (measurements/atomics/h200-sxm/streams)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perfmodel.models.atomics.several_atomics import APART, BUSIEST_OF_SEVERAL
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.time.atomic_terms import ATOMICS_OVERLAP
 
-FOLDER = Path(__file__).parents[2] / "measurements" / "h200-beside"
+FOLDER = Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/streams"
 FLOOR = 5.38
 """An empty kernel between events [us]: tails.csv."""
 PROFILED = 2.4

@@ -39,9 +39,10 @@ def test_copies_share_the_turns_and_add_bins() -> None:
 
 def test_constants_are_the_measured_clocks() -> None:
     # measured: 2.05 clocks of a native compare-and-swap with 16 warps and more
-    # (measurements/h200-shared-places); 0.3 clocks a bin and copy
-    # (measurements/h200-sxm-suite/privatized-histogram.csv); blocks of 1024 threads, two an SM,
-    # live 1142 clocks, of which 64 warps' sums take half (measurements/h200-cas/blocks.csv)
+    # (measurements/atomics/h200-sxm/shared-memory); 0.3 clocks a bin and copy
+    # (measurements/suite/h200-sxm/sweeps/privatized-histogram.csv); blocks of 1024 threads, two an
+    # SM, live 1142 clocks, of which 64 warps' sums take half
+    # (measurements/atomics/h200-sxm/cas/blocks.csv)
     assert pytest.approx(2.05, rel=0.05) == SWAP_CLOCKS
     assert pytest.approx(0.3, rel=0.05) == MERGE_CLOCKS
     assert 0.4 * 1142 < 64 * AGGREGATED_CLOCKS < 0.48 * 1142

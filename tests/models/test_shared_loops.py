@@ -16,7 +16,9 @@ from perfmodel.kernels.files import kernel_from_table
 from perfmodel.models.requests.bank_turns import bank_turns, counted_turns
 from perfmodel.models.requests.contention import counted_sharing
 
-MEASURED = Path(__file__).parents[2] / "measurements" / "h200-shared-places" / "places.csv"
+MEASURED = (
+    Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/shared-memory" / "places.csv"
+)
 DEVICE = load_device("h200-sxm")
 TURNS = 32
 """Atomics of a thread."""

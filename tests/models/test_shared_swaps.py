@@ -19,7 +19,9 @@ from perfmodel.models.atomics.shared_swaps import (
     SharedSwaps,
 )
 
-MEASURED = Path(__file__).parents[2] / "measurements" / "h200-shared-places" / "places.csv"
+MEASURED = (
+    Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/shared-memory" / "places.csv"
+)
 
 
 def test_a_warp_alone_takes_little_less_than_in_microbenchmarks() -> None:

@@ -55,7 +55,7 @@ def test_windows_beside_a_copy_cross_as_counted(mib: int, set_mib: int, counted:
 )
 def test_tables_beside_a_read_cross_as_counted(mib: int, counted: int) -> None:
     # published with the suite: l2_all_sectors less those that SMs ask for, of 1 GiB read
-    # (measurements/h200-sxm-suite/read-persistent.csv); nothing was fitted to them
+    # (measurements/suite/h200-sxm/sweeps/read-persistent.csv); nothing was fitted to them
     kernel = builtin("stream-persistent")
     reads = replace(kernel, accesses=kernel.accesses[:2], buffers=kernel.buffers[:2])
     found = crossing_mib(reads, persistent_bytes=mib * MIB, stream_bytes=512 * MIB)
@@ -80,7 +80,7 @@ def test_a_gpu_without_the_figure_has_no_such_limit() -> None:
 
 def test_blocks_without_work_do_not_lengthen_a_launch() -> None:
     # property: 64 blocks' worth of data takes 264 blocks about as long as 64, which all have work;
-    # measured, 75.6 us of 264 blocks and 71.3 us of 132 for 1 MiB (h200-l2-sets/sets.csv)
+    # measured, 75.6 us of 264 blocks and 71.3 us of 132 for 1 MiB (l2/h200-sxm/sets/sets.csv)
     sizes: dict[str, Any] = {"bytes": MIB, "iterations": 256}
     some, all_busy = (
         predict("working-set-read", device=H200, blocks=b, **sizes).time_s for b in (264, 64)
@@ -93,8 +93,9 @@ def test_blocks_without_work_do_not_lengthen_a_launch() -> None:
     [(0.5, 140.9, 0.08), (1, 75.6, 0.08), (1.5, 53.4, 0.23), (4, 40.3, 0.08), (8, 39.7, 0.08)],
 )
 def test_small_sets_take_as_long_as_measured(mib: float, us: float, off: float) -> None:
-    # h200-l2-sets/sets.csv, set_plain, warm, by events: never fitted on. Some SMs hold two of the
-    # first blocks before others hold one, as h200-blocks has it; here 1.5 MiB shows none of it
+    # l2/h200-sxm/sets/sets.csv, set_plain, warm, by events: never fitted on. Some SMs hold two of
+    # the first blocks before others hold one, as l2/h200-sxm/blocks has it; here 1.5 MiB shows none
+    # of it
     found = predict(
         "working-set-read",
         device=H200,
@@ -118,7 +119,7 @@ def test_small_sets_take_as_long_as_measured(mib: float, us: float, off: float) 
     ],
 )
 def test_sets_settle(mib: int, iterations: int, sets: float) -> None:
-    # DRAM reads over the set, cold, by the profiler (h200-l2-sets/counters.csv, fitted on)
+    # DRAM reads over the set, cold, by the profiler (l2/h200-sxm/sets/counters.csv, fitted on)
     off = 0.28 if mib == 48 else 0.13
     read = predict("working-set-read", device=H200, bytes=mib * MIB, iterations=iterations).traffic[
         "dram_read_bytes"

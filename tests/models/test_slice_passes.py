@@ -27,7 +27,7 @@ def test_lines_of_a_sector_each_wait_for_one_another(
     spacing: int, addresses: int, measured_us: float
 ) -> None:
     # measured: 262144 additions to words 128 B apart, by the profiler, on an H200
-    # (measurements/h200-sxm-suite/atomics.csv): two of a piece of 256 B take longer than one
+    # (measurements/suite/h200-sxm/sweeps/atomics.csv): two of a piece of 256 B take longer than one
     found = predict(
         "atomic-add", device="h200-sxm", n=1 << 18, addresses=addresses, spacing=spacing
     )

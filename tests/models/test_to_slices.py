@@ -64,7 +64,7 @@ def test_packets_to_lines_that_a_request_has_named_follow_one_another() -> None:
 def test_what_a_sector_costs_on_its_way(
     dtype: str, lanes: float, returns: bool, rates: tuple[float, float]
 ) -> None:
-    # measured: G sectors a second with and without (measurements/h200-sxm-suite,
+    # measured: G sectors a second with and without (measurements/suite/h200-sxm/sweeps,
     # atomics-spread.csv, as the constants' docstrings have them)
     slow, fast = rates
     width = 8 if dtype == "float64" else 4
@@ -79,7 +79,7 @@ def test_a_compare_and_swap_packet_takes_the_measured_clocks(
     sectors: float, lanes: float, clocks: float
 ) -> None:
     # measured: clocks of an SM for a packet, of which one sector's are 3.4
-    # (measurements/h200-cas/rounds.csv)
+    # (measurements/atomics/h200-sxm/cas/rounds.csv)
     one, found = (
         network(p, operands("int32", compares=True), H200).cost * p.sectors
         for p in (packets(1.0, 4), packets(lanes, 4, sectors))

@@ -59,7 +59,7 @@ def test_blocks_that_wait_for_l2_and_compute_in_chains(turns):
     The number in `ONCE_TIME` was fitted to these rows. A turn has its multiply-adds, a maximum for
     each chain and eight more instructions, and a load from L2 of 290 clocks.
     """
-    with (root() / "h200-crowds" / "crowds.csv").open(newline="") as file:
+    with (root() / "latency/h200-sxm/warps" / "crowds.csv").open(newline="") as file:
         found = [r for r in csv.DictReader(file) if r["cache"] == "warm"]
     chosen = [r for r in found if int(r["turns"]) == turns and int(r["blocks"]) <= 2112]
     alone, errors, sums = {}, [], []
@@ -107,7 +107,7 @@ def test_issue_of_a_softmax_without_memory():
     Pipes by the profiler's counts and the lanes of sm_90 (16 of the ALU a scheduler, 4 of MUFU);
     what a warp takes alone from the row of one block.
     """
-    with (root() / "h200-launches" / "mix.csv").open(newline="") as file:
+    with (root() / "launch-overhead/h200-sxm/small" / "mix.csv").open(newline="") as file:
         found = list(csv.DictReader(file))
     alone = {r["part"]: 1 / float(r["issue_active"]) for r in found if r["blocks_per_sm"] == "1"}
     errors, slowest = [], []

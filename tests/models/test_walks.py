@@ -16,7 +16,7 @@ from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.derive import derive
 
 H200 = load_device("h200-sxm")
-PRODUCTS = Path(__file__).parents[2] / "measurements/h200-walks/products.csv"
+PRODUCTS = Path(__file__).parents[2] / "measurements/l2/h200-sxm/walks/products.csv"
 EMPTY_US = 2.784  # between events of that session: its session.toml
 
 
@@ -52,7 +52,7 @@ index = "blockIdx.x*32 + threadIdx.x"
 
 def test_blocks_that_share_cold_data_wait_nearly_as_long_as_for_their_own() -> None:
     # measured: a step of 128 B takes 733 clocks alone, 736 with data of their own, and 622 to 629
-    # with the same (measurements/h200-walks/walk.csv): no less than DRAM's pace
+    # with the same (measurements/l2/h200-sxm/walks/walk.csv): no less than DRAM's pace
     alone, shared, own = walked(1), walked(132), walked(132, stride="16384")
     assert 0.75 < shared.time_s / own.time_s < 1
     assert alone.time_s == pytest.approx(own.time_s, rel=0.15)
@@ -103,8 +103,8 @@ def longer(blocks: int, index: str, vector: int, work: int = 0) -> float:
 
 def test_a_line_new_to_l2_spares_a_wait_for_l2_and_no_mean_wait() -> None:
     # measured: cold, two steps of 32 B that 20 SMs share take 953 clocks, what one of 64 B takes,
-    # 627, and a wait for L2 (measurements/h200-walks/walk.csv, fit rows); four of 16 B the same
-    # and two waits for L1, which lower the mean of all but not of those that DRAM makes longer
+    # 627, and a wait for L2 (measurements/l2/h200-sxm/walks/walk.csv, fit rows); four of 16 B the
+    # same and two waits for L1, which lower the mean of all but not of those that DRAM makes longer
     assert longer(20, "t*4", 4) == pytest.approx(longer(20, "t*16", 4) / 4, rel=0.03)
 
 

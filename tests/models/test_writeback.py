@@ -51,7 +51,7 @@ def test_streams_between_writes_are_capped_and_leave_tables_out() -> None:
 def test_streams_beside_every_number_of_ways(name: str) -> None:
     # 512 MiB written and copied by 8 blocks an SM, by events, fitted on or not: 0.8 and 1.5% off in
     # the median, 5.4 and 5.8% at most
-    recording = read_recording(MEASUREMENTS / f"{name}-suite")
+    recording = read_recording(MEASUREMENTS / f"suite/{name}/sweeps")
     found = []
     for sweep, row in matched(recording):
         if row.topic not in ("set-aside-streams", "set-aside-mixtures") or row.timing != "events":

@@ -49,7 +49,7 @@ def test_h100_with_the_authors_window(row: dict[str, str]) -> None:
     assert without.time_s / with_window.time_s == pytest.approx(gain, abs=0.03)
 
 
-MEASURED = Path(__file__).parents[2] / "measurements" / "h100-sxm-suite" / "data-reset.csv"
+MEASURED = Path(__file__).parents[2] / "measurements" / "suite/h100-sxm/sweeps" / "data-reset.csv"
 
 
 def measured(mib: int, aside: int) -> float:
@@ -70,8 +70,9 @@ def test_data_reset_gains_from_a_window_after_all(mib: int) -> None:
     # The article sees none, to all digits. Our H100 takes as long as it without a window, and gains
     # 1.035, 1.145, 1.222 and 1.097 with it; 1.000, 1.092, 1.252 and 1.057 here. Of 8 MiB, which
     # fill 0.85 of the set-aside, five of eight places of memory gain as much; in three some 4% of
-    # the re-reads find no way in their sets, and 1.07 to 1.1 remain (h100-l2: data-reset.csv,
-    # ways.csv). H200s gain 1.04 to 1.12 (grid.csv, data-reset-long.csv and data-reset.csv)
+    # the re-reads find no way in their sets, and 1.07 to 1.1 remain (l2/h100-sxm/set-aside:
+    # data-reset.csv, ways.csv). H200s gain 1.04 to 1.12 (grid.csv, data-reset-long.csv and
+    # data-reset.csv)
     row = {"kernel": "data-reset", "mib": str(mib)}
     gain = predicted(row, None).time_s / predicted(row, authors_control(row)).time_s
     assert gain == pytest.approx(measured(mib, 0) / measured(mib, 8), abs=0.06)
@@ -130,7 +131,7 @@ def test_a100_gains_while_the_window_fits(megabytes: int, least: float, most: fl
 def test_a100_gains_about_as_much_whatever_the_blocks(threads: int) -> None:
     # the guide does not say how long its blocks are: 61, 63 and 60% here. On an H200 the gain of a
     # table of 25 MB is 1.31, 1.32 and 1.30 with blocks of 256, 512 and 1024
-    # (measurements/h200-followers/slide.csv)
+    # (measurements/l2/h200-sxm/moving-sets/slide.csv)
     gain = sliding(20, None, threads) / sliding(20, whole(20), threads)
     assert 1.45 < gain < 1.65
 

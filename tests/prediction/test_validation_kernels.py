@@ -1,8 +1,9 @@
 """Seven kernels that nothing was fitted on, against the profiler on an H200.
 
 The kernel files were written from the CUDA source alone
-(measurements/programs/foundation.cu); their instruction counts are assumptions. The rows of
-validation.csv are never to be fitted on, so what is asserted of times is only that they are sane.
+(measurements/suite/h200-sxm/foundation/program/foundation.cu); their instruction counts are
+assumptions. The rows of validation.csv are never to be fitted on, so what is asserted of times is
+only that they are sane.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Expected values are measured, by the project's notes; none of them was fitted to. The notes' reads
 of DRAM, 0.92 of its peak, are not among them: the H100 that we measured later reads 0.96
-(measurements/h100-sxm-suite/streams.csv), as a published reduction does.
+(measurements/suite/h100-sxm/sweeps/streams.csv), as a published reduction does.
 """
 
 import pytest

@@ -34,7 +34,7 @@ ROWS = {
         if row.timing == "profiler" and row.cache == "cold" and row.values.get("dram_read_bytes")
         if all(row.values.get(size, 0) <= QUICK for size in ("bytes", "stream_bytes", "out_bytes"))
     ]
-    for folder in ("h100-sxm-suite", "h100-l2")
+    for folder in ("suite/h100-sxm/sweeps", "l2/h100-sxm/set-aside")
 }
 
 
@@ -55,12 +55,12 @@ def held(folder: str, name: str, step: int) -> list[tuple[Simulation, Row]]:
 @pytest.mark.parametrize(
     ("folder", "name", "step", "most"),
     [
-        ("h100-sxm-suite", "streams copy", 4, 0.001),
-        ("h100-sxm-suite", "streams read", 3, 0.001),
-        ("h100-sxm-suite", "strided-granularity strided_copy", 2, 0.001),
-        ("h100-sxm-suite", "gather gather", 16, 0.02),
-        ("h100-sxm-suite", "unseen-gather gather", 4, 0.04),
-        ("h100-sxm-suite", "embedding embedding", 6, 0.02),
+        ("suite/h100-sxm/sweeps", "streams copy", 4, 0.001),
+        ("suite/h100-sxm/sweeps", "streams read", 3, 0.001),
+        ("suite/h100-sxm/sweeps", "strided-granularity strided_copy", 2, 0.001),
+        ("suite/h100-sxm/sweeps", "gather gather", 16, 0.02),
+        ("suite/h100-sxm/sweeps", "unseen-gather gather", 4, 0.04),
+        ("suite/h100-sxm/sweeps", "embedding embedding", 6, 0.02),
     ],
 )
 def test_dram_reads(folder: str, name: str, step: int, most: float) -> None:
@@ -77,7 +77,7 @@ def test_dram_reads(folder: str, name: str, step: int, most: float) -> None:
 @pytest.mark.parametrize("name", ["streams copy", "streams write"])
 def test_writes_of_streams(name: str) -> None:
     # measured: what leaves L2 in time, and what the profiler had left there
-    for found, row in held("h100-sxm-suite", name, 3):
+    for found, row in held("suite/h100-sxm/sweeps", name, 3):
         gap = row.values["dram_write_bytes"] - found.dram_write_bytes
         assert -DIRTY_ERROR < gap < PROFILER_DIRTY + DIRTY_ERROR, row.line
 
@@ -94,7 +94,7 @@ def test_writes_of_streams(name: str) -> None:
 def test_bytes_of_tables_and_set_asides(name: str, step: int, middle: float, most: float) -> None:
     # measured: all DRAM bytes of a launch, reads and writes together
     errors = []
-    for found, row in held("h100-l2", name, step):
+    for found, row in held("l2/h100-sxm/set-aside", name, step):
         measured = row.values["dram_read_bytes"] + row.values["dram_write_bytes"]
         errors.append(abs((found.dram_read_bytes + found.dram_write_bytes) / measured - 1))
     assert median(errors) < middle

@@ -146,7 +146,7 @@ def test_products(mapping: str, side: int) -> None:
 
 def suite(topic: str, function: str) -> list[dict[str, Any]]:
     """Return the profiled rows of a topic of the second suite."""
-    with (FOLDER.parent / "h200-sxm-suite" / f"{topic}.csv").open(newline="") as file:
+    with (FOLDER.parents[2] / "suite/h200-sxm/sweeps" / f"{topic}.csv").open(newline="") as file:
         return [
             r
             for r in csv.DictReader(file)
@@ -241,7 +241,7 @@ def test_tables_beside_stores_are_read_as_often_as_measured() -> None:
     assert max(errors) < 0.07
 
 
-with (FOLDER.parent / "h200-stores" / "counters.csv").open(newline="") as file:
+with (FOLDER.parents[2] / "l2/h200-sxm/stores" / "counters.csv").open(newline="") as file:
     PACED = [r for r in csv.DictReader(file) if r["each"] == "1" and r["function"] != "write"]
 
 

@@ -83,21 +83,21 @@ def test_no_corpus_alone_decides() -> None:
 
 def test_kernels_written_later_were_held_by_the_intervals_they_had() -> None:
     # measured: predictions were recorded before the launches ran, with intervals widened as above
-    looks = first_looks(folders.root() / "h200-corpus-blind4")
+    looks = first_looks(folders.root() / "source-kernels/h200-sxm/corpus-blind4")
     assert len(looks) == 48
     assert np.mean([x.low <= x.measured <= x.high for x in looks]) >= 0.85
 
 
 def test_fewer_of_the_fifth_corpus_were_held() -> None:
     # measured: 33 of 48, so 90% intervals were too narrow for kernels like none seen before
-    looks = first_looks(folders.root() / "h200-corpus-blind5")
+    looks = first_looks(folders.root() / "source-kernels/h200-sxm/corpus-blind5")
     assert len(looks) == 48
     assert sum(x.low <= x.measured <= x.high for x in looks) == 33
 
 
 def test_the_sixth_corpus_was_held_as_its_first_look_says() -> None:
     # measured: 23 of 28; predicted at commit 8005c65, before the launches ran
-    looks = first_looks(folders.root() / "h200-corpus-blind6")
+    looks = first_looks(folders.root() / "source-kernels/h200-sxm/corpus-blind6")
     assert len(looks) == 28
     assert sum(x.low <= x.measured <= x.high for x in looks) == 23
 
@@ -105,14 +105,14 @@ def test_the_sixth_corpus_was_held_as_its_first_look_says() -> None:
 def test_the_seventh_corpus_was_held_as_its_first_look_says() -> None:
     # measured: 28 of 32; predicted at commit 1e78702, before the launches ran, with intervals that
     # the first looks at four corpora had widened
-    looks = first_looks(folders.root() / "h200-corpus-blind7")
+    looks = first_looks(folders.root() / "source-kernels/h200-sxm/corpus-blind7")
     assert len(looks) == 32
     assert sum(x.low <= x.measured <= x.high for x in looks) == 28
 
 
 def held(name: str, gpu: str = "h200") -> tuple[int, int, float, float]:
     """Return the launches of a corpus, those inside their intervals, and what they were off by."""
-    looks = first_looks(folders.root() / f"{gpu}-corpus-{name}")
+    looks = first_looks(folders.root() / f"source-kernels/{gpu}-sxm/corpus-{name}")
     errors = [abs(x.predicted / x.measured - 1) for x in looks]
     inside = sum(x.low <= x.measured <= x.high for x in looks)
     return len(looks), inside, float(np.median(errors)), float(np.quantile(errors, 0.9))
@@ -159,8 +159,8 @@ def test_the_fifteenth_corpus_was_held_as_its_first_look_says() -> None:
 
 def test_the_last_corpus_judges() -> None:
     # property: its first look widens no interval
-    assert "h200-corpus-blind12" not in FIRST_LOOKS
-    assert "h200-corpus-blind13" not in FIRST_LOOKS
-    assert "h100-corpus-blind14" not in FIRST_LOOKS
-    assert "h100-corpus-blind15" not in FIRST_LOOKS
-    assert "h200-corpus-blind11" in FIRST_LOOKS
+    assert "source-kernels/h200-sxm/corpus-blind12" not in FIRST_LOOKS
+    assert "source-kernels/h200-sxm/corpus-blind13" not in FIRST_LOOKS
+    assert "source-kernels/h100-sxm/corpus-blind14" not in FIRST_LOOKS
+    assert "source-kernels/h100-sxm/corpus-blind15" not in FIRST_LOOKS
+    assert "source-kernels/h200-sxm/corpus-blind11" in FIRST_LOOKS

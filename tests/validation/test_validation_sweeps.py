@@ -17,8 +17,8 @@ from perfmodel.validation.cases import left_out, matched
 from perfmodel.validation.sweeps import KERNELS, Sweep, measured_sweeps, read_sweeps, sweeps
 
 ROOT = root()
-H200 = read_recording(ROOT / "h200-sxm")
-SUITE = read_recording(ROOT / "h200-sxm-suite")
+H200 = read_recording(ROOT / "suite/h200-sxm/foundation")
+SUITE = read_recording(ROOT / "suite/h200-sxm/sweeps")
 
 
 def test_every_case_has_a_kernel_and_whole_parameters() -> None:
@@ -58,7 +58,8 @@ def test_holdout_and_validation_rows_are_never_for_fitting() -> None:
 
 
 def test_launches_are_those_measured() -> None:
-    # independent: threads and blocks as measurements/programs/foundation.cu launches them
+    # independent: threads and blocks as
+    # measurements/suite/h200-sxm/foundation/program/foundation.cu launches them
     first = {}
     for sweep, row in matched(H200):
         first.setdefault(sweep.name, (sweep, row))

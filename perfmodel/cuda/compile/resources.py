@@ -20,9 +20,9 @@ from perfmodel.errors import PerfmodelError
 
 _BASE: Final = 7
 """Registers of machine code beyond those of live values. Fitted, with a slope of 1, to half of 620
-kernels that ptxas 13.0 assembled: the corpus of measurements/programs, llama.cpp, Triton, Numba. On
-the other half it is off by 3 in the median (16%) and by 12 at the ninetieth percentile; kernels of
-Triton come out high, by 10 in the median."""
+kernels that ptxas 13.0 assembled: the corpora of measurements/source-kernels, llama.cpp, Triton,
+Numba. On the other half it is off by 3 in the median (16%) and by 12 at the ninetieth percentile;
+kernels of Triton come out high, by 10 in the median."""
 _MOST_TEXT: Final = 4 << 20
 """Longest PTX that is assembled whole: longer takes minutes."""
 _LEAST: Final = 8

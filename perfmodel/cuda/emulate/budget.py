@@ -10,8 +10,9 @@ WORK: Final = 1.2e8
 """Work of a second: instructions times lanes, and `EACH` for an instruction however few run it."""
 EACH: Final = 2000
 """Measured on a busy machine of two cores: 5 to 15 ns a lane, 25 to 170 us an instruction of 2,048
-to 16,384 lanes (pair_angles, twister_streams of measurements/programs/corpus-blind5); predictions
-depend on either only where an emulation is cut short."""
+to 16,384 lanes (pair_angles, twister_streams of
+measurements/source-kernels/h200-sxm/corpus-blind5/program); predictions depend on either only where
+an emulation is cut short."""
 SLOWER: Final = 2.0
 """Processor time over that at which it stops all the same, on machines that are slower."""
 MORE: Final = 0.25

@@ -90,7 +90,7 @@ def odd_lanes(instruction: Instruction, operands: Sequence[Array]) -> dict[str, 
     The checks are those of machine code of sm_90 (nvcc 13.0). FCHK, which checks divisions of 32
     bits, was asked for all pairs of exponents: it lets pass exponents from 25 above and from 2 to
     251 below the line, as far as those of quotients are from -124 to 126 (measurements/
-    h200-odd-values, divisions.csv).
+    instructions/h200-sxm/slow-paths, divisions.csv).
 
     Parameters
     ----------

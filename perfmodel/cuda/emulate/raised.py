@@ -37,7 +37,8 @@ RAISING = Formula(
     holds="values in random order, words at random; 2 to 1024 lanes a word within 25% of counts",
     source="derived: of values in random order the k-th is the largest so far with probability "
     "1/k; summed over a Poisson number of lanes that is the logarithmic integral "
-    "log(each) + 0.577 + E1(each), here within 3% (measurements/h200-lookups/raised.csv)",
+    "log(each) + 0.577 + E1(each), here within 3% "
+    "(measurements/atomics/h200-sxm/lookups/raised.csv)",
 )
 UNDER_WAY: Final = 3 << 16
 """Threads that start together, and all find words as they were at first: three quarters of those

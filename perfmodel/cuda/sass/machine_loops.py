@@ -31,7 +31,8 @@ TABLE: Final = Path(__file__).with_suffix(".toml")
 FAR: Final = 600.0
 """Clocks of a load from global memory while its waits are counted; any long time."""
 NEAR: Final = 32.0
-"""Clocks of a load that hits L1 (measurements/h200-sxm/latency.csv): no wait is shorter.
+"""Clocks of a load that hits L1 (measurements/suite/h200-sxm/foundation/latency.csv): no wait is
+shorter.
 
 What a warp issues meanwhile is no part of a turn's own clocks.
 """
@@ -39,7 +40,7 @@ OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
 _CALL: Final = 0x144
 _MEETING: Final = 0x141
-"""BSYNC: takes as long as a branch (measurements/h200-lone)."""
+"""BSYNC: takes as long as a branch (measurements/instructions/h200-sxm/one-warp)."""
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 _TOGETHER: Final = (1, 2, 4, 8, 16)

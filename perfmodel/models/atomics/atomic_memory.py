@@ -29,7 +29,8 @@ ATOMIC_MISSES = Formula(
         "stays": "share of the elements' lines that L2 holds [1]",
     },
     holds="random and cyclic elements of 0.5 to 16 times L2 within 15%",
-    source="derived; held against the profiler (measurements/h200-sxm-suite/atomics-outgrown.csv)",
+    source="derived; held against the profiler "
+    "(measurements/suite/h200-sxm/sweeps/atomics-outgrown.csv)",
 )
 ATOMIC_WRITES = Formula(
     name="sectors that atomics make L2 write back",
@@ -43,8 +44,8 @@ ATOMIC_WRITES = Formula(
     },
     holds="cold launches through elements in turn, many times as many passes as L2 has changed "
     "lines, within 15%",
-    source="fitted: the profiler's DRAM writes (measurements/h200-sxm-suite/atomics-outgrown.csv, "
-    "fit rows)",
+    source="fitted: the profiler's DRAM writes "
+    "(measurements/suite/h200-sxm/sweeps/atomics-outgrown.csv, fit rows)",
 )
 RANDOM_WRITES = Formula(
     name="sectors that atomics at random places make L2 write back",
@@ -57,8 +58,8 @@ RANDOM_WRITES = Formula(
     },
     holds="cold tables of a quarter to four times L2, 1/4 to 4 passes a sector: within 13% where "
     "more than half of them write back",
-    source="fitted form: the profiler's DRAM writes (measurements/h200-contended/tables.csv, "
-    "fit rows)",
+    source="fitted form: the profiler's DRAM writes "
+    "(measurements/atomics/h200-sxm/contended/tables.csv, fit rows)",
 )
 
 _FILLED: Final = 3.5
@@ -70,20 +71,21 @@ DIRTY_SHARE: Final = 0.3
 RANDOM_DIRTY: Final = 0.395
 """Share of L2 that changed lines of a table take up before the first is written back, of what works
 of an H200's; fitted, with `RANDOM_WRITES`: none of 24 MiB of 60, half of the passes of 32 MiB. An
-H100 keeps 0.415 of its 50 (measurements/h100-atomics, tables.csv)."""
+H100 keeps 0.415 of its 50 (measurements/atomics/h100-sxm/repeated, tables.csv)."""
 RANDOM_READ, RANDOM_WRITE = 2.25, 4.28
 """DRAM time of a byte read and written back at random places of a large table, over a dense one's,
 on an H200; fitted, with `TABLE_ROWS`, to cold times of 16 MiB to 1 GiB, the smaller ones with their
-bytes counted (tables.csv of measurements/h200-contended and h100-atomics, atomics.csv and
-atomics-outgrown.csv of h200-sxm-suite and h100-sxm-suite, fit rows)."""
+bytes counted (tables.csv of measurements/atomics/h200-sxm/contended and atomics/h100-sxm/repeated,
+atomics.csv and atomics-outgrown.csv of suite/h200-sxm/sweeps and suite/h100-sxm/sweeps, fit
+rows)."""
 TABLE_ROWS: Final = 13.5 * 2**20
 """Bytes of a table of which half of what moves finds the DRAM row of another: what is read and what
 leaves L2 at a time lie closer in a small one."""
 ISOLATED_READ: Final = 48.0
 """DRAM bytes read for an isolated sector that an atomic misses: measured, 48.0 for sectors 64, 128
 and 256 B apart (atomics-outgrown.csv); dense ones read 32, and of a table at random places 48 less
-16 times the share of its sectors that are gone to: within 3% (measurements/h200-contended,
-tables.csv)."""
+16 times the share of its sectors that are gone to: within 3%
+(measurements/atomics/h200-sxm/contended, tables.csv)."""
 RANDOM_HITS, RANDOM_LOST = 1.27, 0.31
 """Share of random passes to sectors gone to before that hit, for each capacity over table, and what
 of it is lost where a line has four sectors to go to: when it comes back, it has one of them. Fitted

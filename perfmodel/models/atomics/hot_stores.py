@@ -40,8 +40,8 @@ HOT_STORES_TIME = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
-    source="fitted: the time and the sectors of such launches (measurements/h200-parts/stores.csv, "
-    "fit rows)",
+    source="fitted: the time and the sectors of such launches "
+    "(measurements/l1/h200-sxm/overlaps/stores.csv, fit rows)",
 )
 SLOWEST_SLICE = Formula(
     name="time of L2, all slices",

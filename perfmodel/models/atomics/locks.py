@@ -29,7 +29,7 @@ WAITING = Formula(
     },
     holds="1 to 512 lanes",
     source="derived: of c lanes one gets the lock a turn; `often` fitted, and counted as 2.2 to "
-    "2.8 (measurements/h200-sxm-contention/retries.csv)",
+    "2.8 (measurements/suite/h200-sxm/contention/retries.csv)",
 )
 LOCK_TIME = Formula(
     name="time of spin locks",
@@ -48,13 +48,14 @@ LOCK_TIME = Formula(
     },
     holds="a load and a store under the lock, warps with all lanes; of several waves of blocks a "
     "fifth too slow",
-    source="derived; turn and exponent fitted (measurements/h200-sxm-contention/retries.csv)",
+    source="derived; turn and exponent fitted (measurements/suite/h200-sxm/contention/retries.csv)",
 )
 
 TURN: Final = 6.0
 """`turn` over the latency of a near L2 hit: 0.86 us; fitted to an H200, whose one SM at work was
 far from its locks, and an H100, whose one was near (retries.csv, fit rows). Which it is changes
-with every 4 KiB: 1400 clocks near, and 1838 far (measurements/h100-places, near.csv)."""
+with every 4 KiB: 1400 clocks near, and 1838 far (measurements/atomics/h100-sxm/addresses,
+near.csv)."""
 LONE: Final = 1.2
 """`lone` of `LOCK_TIME`; fitted (the same rows)."""
 OFTEN: Final = 2.63

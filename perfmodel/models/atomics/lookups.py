@@ -39,7 +39,7 @@ LOOKUPS_TIME = Formula(
     },
     holds="0 to 8 loads beside an atomic, lone sectors and whole lines, within 4%; stores untried",
     source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures "
-    "(measurements/h200-lookups)",
+    "(measurements/atomics/h200-sxm/lookups)",
 )
 CROSSING_AGAIN = Formula(
     name="loads that cross to the far L2 partition for what atomics changed there",
@@ -52,11 +52,12 @@ CROSSING_AGAIN = Formula(
     holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic a load within 2%",
     source="derived: half of the loads are from the far side; of those of 64 B from there, and "
     "atomics to the same 64 B, in any order, an atomic came last before so many "
-    "(measurements/h200-lookups/mixed.csv)",
+    "(measurements/atomics/h200-sxm/lookups/mixed.csv)",
 )
 AGAIN_COST: Final = 1.58
 """Time of such a load over that of a lone sector found on the near side, besides that; fitted: 20.5
-us for 4,194,304 loads, half of them far (measurements/h200-lookups/mixed.csv, fit rows)."""
+us for 4,194,304 loads, half of them far (measurements/atomics/h200-sxm/lookups/mixed.csv, fit
+rows)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ FAILING = Formula(
         "c": "lanes at an address at a time [1]",
     },
     holds="4 to 2048 lanes, slices busy: 0.9 of 16, 0.3 of 2048 counted",
-    source="fitted: tries counted and timed (measurements/h200-sxm-contention/retries.csv)",
+    source="fitted: tries counted and timed (measurements/suite/h200-sxm/contention/retries.csv)",
 )
 TRIES = Formula(
     name="tries of a lane",
@@ -108,13 +108,15 @@ LOOP_TIME = Formula(
         "p": "how much the slice overlaps: bursts of warps meet there at random [1]",
     },
     holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
-    "slices: a tenth of runs is 13% off the usual one (measurements/h200-cas/loops.csv)",
-    source="derived; exponents fitted (measurements/h200-sxm-contention/retries.csv)",
+    "slices: a tenth of runs is 13% off the usual one "
+    "(measurements/atomics/h200-sxm/cas/loops.csv)",
+    source="derived; exponents fitted (measurements/suite/h200-sxm/contention/retries.csv)",
 )
 
 NEAR, FAR = 1.43, 2.19
 """A round over the latency of a near L2 hit, at the near and at the far partition: 414 and 634
-clocks against 290, without the time to send a warp's own tries (measurements/h200-cas/rounds.csv).
+clocks against 290, without the time to send a warp's own tries
+(measurements/atomics/h200-sxm/cas/rounds.csv).
 """
 SIDE: Final = 4096.0
 """Bytes that one L2 partition holds together (rounds.csv: places up to there are all near or all
@@ -131,8 +133,8 @@ their rounds)."""
 OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.65, 2.2, 1.27
 """`p` of `LOOP_TIME` where only lanes of one warp meet, how much more it is for each part of the
 work that is not the last wave's, and where others meet; fitted, as the costs below, to an H200 and
-an H100 (retries.csv, fit rows; h100-places, loops.csv), whose one or two SMs alone were near their
-places. `TRIP_CLOCKS` stays between near and far, which change every 4 KiB."""
+an H100 (retries.csv, fit rows; atomics/h100-sxm/addresses, loops.csv), whose one or two SMs alone
+were near their places. `TRIP_CLOCKS` stays between near and far, which change every 4 KiB."""
 READ_COST, READ_LINES = 2.03, 0.6
 """First reads of lone sectors over as many additions, and the share of it that goes by lines."""
 LONE_COST, PAIR_COST, LANE_COST = 0.92, 1.76, 0.53

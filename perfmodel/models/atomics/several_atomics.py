@@ -43,7 +43,8 @@ APART = Formula(
     holds="as `BUSIEST_OF_SEVERAL`",
     source="fitted form: additions of integers to 16 pieces of 256 B in each of two arrays take "
     "120 and 114 us where each takes 94 and 91, to 256 pieces 40 and 41 where each takes 23, to "
-    "one word 201 where each takes 195 (measurements/h200-beside/several.csv, fit rows)",
+    "one word 201 where each takes 195 (measurements/atomics/h200-sxm/streams/several.csv, fit "
+    "rows)",
 )
 LEAST: Final = 2.0
 POPULAR: Final = 16.0

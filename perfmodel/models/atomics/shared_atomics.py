@@ -3,9 +3,9 @@
 32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
 several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
 one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
-1.03 clocks a warp at 1 to 3 addresses (measurements/h200-builtins). All other types are loops of
-load, add and compare-and-swap that the compiler writes, where one lane of one warp succeeds at a
-time.
+1.03 clocks a warp at 1 to 3 addresses (measurements/built-in-kernels/h200-sxm/first). All other
+types are loops of load, add and compare-and-swap that the compiler writes, where one lane of one
+warp succeeds at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WRAPPED_WARPS = Formula(
     holds="from 32 elements to the threads of a block",
     source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
     "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
-    "warp at 48 elements, 1.29 at 100: measurements/h200-builtins)",
+    "warp at 48 elements, 1.29 at 100: measurements/built-in-kernels/h200-sxm/first)",
 )
 COPIES_TIME = Formula(
     name="clocks of a block with several private copies",
@@ -50,7 +50,7 @@ COPIES_TIME = Formula(
     },
     holds="copies divide the contention evenly",
     source="derived; 0.3 clocks a bin and copy with 256 threads "
-    "(measurements/h200-sxm-suite/privatized-histogram.csv)",
+    "(measurements/suite/h200-sxm/sweeps/privatized-histogram.csv)",
 )
 BEST_COPIES = Formula(
     name="best number of private copies",
@@ -68,12 +68,12 @@ not the addition that lasts. Likely, and assumed, it is the special register tha
 for the address (S2UR in the machine code, outside of loops).
 
 Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
-than such that only meet (measurements/h200-cas/blocks.csv); 5 to 15 clocks a warp, 9 in the median
-(measurements/h200-sxm-suite/privatized.csv, fit rows, int32 in blocks of 1024).
+than such that only meet (measurements/atomics/h200-sxm/cas/blocks.csv); 5 to 15 clocks a warp, 9 in
+the median (measurements/suite/h200-sxm/sweeps/privatized.csv, fit rows, int32 in blocks of 1024).
 """
 SWAP_CLOCKS: Final = 2.0
 """Clocks of a lane's turn of a native compare-and-swap, which brings two operands: 2.05 with 16
-warps and more (measurements/h200-shared-places)."""
+warps and more (measurements/atomics/h200-sxm/shared-memory)."""
 MERGE_CLOCKS: Final = 0.3
 """`merge` of `COPIES_TIME`, blocks of 256 threads."""
 
@@ -102,7 +102,8 @@ def native_wavefronts(r: Requests, aggregated: Any) -> Array:
 def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Array) -> Array:
     """Return the clocks that a block waits until all warps of its SM have come to their sums.
 
-    Warps that want the old value wait for it by themselves (`compact` of measurements/h200-corpus).
+    Warps that want the old value wait for it by themselves (`compact` of
+    measurements/source-kernels/h200-sxm/corpus).
 
     Parameters
     ----------

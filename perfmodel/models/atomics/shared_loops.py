@@ -45,7 +45,7 @@ LOOP_CLOCKS = Formula(
     },
     holds="1 to 64 warps an SM within 15%, some 4 and 8 warps on their own within 35%",
     source="derived: a success undoes the tries whose load came before it. Fitted: `p` (additions "
-    "again and again: see `LOOP_SOONER`), `tail` (measurements/h200-atomics)",
+    "again and again: see `LOOP_SOONER`), `tail` (measurements/atomics/h200-sxm/lines)",
 )
 LOOP_TRIES = Formula(
     name="tries for each success of a full SM",
@@ -54,8 +54,8 @@ LOOP_TRIES = Formula(
     symbols={"w": "warps of the block that try the address [1]"},
     holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
     "with the clocks between wavefronts in it",
-    source="fitted (measurements/h200-atomics): of the tries of other warps those fail that "
-    "are between load and swap at a success, a fixed share of each turn",
+    source="fitted (measurements/atomics/h200-sxm/lines): of the tries of other warps those fail "
+    "that are between load and swap at a success, a fixed share of each turn",
 )
 WARPS_IN_STEP = Formula(
     name="whether the warps of a block keep step",
@@ -68,7 +68,7 @@ WARPS_IN_STEP = Formula(
     holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
     source="fitted: 4 and 8 warps that add once keep step, 16 don't, 12 do of 4 B, not of 8 B; "
     "of those that add again 4 do, and 8 whose lanes have an address of 8 B each "
-    "(measurements/h200-atomics)",
+    "(measurements/atomics/h200-sxm/lines)",
 )
 LOOP_CHAIN = Formula(
     name="clocks of a warp for its own turns",
@@ -85,7 +85,8 @@ LOOP_CHAIN = Formula(
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
     },
     holds="each warp at words of its own, 1 to 32 lanes a word or bank, 1 to 64 warps: median 3%",
-    source="derived: one lane a bank wins a round; held against measurements/h200-shared-places",
+    source="derived: one lane a bank wins a round; held against "
+    "measurements/atomics/h200-sxm/shared-memory",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of loops in shared memory",
@@ -101,29 +102,31 @@ SHARED_LOOP_TIME = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="blocks of an SM share its time, not their addresses",
-    source="derived: one success at a time; `p` fitted (measurements/h200-shared-places, fit rows)",
+    source="derived: one success at a time; `p` fitted "
+    "(measurements/atomics/h200-sxm/shared-memory, fit rows)",
 )
 LOOP_ALONE: Final = (97.0, 115.0)
 LOOP_SOONER: Final = (0.26, 0.28)
 """`alone` and `p` of `LOOP_CLOCKS`, for elements of 4 and of 8 B: 95 to 101 and 110 to 122 clocks
 for lone warps (shared-atomics.csv); `p` fitted, with what follows, to warps that add again: the
-slowest blocks within 5% in the median (the same and h200-atomics/shared-loops.csv, fit rows)."""
+slowest blocks within 5% in the median (the same and atomics/h200-sxm/lines/shared-loops.csv, fit
+rows)."""
 LOSE_ONCE, LOSE_AGAIN, LOSE_APART = 0.3, 0.18, (0.01, 0.3)
 """`lose` of `WARPS_IN_STEP` for warps that add once, that add again, and that add again with an
 address for each lane, by bytes; those of 4 B do not keep step then, and those of 8 B as long as at
 first."""
 LOOP_SWAP: Final = (44.0, 55.0)
-"""`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (h200-atomics)."""
+"""`swap` of `LOOP_CLOCKS`: 43 and 52 to 60 clocks of 16 to 32 warps (atomics/h200-sxm/lines)."""
 LOOP_TURN: Final = (3.0, 4.25)
 LOOP_TURN_APART: Final = (3.0, 6.0)
 """Wavefronts of a try whose lanes meet at one address, and of one whose lanes have 32: one of the
 load and two of the swap, 3.2 for 8 B; 2 and 4 (counted by the profiler, the same folder)."""
 OTHERS_DELAY: Final = 1.25
-"""`p` of `SHARED_LOOP_TIME`; fitted (measurements/h200-shared-places, fit rows)."""
+"""`p` of `SHARED_LOOP_TIME`; fitted (measurements/atomics/h200-sxm/shared-memory, fit rows)."""
 OTHER_WORDS: Final = 1.7
 """Exponent that puts together additions in turn, at words of their own: some warps are at one, some
 at another. By choice: 8 sums in turn take 3.4 times what one does
-(measurements/h200-shared-places, sources.csv)."""
+(measurements/atomics/h200-sxm/shared-memory, sources.csv)."""
 LOOP_TAIL: Final = 0.15
 """`tail` of `LOOP_CLOCKS`."""
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])

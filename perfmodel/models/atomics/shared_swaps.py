@@ -39,7 +39,7 @@ SWAP_CHAIN = Formula(
         "turns": "most lanes in one bank [1]",
     },
     holds="a warp alone, 1 to 32 lanes a word: within 8%; random words within 30%",
-    source="derived form; fitted (measurements/h200-shared-places, fit rows)",
+    source="derived form; fitted (measurements/atomics/h200-sxm/shared-memory, fit rows)",
 )
 SWAPS_SENT = Formula(
     name="clocks that tries keep the banks of an SM",
@@ -57,7 +57,7 @@ SWAPS_SENT = Formula(
     },
     holds="1 to 1024 lanes a word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of each "
     "warp go round in step",
-    source="counted (measurements/h200-shared-places)",
+    source="counted (measurements/atomics/h200-sxm/shared-memory)",
 )
 SWAP_TIME = Formula(
     name="time of a source's loops in shared memory",
@@ -83,7 +83,8 @@ BANK: Final = 6.0
 OFTEN, OFTEN_ALONE = 0.33, 0.5
 LATE: Final = 1.5
 """Constants of `SWAP_CHAIN` and `SWAPS_SENT`, between microbenchmarks of such loops and kernels
-that do other work beside them, which lose a third to a half less (measurements/h200-shared-places).
+that do other work beside them, which lose a third to a half less
+(measurements/atomics/h200-sxm/shared-memory).
 """
 
 

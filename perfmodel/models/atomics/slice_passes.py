@@ -27,26 +27,28 @@ FULL_PASSES = Formula(
     holds="lanes side by side, modulo any number: within 6%",
     source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
     "int32 addresses take 6.4, 7.9 and 6.2 clocks a warp: 1.15 for full passes, 1.48 for others "
-    "(measurements/h200-atomics/lines.csv)",
+    "(measurements/atomics/h200-sxm/lines/lines.csv)",
 )
 WIDE_FLOAT: Final = 2.0
 """A pass that adds to doubles in both halves of a sector over one through a full sector of float32:
-2.31 against 1.15 clocks, with two doubles 16 B apart as with four (atomics.csv; h100-places,
-adds.csv)."""
+2.31 against 1.15 clocks, with two doubles 16 B apart as with four (atomics.csv;
+atomics/h100-sxm/addresses, adds.csv)."""
 DOUBLE_SPREAD: Final = 0.66
 """The same with three pieces of 256 B at the slice and more, over one or two: 1.53 against 2.31
 clocks."""
 ANSWER_CLOCKS, ANSWER_LANE_CLOCKS = 1.54, 0.16
 """Clocks of a pass that gives the old value of one lane back, and how much more it takes each time
 that its lanes double: on an H100 1.57, 1.8, 1.95 and 2.1 with 1, 2, 4 and 8, on an H200 1.54 and
-1.8 with 1 and 8 (h100-places, adds.csv and answers.csv; slices.csv, atomics.csv, fit rows)."""
+1.8 with 1 and 8 (atomics/h100-sxm/addresses, adds.csv and answers.csv; slices.csv, atomics.csv, fit
+rows)."""
 HALF2_CLOCKS: Final = (1.4, 1.8)
 """Clocks of a pass of half2 with one lane a sector and with full sectors: 1.34 to 1.55, and 1.74 to
 1.82 (slices.csv, atomics.csv, fit rows)."""
 COMPARE_CLOCKS: Final = 1.46
 COMPARE_SECTOR_CLOCKS: Final = 2.33
 """Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
-several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87 (measurements/h200-cas/shapes.csv).
+several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87
+(measurements/atomics/h200-sxm/cas/shapes.csv).
 """
 
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])

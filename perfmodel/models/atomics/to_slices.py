@@ -28,7 +28,7 @@ NETWORK_TIME = Formula(
     },
     holds="the whole GPU, addresses all over L2",
     source="fitted: dense and sparse additions on an H200 "
-    "(measurements/h200-sxm-suite/atomics.csv, atomics-shape.csv)",
+    "(measurements/suite/h200-sxm/sweeps/atomics.csv, atomics-shape.csv)",
 )
 SEND_CYCLES = Formula(
     name="clocks to send the packets of an SM",
@@ -53,12 +53,12 @@ HALF2_FULL_COST: Final = 1.75
 """The same for half2 against int32: 103 against 74, and 103 against 59 G (atomics-spread.csv)."""
 DOUBLE_COST: Final = 1.32
 """The same for sectors with two doubles or more against uint64: 105 against 78 G
-(atomics-spread.csv; two of four in h100-places, adds.csv)."""
+(atomics-spread.csv; two of four in atomics/h100-sxm/addresses, adds.csv)."""
 COMPARE_PAIR_COST: Final = 2.9
 COMPARE_LANES_COST: Final = 1.7
 """Network time of a compare-and-swap packet's second sector over an addition's, with one lane each,
 and how much more with all: packets take 3.4 clocks of an SM with one sector, 10.2 with two, and
-14.7 with all of their lanes (measurements/h200-cas/rounds.csv)."""
+14.7 with all of their lanes (measurements/atomics/h200-sxm/cas/rounds.csv)."""
 
 
 @dataclass(frozen=True, slots=True)

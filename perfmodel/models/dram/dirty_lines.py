@@ -39,9 +39,9 @@ DIRTY_LEFT = Formula(
     },
     holds="copies and writes of 1 to 12 Mi floats within 2% of what they move; set-asides within "
     "3% of the capacity",
-    source="fitted: DRAM writes of cold copies and writes on an H100 (h100-dirty), the same shares "
-    "of an H200's L2 (h200-blocks/dirty.csv, with what the profiler left dirty before); set-asides "
-    "on an H200 (h200-sxm/streams.csv, strided.csv)",
+    source="fitted: DRAM writes of cold copies and writes on an H100 (dram/h100-sxm/dirty-lines), "
+    "the same shares of an H200's L2 (l2/h200-sxm/blocks/dirty.csv, with what the profiler left "
+    "dirty before); set-asides on an H200 (suite/h200-sxm/foundation/streams.csv, strided.csv)",
 )
 DIRTY_KEPT = Formula(
     name="written bytes that stay in L2",
@@ -54,32 +54,36 @@ DIRTY_KEPT = Formula(
     },
     holds="copies, writes and gathers of 1 to 12 Mi floats",
     source="fitted form: copies of 14, 16, 18 and 20 MiB on an H100 write 0.1, 0.4, 1.3 and 2.7 MB "
-    "back (measurements/h100-dirty)",
+    "back (measurements/dram/h100-sxm/dirty-lines)",
 )
 STREAM_KNEE: Final = 13.0
 DRAWN_KNEE: Final = 7.0
 """`p` of `DIRTY_KEPT` for streams, whose lines fall evenly on L2's sets, and where half of the
-lines or more are drawn at random, some sets of which get more than others: fitted, h100-dirty."""
+lines or more are drawn at random, some sets of which get more than others: fitted,
+dram/h100-sxm/dirty-lines."""
 AHEAD: Final = 0.5
 """Share of the lines that running threads draw once which are in L2 before their own store.
 
 Fitted: cold gathers of single floats, of which 1.5 to 1.7 MB stay, 1.1 if nothing were ahead; where
-the places are not loaded but computed, threads wait for nothing else, and it is 0.85 (h100-dirty).
-Streams are ahead as well, but little: sums of four keep 8.1 MB, 7.2 without.
+the places are not loaded but computed, threads wait for nothing else, and it is 0.85
+(dram/h100-sxm/dirty-lines). Streams are ahead as well, but little: sums of four keep 8.1 MB, 7.2
+without.
 """
 AGAIN: Final = 0.15
 """What a drawn line that was there already takes of L2 beyond others: L2 does not drop the oldest
-first. Fitted: cold gathers of tables of 8 to 64 MiB (h100-dirty)."""
+first. Fitted: cold gathers of tables of 8 to 64 MiB (dram/h100-sxm/dirty-lines)."""
 REPLAYS_DIRTY: Final = 2.37e6
 """Bytes that a profiler's passes leave dirty in L2, before the launch that is counted.
 
 Measured: Nsight Compute 2025.3, 9 counters in several passes, caches flushed before each: cold
 reads of 64 MiB and more write 2.3 to 2.4 MB to DRAM on an H100 and an H200 alike, in one pass 0.03
-(measurements/h100-dirty/passes.csv; h100-sxm-suite and h200-sxm-suite, streams.csv).
+(measurements/dram/h100-sxm/dirty-lines/passes.csv; suite/h100-sxm/sweeps and suite/h200-sxm/sweeps,
+streams.csv).
 """
 OLDER: Final = 1.1
 """How much earlier these go than a line written first: fitted to the same reads of 24 to 40 MiB and
-to gathers of h100-sxm-suite (fit rows), 0.5 and 1% rms of the bytes moved; 1 gives 1.2 and 1.2."""
+to gathers of suite/h100-sxm/sweeps (fit rows), 0.5 and 1% rms of the bytes moved; 1 gives 1.2 and
+1.2."""
 
 
 class Contention(NamedTuple):

@@ -52,7 +52,8 @@ FILLED = Formula(
         "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
     },
     holds="single words and runs of 2 and 4, arrays of 1 MiB to 1 GiB, within 10% from 16 MiB on",
-    source="fitted form: an eighth of the lines of an H200's L2 (measurements/h200-scattered)",
+    source="fitted form: an eighth of the lines of an H200's L2 "
+    "(measurements/dram/h200-sxm/scattered)",
 )
 WRITTEN_BACK = Formula(
     name="bytes that scattered stores make DRAM write",
@@ -70,7 +71,7 @@ WRITTEN_BACK = Formula(
         "footprint": "lines that all stores touch [B]",
     },
     holds="as `FILLED`",
-    source="fitted form, as `ATOMIC_WRITES` (measurements/h200-scattered)",
+    source="fitted form, as `ATOMIC_WRITES` (measurements/dram/h200-sxm/scattered)",
 )
 STORE_WAITS = Formula(
     name="what L2 waits for DRAM at scattered stores, as dense bytes",
@@ -89,7 +90,7 @@ STORE_WAITS = Formula(
     holds="as `FILLED`, times: those fitted on 24% low to 15% high, others 17% low to "
     "16% high, which were in view when the form was chosen",
     source="fitted: this part comes after L2's, not concurrently; whole sectors that are written "
-    "early, to be changed again, add next to nothing (measurements/h200-scattered)",
+    "early, to be changed again, add next to nothing (measurements/dram/h200-sxm/scattered)",
 )
 
 PART_LINES: Final = 1 / 8

@@ -33,7 +33,7 @@ MIXED_EFFICIENCY = Formula(
     source="fitted form: the bus turns around more often than in proportion to read-write "
     "neighbours, r(1 - r), where there are few writes; the "
     "skew fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
-    "(measurements/h200-sxm-suite/set-aside-mixtures.csv)",
+    "(measurements/suite/h200-sxm/sweeps/set-aside-mixtures.csv)",
 )
 
 FEW: Final = 0.5
@@ -41,19 +41,20 @@ FEW: Final = 0.5
 
 Fitted: strided copies of every 4th to 14th float, 80 to 93% reads, lose 3 to 5% to their writes,
 where in proportion to neighbours of both kinds they would lose half of that
-(measurements/h200-sxm/strided.csv, h200-sxm-suite/strided.csv, fit rows).
+(measurements/suite/h200-sxm/foundation/strided.csv, suite/h200-sxm/sweeps/strided.csv, fit rows).
 """
 SKEW: Final = 0.1
 """See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
 
 # Cost of reading one isolated atom, by its bytes (the fetch granularity) and the bytes from one to
 # the next, relative to dense reads. 64 B: fitted to strided copies of 16 Mi floats and more in two
-# sessions (measurements/h200-sxm/strided.csv, h200-streams/pitches.csv, fit rows), which differ by
-# 10% from 256 B on: the middle of both. Two GPUs, it seems: on one of them neither place nor size
-# of memory make a difference (h200-states/places.csv, states.csv), unless some was freed before
-# (freed.csv: 9 to 22% longer). Half the activity of DRAM at 256 B is lost, evenly over its
-# channels: fewer atoms of an open row are used; that this is the mechanism is not established.
-# 32 B, 128 B: measurements/h200-sxm-suite/strided-granularity.csv.
+# sessions (measurements/suite/h200-sxm/foundation/strided.csv, dram/h200-sxm/pitches/pitches.csv,
+# fit rows), which differ by 10% from 256 B on: the middle of both. Two GPUs, it seems: on one of
+# them neither place nor size of memory make a difference (l2/h200-sxm/states/places.csv,
+# states.csv), unless some was freed before (freed.csv: 9 to 22% longer). Half the activity of DRAM
+# at 256 B is lost, evenly over its channels: fewer atoms of an open row are used; that this is the
+# mechanism is not established. 32 B, 128 B:
+# measurements/suite/h200-sxm/sweeps/strided-granularity.csv.
 _ATOM_COSTS: Final = {
     32: {64: 1.07, 128: 1.94, 256: 2.6, 512: 2.9, 1024: 3.1, 2048: 3.2},
     64: {64: 1.03, 96: 1.04, 128: 1.15, 192: 1.28, 256: 1.45, 512: 1.58, 1024: 1.67, 2048: 1.73},
@@ -61,11 +62,11 @@ _ATOM_COSTS: Final = {
 }
 _RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
 """At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
-(measurements/h200-sxm-suite/gather.csv)."""
+(measurements/suite/h200-sxm/sweeps/gather.csv)."""
 _RANDOM_WAIT: Final = {32: 68.0, 64: 53.0, 128: 50.0}
 """What such a miss adds to L2's time, in dense DRAM bytes, by bytes fetched; see `SPARSE`. On an
 H100 it is as many bytes, not as `OPENING` has it: single floats of 16 MiB to 2 GiB are 3.6% rms off
-so, and 5.7 with it (h100-sxm-suite, gather.csv, fit rows)."""
+so, and 5.7 with it (suite/h100-sxm/sweeps, gather.csv, fit rows)."""
 ROWS: Final = 60.0 * 2**20
 """Bytes of a table of which half of the misses at random places find the DRAM row of another; that
 rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
@@ -82,8 +83,8 @@ OPENING = Formula(
     holds="41.9 GB/s a slice (H100) and 51.2 (H200); below is taken as the lower",
     source="derived: a row takes a channel as long on any of them, while faster pins move more "
     "bytes meanwhile; copies of every 32nd to 128th of 16 Mi floats lose 0.8 of what they lose on "
-    "an H200 (h100-sxm-suite and h200-sxm-suite, strided.csv, fit rows), and sectors that atomics "
-    "read, change and write back lose as much of it (atomics-outgrown.csv of both)",
+    "an H200 (suite/h100-sxm/sweeps and suite/h200-sxm/sweeps, strided.csv, fit rows), and sectors "
+    "that atomics read, change and write back lose as much of it (atomics-outgrown.csv of both)",
 )
 OVER_FETCH = Formula(
     name="over-fetch",
@@ -105,7 +106,7 @@ SPARSE = Formula(
     },
     holds="tables of 16 MiB to 2 GiB on an H200",
     source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
-    "of 2 GiB 20 (measurements/h200-sxm-suite/gather.csv)",
+    "of 2 GiB 20 (measurements/suite/h200-sxm/sweeps/gather.csv)",
 )
 
 
@@ -159,7 +160,7 @@ written waits for what it drives out.
 
 Fitted: warm copies of every 6th to 9th of 1 Mi floats, 0.5 to 0.8 of L2, on an H200 and an H100:
 3.3 and 6.1% rms, 4.6 and 8.6 without; 3.6 and 5.3 with a quarter (strided.csv of
-measurements/h200-sxm-suite and h100-sxm-suite, fit rows).
+measurements/suite/h200-sxm/sweeps and suite/h100-sxm/sweeps, fit rows).
 """
 
 

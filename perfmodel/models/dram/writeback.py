@@ -3,7 +3,7 @@
 Dirty lines may not use the ways set aside, not even idle ones. L2 can then hold back fewer of them,
 and DRAM gets its writes in shorter runs between reads: the same copy takes 1.6 times as long with 8
 of 16 ways set aside on an H200, and 3 times with 10. Reads alone lose nothing, and their latency
-stays what it was (measurements/h200-sxm-suite/set-aside-latency.csv).
+stays what it was (measurements/suite/h200-sxm/sweeps/set-aside-latency.csv).
 """
 
 from __future__ import annotations
@@ -62,12 +62,13 @@ WRITE_BACK = Formula(
     },
     holds="H200: 1.4% in the median and 5.1% at the ninetieth percentile of newer points fitted "
     "to, 1.6% and 5.7% of newer others; with `LOST_TIME` an H100: 2.2% and 6.8%, and 2.1% and 6.5% "
-    "of others (h100-l2)",
+    "of others (l2/h100-sxm/set-aside)",
     source="fitted: tables of 1 to 48 MiB concurrent with a write and a copy, set-asides of 12 to "
-    "37 MiB, hitRatios of 1/8 to 1 and both missProps (measurements/h200-l2/grid.csv, "
-    "h200-l2-before/ways.csv), copies and writes (measurements/h200-sxm-suite/"
-    "set-aside-streams.csv, set-aside-mixtures.csv), tables of 16 to 64 MiB, windows longer than "
-    "the set-aside among them (data-reset.csv, stream-persistent.csv), all with those below",
+    "37 MiB, hitRatios of 1/8 to 1 and both missProps "
+    "(measurements/l2/h200-sxm/set-aside/grid.csv, l2/h200-sxm/before/ways.csv), copies and writes "
+    "(measurements/suite/h200-sxm/sweeps/set-aside-streams.csv, set-aside-mixtures.csv), tables of "
+    "16 to 64 MiB, windows longer than the set-aside among them (data-reset.csv, "
+    "stream-persistent.csv), all with those below",
 )
 STREAMS_LOSS = Formula(
     name="what writes lose with a set-aside, streams",
@@ -80,9 +81,9 @@ STREAMS_LOSS = Formula(
         "with 5 and 6 ways, as many with 7 to 9, two or three times as many with 10 [1]",
     },
     holds="1% in the median, 5% at most: 0 to 7 streams read, 1 to 3 written by a thread",
-    source="fitted: writes and copies on an H200 (measurements/h200-sxm-suite/"
-    "set-aside-streams.csv), other mixtures on an H100 (h100-l2/streams.csv, fit rows); that reads "
-    "of 15 times what is written leave no loss is assumed",
+    source="fitted: writes and copies on an H200 (measurements/suite/h200-sxm/sweeps/"
+    "set-aside-streams.csv), other mixtures on an H100 (l2/h100-sxm/set-aside/streams.csv, fit "
+    "rows); that reads of 15 times what is written leave no loss is assumed",
 )
 LOST_TIME = Formula(
     name="what write-backs lose with a set-aside",
@@ -101,7 +102,7 @@ LOST_TIME = Formula(
     "slices are fewer (set-aside-streams.csv, set-aside-mixtures.csv). The time of the slices and "
     "DRAM's own add as powers, and what the slices' is follows from an H200's times; the exponents "
     "are fitted to an H100: tables with a write 4.2% rms (4.5% with 4, 4.3% with 8), with a "
-    "copy 4.3% (4.1% with 2.5, 4.7% with 4; h100-l2, fit rows)",
+    "copy 4.3% (4.1% with 2.5, 4.7% with 4; l2/h100-sxm/set-aside, fit rows)",
 )
 WRITEBACK_TIME = Formula(
     name="time with write-backs held up",
@@ -123,8 +124,8 @@ SHIELDED = Formula(
     holds="Hopper; tables of 4 to 16 MiB concurrent with a write, with no window",
     source="found: dirty lines may not use the ways set aside, clean ones may: a table of 16 MiB "
     "misses 0.31 of its re-reads with 0 to 4 ways, 0.27, 0.16 and 0.145 with 5, 7 and 8 "
-    "(DRAM reads, measurements/h200-sxm-suite/data-reset.csv); by how much each way counts is "
-    "fitted to the fit rows",
+    "(DRAM reads, measurements/suite/h200-sxm/sweeps/data-reset.csv); by how much each way counts "
+    "is fitted to the fit rows",
 )
 SET_ASIDE_WRITE_COST = Formula(
     name="cost of a DRAM write with a set-aside, Ampere",

@@ -48,7 +48,7 @@ def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]
     """Return the sectors that loads bring into L1, with those of tables that all blocks draw from.
 
     Blocks of an SM find what each other has drawn, and all loads of a table draw from it together
-    (measurements/h200-reused, tables and lists).
+    (measurements/l1/h200-sxm/reuse, tables and lists).
 
     Parameters
     ----------

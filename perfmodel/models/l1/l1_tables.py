@@ -69,13 +69,13 @@ WALKED_MISSES = Formula(
     holds="walkers that start anywhere on one way: each hits from where another one started",
     source="derived: the longest of `all` ways between `own` random places of a circle, for which "
     "the launch waits, within 7%; chains of 16 and 32 walkers within 6% (measurements/"
-    "h200-sxm-suite/chains.csv, fit rows)",
+    "suite/h200-sxm/sweeps/chains.csv, fit rows)",
 )
 
 
 TABLE_SHARE: Final = 0.9
 """Share of L1 that holds a table at random places: 224 KiB of 248 still fit, and of 256 KiB a third
-misses (measurements/h200-sxm-contention/random-reads.csv, fit rows)."""
+misses (measurements/suite/h200-sxm/contention/random-reads.csv, fit rows)."""
 
 
 def table_fills(

@@ -33,12 +33,12 @@ HIT_SHARE = Formula(
     },
     holds="arrays that are read more than once",
     source="fitted by hand: L1 and L2 hits of 11 launches on an H200, f/c from 0.1 to 9, within "
-    "0.27 (measurements/h200-copies-local, counters.csv)",
+    "0.27 (measurements/source-kernels/h200-sxm/copies, counters.csv)",
 )
 WRITTEN_KNEE: Final = (0.2, 1.1)
 """Local memory of the resident threads over L2's capacity at which written lines start to leave L2
 for DRAM, and at which all do. Fitted by hand: DRAM bytes written of 9 launches on an H200, within
-0.2 of the share (measurements/h200-copies-local, counters.csv)."""
+0.2 of the share (measurements/source-kernels/h200-sxm/copies, counters.csv)."""
 
 
 @dataclass(frozen=True, slots=True)

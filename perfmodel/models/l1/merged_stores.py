@@ -31,13 +31,14 @@ MERGED = Formula(
     },
     holds="words stored one after the other, 2 to 8 of them; less with operations between them",
     source="fitted: 2 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
-    "gets on rows marked fit, 0.11 on the others (measurements/h200-features/apart.csv, of half a "
-    "million threads, and h200-latency/stores.csv, apart, of one and four million, which merge "
-    "less: 0.75 to 0.88 of 2 to 4 words, against 0.94 to 0.99). With 8 operations between them "
-    "stores save next to nothing (the latter): that those of one iteration follow one another is "
-    "assumed, as ptxas puts them at the end. Between a warp's stores all others of its SM store "
-    "once: 10 words each in 10 lines merge 0.86 with 7 warps an SM, and 0.28 with 64 "
-    "(measurements/h100-corpus-blind15, verlet_step_aos, which was in view)",
+    "gets on rows marked fit, 0.11 on the others "
+    "(measurements/source-kernels/h200-sxm/features/apart.csv, of half a million threads, and "
+    "instructions/h200-sxm/latency/stores.csv, apart, of one and four million, which merge less: "
+    "0.75 to 0.88 of 2 to 4 words, against 0.94 to 0.99). With 8 operations between them stores "
+    "save next to nothing (the latter): that those of one iteration follow one another is assumed, "
+    "as ptxas puts them at the end. Between a warp's stores all others of its SM store once: 10 "
+    "words each in 10 lines merge 0.86 with 7 warps an SM, and 0.28 with 64 "
+    "(measurements/source-kernels/h100-sxm/corpus-blind15, verlet_step_aos, which was in view)",
 )
 AT_ONCE: Final = {"most": 0.869, "half": 6.65, "sharp": 6.59}
 """`MERGED` of warps that store as soon as they start: all of an SM at a time."""
@@ -51,9 +52,10 @@ HALF_LATER = Formula(
     },
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
     source="fitted, with `SHARP_LATER`: 2 to 8 words of 2 to 32 a thread that loads one before "
-    "(measurements/h200-features/apart.csv, rows marked fit), and 3 words of 6 lines after 6 loads "
-    "(h100-examiner, push_aos): 0.033 rms of the sectors that L2 gets, 0.038 of other rows, and "
-    "10 words of 10 lines after 10 loads to the last digit (h100-corpus-blind15, in view)",
+    "(measurements/source-kernels/h200-sxm/features/apart.csv, rows marked fit), and 3 words of 6 "
+    "lines after 6 loads (source-kernels/h100-sxm/examiner, push_aos): 0.033 rms of the sectors "
+    "that L2 gets, 0.038 of other rows, and 10 words of 10 lines after 10 loads to the last digit "
+    "(source-kernels/h100-sxm/corpus-blind15, in view)",
 )
 SHARP_LATER: Final = 3.12
 OWN_LOADS: Final = 0.66
@@ -61,8 +63,8 @@ OWN_LOADS: Final = 0.66
 loads do.
 
 Fitted: 2, 3 and 4 planes of 1 and 4 Mi floats as the words of one array, 0.46 to 0.65 of what could
-be saved, where stores of one loaded value save 0.98 (measurements/h100-phases/planes.csv, known and
-one).
+be saved, where stores of one loaded value save 0.98 (measurements/dram/h100-sxm/tiles/planes.csv,
+known and one).
 """
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",
@@ -128,7 +130,8 @@ def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
 
     A load that may read what was stored stays behind the store, and waits with it: nothing merges.
     Measured: 2, 3 and 4 words of 4 Mi threads, each loaded after the one before was stored, all
-    reach L2, and take 1.2 to 1.7 times as long (measurements/h100-phases/planes.csv, alias).
+    reach L2, and take 1.2 to 1.7 times as long (measurements/dram/h100-sxm/tiles/planes.csv,
+    alias).
     """
     parts: list[list[int]] = []
     for i in sorted(g.members):

@@ -39,7 +39,7 @@ L1_CYCLES = Formula(
         "sent": "clocks that stored sectors take out of the SM [clocks]",
         "pages": "clocks to look up pages that the SM has no translation for [clocks]",
     },
-    holds="within 4% on pairs of patterns (measurements/h200-sxm/l1-pairs.csv)",
+    holds="within 4% on pairs of patterns (measurements/suite/h200-sxm/foundation/l1-pairs.csv)",
     source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
 )
 HIT_PASSES = Formula(
@@ -63,7 +63,7 @@ MISS_PASSES = Formula(
         "missing": "share of the requests that miss L1 [1]",
     },
     holds="as `L1_CYCLES`",
-    source="measured: requests of 1 to 32 lines (measurements/h200-l1/requests.csv)",
+    source="measured: requests of 1 to 32 lines (measurements/l1/h200-sxm/misses/requests.csv)",
 )
 LATE_PASSES = Formula(
     name="clocks of the data stage for requests whose sectors are on their way",
@@ -75,35 +75,35 @@ LATE_PASSES = Formula(
         "missing": "of these, those that miss L1 themselves [1]",
     },
     holds="as `L1_CYCLES`",
-    source="fitted: loads in flight from one sector (measurements/h200-l1/counters.csv)",
+    source="fitted: loads in flight from one sector (measurements/l1/h200-sxm/misses/counters.csv)",
 )
 MISS_CLOCKS: Final = 3.5
 """Least clocks that a request which misses takes of the data stage, unless it has fewer sectors;
 else one a line, and one more.
 
 One a line: measured, 4.7, 9.1, 16.4 and 32.4 clocks for 4, 8, 16 and 32 lines from L2
-(measurements/h200-l1/requests.csv). The least is fitted to misses among hits, the coalesced product
-(measurements/h200-sxm/gemm.csv): a stream of nothing but requests of one line takes 2.0 each, and
-why they cost more among hits is not known.
+(measurements/l1/h200-sxm/misses/requests.csv). The least is fitted to misses among hits, the
+coalesced product (measurements/suite/h200-sxm/foundation/gemm.csv): a stream of nothing but
+requests of one line takes 2.0 each, and why they cost more among hits is not known.
 """
 WAITING: Final = 0.45
 """Share of a warp's loads in flight from one sector that find it missing or on its way.
 
 Fitted: threads that walk along rows with 4 to 16 loads in flight hold the data stage for 12 to 21
 wavefronts a request, where hits take 4 to 16 and 32 lines 32: 0.3 to 0.5 with 8 warps an SM, 0.4 to
-0.55 with 32 (measurements/h200-l1/counters.csv and rows.csv).
+0.55 with 32 (measurements/l1/h200-sxm/misses/counters.csv and rows.csv).
 """
 PORT_CLOCKS: Final = 0.4
 """Clocks that a sector from L2 takes into an SM.
 
 Fitted: SMs read from L2 at 66 to 86 B a clock each, up to 66 of them at once
-(measurements/h200-l1/ports.csv).
+(measurements/l1/h200-sxm/misses/ports.csv).
 """
 SENT_CLOCKS: Final = 1.04
 """Clocks that a stored sector takes out of an SM.
 
 Measured: blocks that write their 16 KiB again and again send 30.8 B a clock, one or two of them on
-an SM, on one SM and on 66 (measurements/h200-blocks/sets.csv).
+an SM, on one SM and on 66 (measurements/l2/h200-sxm/blocks/sets.csv).
 """
 
 LONE_WARP: Final = 2.0
@@ -111,7 +111,7 @@ LONE_WARP: Final = 2.0
 
 Measured: 15.7, 30.4 and 61.9 clocks for atomics and stores of a lone warp whose lanes go to 8, 16
 and 32 words of a bank, and 8.0, 15.9 and 31.8 of each of two warps and more
-(measurements/h200-contended, lone.csv).
+(measurements/atomics/h200-sxm/contended, lone.csv).
 """
 
 PAGE_REACH: Final = 145.0 * 2**20
@@ -119,8 +119,8 @@ PAGE_CLOCKS: Final = 6.2
 """Bytes of a table that an SM has the translations of, and clocks of every look-up of another page.
 
 Fitted: gathers of single floats, warm, of tables of 2 MiB to 16 GiB, which take the same time up
-to 192 MiB and twice as long of 4 GiB (measurements/h200-gather/times.csv, fit rows): the share of
-misses is 1 - reach/table at random places. One SM takes as long as all of them do.
+to 192 MiB and twice as long of 4 GiB (measurements/gather/h200-sxm/tables/times.csv, fit rows): the
+share of misses is 1 - reach/table at random places. One SM takes as long as all of them do.
 """
 
 
@@ -157,7 +157,8 @@ def l1_stages(
             continue
         if r.access.cache == "l2" and r.access.copied:
             # Copied past L1: only their stores hold it, 3.7 to 4.1 clocks for 512 B of a warp in 1
-            # to 16 rows, where shared loads keep it busy (measurements/h200-pipes/copies.csv).
+            # to 16 rows, where shared loads keep it busy
+            # (measurements/instructions/h200-sxm/pipes/copies.csv).
             continue
         passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
         with scope(r.access):
@@ -191,7 +192,7 @@ def copied_passes(r: Requests, access: AccessTraffic) -> Array:
 
     What L1 has is read in the passes in which it is stored, each a clock, and one more a request:
     2.5, 3.6, 4.9 and 8.9 clocks for 1, 2, 4 and 8 passes, whichever side has them
-    (measurements/h200-branches/copies.csv).
+    (measurements/instructions/h200-sxm/branches/copies.csv).
     """
     stored = access.requests * max(1.0, r.width * WARP_SIZE / LINE)
     return np.asanyarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))

@@ -48,7 +48,8 @@ _BEFORE_COPIES: Final = 0.5
 """Share of the lines marked streaming that leave sooner than copies on the near side.
 
 Fitted: of 8 MiB concurrent with a write so marked 0.13 of the copies are gone; of 16 MiB, not
-fitted on, 0.47 (here 0.50): l2_all_sectors, measurements/h200-sxm-suite/data-reset-out-window.csv.
+fitted on, 0.47 (here 0.50): l2_all_sectors,
+measurements/suite/h200-sxm/sweeps/data-reset-out-window.csv.
 """
 
 
@@ -194,7 +195,7 @@ def _part_misses(
     resident = (one.resident + _INTRUDING * one.size * one.streaming) * running
     streams = residency.Streams((one.read - streaming) * running, one.written * running)
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
-    # of 16 KiB (measurements/h200-rows/seen.csv).
+    # of 16 KiB (measurements/operators/h200-sxm/stalls/seen.csv).
     times = np.where(running < 1, 1e9, passes)
     before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
     own = private_set(resident, streams, one.capacity, times, before, slice_count(device))

@@ -51,8 +51,9 @@ CAUGHT = Formula(
     holds="as `CAUGHT_MISSES`; sets of 1 to 128 MiB on an H200",
     source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.026 rms of "
     "the 85 rows marked fit, 0.053 of 86 others, of other distances among them "
-    "(measurements/h200-followers/counters.csv, h200-l2-turns, h200-l2-sets, "
-    "h200-sxm-suite/working-set-read.csv); with a barrier of all blocks after each pass none are",
+    "(measurements/l2/h200-sxm/moving-sets/counters.csv, l2/h200-sxm/common-sets, "
+    "l2/h200-sxm/sets, suite/h200-sxm/sweeps/working-set-read.csv); with a barrier of all blocks "
+    "after each pass none are",
 )
 BEHIND: Final = 2.0
 """See `CAUGHT_MISSES`."""

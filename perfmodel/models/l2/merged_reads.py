@@ -41,8 +41,8 @@ MERGED_READS = Formula(
         "most": "SMs that one read of L2 answers, at most [1]",
     },
     holds="blocks that start together",
-    source="derived; measured of 1 to 16 SMs of a GPC (measurements/h200-merged/merged.csv, "
-    "window.csv)",
+    source="derived; measured of 1 to 16 SMs of a GPC "
+    "(measurements/l2/h200-sxm/merged-reads/merged.csv, window.csv)",
 )
 READS_MERGED = Formula(
     name="share of neighbours' reads merged with an outstanding one",
@@ -59,7 +59,7 @@ READS_MERGED = Formula(
     holds="as `MERGED_READS`",
     source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
     "on with them; what L2 has is there so soon that only blocks in step merge "
-    "(measurements/h200-merged/kept.csv)",
+    "(measurements/l2/h200-sxm/merged-reads/kept.csv)",
 )
 FILLS_SHARED = Formula(
     name="fraction of in-flight DRAM fills shared by several SMs",
@@ -203,7 +203,8 @@ def with_merged_reads(
     shared = side_by_side(held, blocks, device.sm_count)
     pace = _Pace(
         shared=shared,
-        # Without barriers warps fall out of step like blocks (measurements/h200-sxm/gemm.csv).
+        # Without barriers warps fall out of step like blocks
+        # (measurements/suite/h200-sxm/foundation/gemm.csv).
         drifting=shared if instance.kernel.barriers else np.maximum(shared, 16.0),
         load=busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30),
         cold=traffic.cold,
@@ -315,8 +316,8 @@ def _in_parts(requests: Sequence[Requests], i: int, others: Sequence[int]) -> Ar
     """Return whether a warp asks for a line in several requests, of other sectors each.
 
     Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
-    (measurements/h200-merged/kept.csv). Of those that wait one for the other, 0.98 of what can be
-    is merged (measurements/h200-reused, walks).
+    (measurements/l2/h200-sxm/merged-reads/kept.csv). Of those that wait one for the other, 0.98 of
+    what can be is merged (measurements/l1/h200-sxm/reuse, walks).
     """
     own, found = requests[i], np.zeros(1, dtype=bool)
     for j in others:
@@ -337,7 +338,7 @@ def _split_by_warps(r: Requests) -> Array:
     """Return whether warps of a block ask for other parts of the same lines, at the same time.
 
     Counted: of halves that all blocks read, 64 B a warp, no read is merged
-    (measurements/h200-copies-local, matrix loads).
+    (measurements/source-kernels/h200-sxm/copies, matrix loads).
     """
     found = np.zeros(1, dtype=bool)
     for v in r.variables:

@@ -45,7 +45,7 @@ HALF_SETTLED = Formula(
     },
     holds="as `YOUNG_SHARE`",
     source="fitted: DRAM reads of sets of 52 to 64 MiB read 4, 17 and 68 times, 0.05 rms of the "
-    "share missed (measurements/h200-l2-sets/counters.csv)",
+    "share missed (measurements/l2/h200-sxm/sets/counters.csv)",
 )
 PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
@@ -61,15 +61,15 @@ PRIVATE_KNEE = Formula(
     },
     holds="working sets of 1 to 256 MiB on an H200, each SM its own part: resident once",
     source="fitted: the first part to sets read 3 to 9 times, 0.015 rms "
-    "(measurements/h200-sxm/working-set.csv), the other to the re-reads from the 18th on, "
-    "and to warm launches (measurements/h200-l2-sets)",
+    "(measurements/suite/h200-sxm/foundation/working-set.csv), the other to the re-reads from the "
+    "18th on, and to warm launches (measurements/l2/h200-sxm/sets)",
 )
 SETTLED_END: Final = {94: (0.972, 0.067), 80: (0.96, 0.06)}
 """`end` and `width` of `PRIVATE_KNEE`, by the slices of L2.
 
 Of 80: fitted to times of sets of 38 to 52 MiB of an H100 read 2 to 68 times, cold 6.4% rms where
 the others give 6.9, warm 14 and 16; DRAM reads alone would have all of 50 MiB lost, and 0.03
-(measurements/h100-streams, sets.csv and sets-counters.csv, fit rows).
+(measurements/dram/h100-sxm/pitches, sets.csv and sets-counters.csv, fit rows).
 """
 READ_BEFORE: Final = 6.0
 """Re-reads before a warm launch for how far private parts have settled, over the root of the times
@@ -77,11 +77,11 @@ that a launch reads them: a launch settles less of a set the more of them there 
 
 Fitted to times of warm sets near L2's size, read 2 to 68 times: 7% rms of those read up to 4 times
 on an H200 and 8 of more, 9 and 11 on an H100, where 1.8 launches whatever they read gave 9, 10, 14
-and 11 (h200-l2-sets, h100-streams, sets.csv); 17 and 14, not 27 and 17, on another H100
-(h100-l2-parts, sets.csv). DRAM reads that were counted of the third to eighth launch, 0.055 rms of
-the share missed as before for sets read 16 times or more, say less for 2 and 4 times, 0.12 and
-0.09 before: the profiler's own work comes between those launches (h200-bursts/settling.csv,
-h200-blocks/launches.csv).
+and 11 (l2/h200-sxm/sets, dram/h100-sxm/pitches, sets.csv); 17 and 14, not 27 and 17, on another
+H100 (l2/h100-sxm/partitions, sets.csv). DRAM reads that were counted of the third to eighth launch,
+0.055 rms of the share missed as before for sets read 16 times or more, say less for 2 and 4 times,
+0.12 and 0.09 before: the profiler's own work comes between those launches
+(latency/h200-sxm/bursts/settling.csv, l2/h200-sxm/blocks/launches.csv).
 """
 
 
@@ -114,7 +114,7 @@ MOVED_KNEE = Formula(
     holds="sets of 8 to 128 MiB on an H200, two blocks an SM, read 5 to 60 times",
     source="fitted: DRAM reads of sets in which blocks move on by 1 or 2, and by 37: 0.011 and "
     "0.017 rms of the share missed. With all blocks in step after each time, sets of 56 MiB and "
-    "more miss all of it (measurements/h200-l2-turns/counters.csv)",
+    "more miss all of it (measurements/l2/h200-sxm/common-sets/counters.csv)",
 )
 
 
@@ -133,7 +133,7 @@ NEAR: Final = MovedKnee(middle=0.7, width=0.035, steady=0.058, scale=55.0, power
 FAR: Final = MovedKnee(middle=0.6, width=0.033, steady=0.17, scale=32.0, power=1.1)
 """To what blocks further away have read, on either side: more of it is resident on both."""
 NEIGHBOURS: Final = 8
-"""Blocks in a row on SMs of one side: places.txt, measurements/h200-l2-sets."""
+"""Blocks in a row on SMs of one side: places.txt, measurements/l2/h200-sxm/sets."""
 WARM_DRIFT: Final = 0.6
 """See `HALF_DRIFTED`."""
 
@@ -280,7 +280,7 @@ def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
     to some time DRAM decides how long one takes, then L2. These are two parts of the launch, one
     after the other: a set of 43 MiB read twice takes 17.8 us, its reads of L2 alone 11 and its
-    reads of DRAM alone 10 (measurements/h200-builtins).
+    reads of DRAM alone 10 (measurements/built-in-kernels/h200-sxm/first).
 
     Parameters
     ----------

@@ -29,8 +29,8 @@ RANDOM_ROOM: Final = 0.98
 """Share of L2 that lines at random places fill before the oldest leave.
 
 Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB and runs of 8 and 32
-(gather.csv of measurements/h200-sxm-suite and h100-sxm-suite, fit rows): 0.6 and 0.9% rms; 0.96 and
-1.0 give 1.0 to 1.25. Of an H200 it is all that 94 slices hold, of an H100 98%, see
+(gather.csv of measurements/suite/h200-sxm/sweeps and suite/h100-sxm/sweeps, fit rows): 0.6 and 0.9%
+rms; 0.96 and 1.0 give 1.0 to 1.25. Of an H200 it is all that 94 slices hold, of an H100 98%, see
 `perfmodel.models.l2.slices.working_share`.
 """
 STREAM_LINES: Final = 1.5
@@ -164,7 +164,7 @@ def random_reads(
     room, alone = table.room(size), table.waves.alone
     hits, steady, full = random_line_hits(size, stream, draws, room, shares, alone, others)
     # Streams push out what there is room for too, between two draws of the same place: measured,
-    # 16 Mi floats of a table of 16 MiB (measurements/h200-gather-runs/kept.csv, session 2).
+    # 16 Mi floats of a table of 16 MiB (measurements/gather/h200-sxm/runs/kept.csv, session 2).
     between = table.passes / number * np.minimum(atoms / draws, 1.0)
     leak = residency.leak(table.read * between, table.written * between, table.capacity)
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)

@@ -21,7 +21,7 @@ WAYS: Final = 16
 """Ways of L2.
 
 Found: the time of a write changes at set-asides of 3, 4 and 8 sixteenths of an H200's L2 and not
-between; at most 10/16 can be set aside (measurements/h200-sxm-suite/set-aside-streams.csv).
+between; at most 10/16 can be set aside (measurements/suite/h200-sxm/sweeps/set-aside-streams.csv).
 """
 PICK_STEPS: Final = 16
 """Steps in which the hardware takes hitRatio."""
@@ -32,8 +32,8 @@ GRANTED_WAYS = Formula(
     text="min(16, ceil(s/(c/16)))",
     symbols={"s": "set-aside asked for [B]", "c": "capacity of L2 [B]"},
     holds="H200, to the byte; steps between 8 and 37 MiB all seen in times",
-    source="measured: cudaDeviceGetLimit reads as much back (measurements/h200-after-use); found "
-    "first in times of copies and writes by set-aside (set-aside-streams.csv)",
+    source="measured: cudaDeviceGetLimit reads as much back (measurements/l2/h200-sxm/after-use); "
+    "found first in times of copies and writes by set-aside (set-aside-streams.csv)",
 )
 PICKED = Formula(
     name="share of a window's lines that get hitProp",
@@ -42,7 +42,7 @@ PICKED = Formula(
     symbols={"r": "hitRatio [1]"},
     holds="hitRatios of 1/8 to 1 within 0.005",
     source="found: lines not picked miss, and those that miss are 13/16, 11/16, 7/16 and 3/16 at "
-    "1/8, 1/4, 1/2 and 3/4 (measurements/h200-sxm-suite/data-reset.csv)",
+    "1/8, 1/4, 1/2 and 3/4 (measurements/suite/h200-sxm/sweeps/data-reset.csv)",
 )
 ROOM = Formula(
     name="L2 left by what others keep in the set-aside",
@@ -54,7 +54,7 @@ ROOM = Formula(
         "granted": "bytes of the ways set aside [B]",
     },
     holds="sets that are read again and again: 32 to 48 MiB with 24 and 16 MiB left persisting "
-    "on an H200, times 4 to 16% over (measurements/h200-after-use/after-use.csv)",
+    "on an H200, times 4 to 16% over (measurements/l2/h200-sxm/after-use/after-use.csv)",
     source="derived: such lines stay until they are reset, used or not",
 )
 LEAK = Formula(
@@ -155,7 +155,7 @@ HIT_RATIO = Formula(
 )
 
 # Fitted together on the rows marked fit of data-reset, stream-persistent, read-persistent and their
-# -knee files (measurements/h200-sxm-suite), then rounded within their standard errors, which
+# -knee files (measurements/suite/h200-sxm/sweeps), then rounded within their standard errors, which
 # follow; see DISTANCE, KNEE and LEAK. Where the H200 left a choice, a published H100 table took it.
 TABLE_WEIGHT: Final = 1.5  # derived
 READ_WEIGHT: Final = 1.65  # 0.10

@@ -16,7 +16,7 @@ share of either. The others differ by at most one.
 
 Fitted: DRAM reads of windows of 0.93 to 1.2 times 8 and 10 ways set aside, hitRatio 1, with a
 write and a read: 0.035 rms of the share missed, 0.10 were all alike
-(measurements/h200-l2-turns/fills.csv, fit rows); 0.027 with a stream that is doubled
+(measurements/l2/h200-sxm/common-sets/fills.csv, fit rows); 0.027 with a stream that is doubled
 in place.
 """
 

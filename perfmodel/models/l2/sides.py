@@ -45,7 +45,7 @@ NEAR_LOST = Formula(
     source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
     "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of an H200's fit rows and "
     "0.05 of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
-    "read-persistent and stream-persistent, measurements/h200-sxm-suite)",
+    "read-persistent and stream-persistent, measurements/suite/h200-sxm/sweeps)",
 )
 CROSSING_TIME = Formula(
     name="time of what crosses between L2's sides",
@@ -78,7 +78,8 @@ TURNS_SHARP: Final = 6.0
 """`p` of `SIDES_TIME` where as much is fetched as written.
 
 Fitted: cold copies of 6 to 34 MB ask an H200 for crossings of 2.53 TB/s, where its counters say
-2.52; with 5, 8 and 12 for 2.61, 2.47 and 2.43 (measurements/h200-sxm-suite/streams.csv, fit rows).
+2.52; with 5, 8 and 12 for 2.61, 2.47 and 2.43 (measurements/suite/h200-sxm/sweeps/streams.csv, fit
+rows).
 """
 ALONE_SHARP: Final = 24.0
 """`p` of fetches or writes alone: next to a maximum."""

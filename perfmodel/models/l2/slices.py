@@ -35,7 +35,7 @@ BUSIEST_SLICE = Formula(
     holds="256 B to 512 KiB of neighbouring elements exactly on an H200 and an H100, one hot "
     "element exactly",
     source="derived; `most` is counted by the profiler and by time (measurements/"
-    "h200-sxm-contention/slices.csv, h100-atomics/counted.csv)",
+    "suite/h200-sxm/contention/slices.csv, atomics/h100-sxm/repeated/counted.csv)",
 )
 PACKET_SLOT = Formula(
     name="from one pass of a busy slice to the next",
@@ -66,10 +66,11 @@ PASS_TIME = Formula(
 
 # Pieces of 256 B side by side, and how many of them the busiest slice has, by the slices of L2.
 # Of 94: counted to 16 and from 112 on, between these the mean of many places, which have one fewer
-# or one more (measurements/h200-contended, places.csv). Of 80: counted, alike at all places that
-# are multiples of 32 KiB; each 32 KiB come to the same slices, up to 256 KiB, and parts of them to
-# as many of one as a whole (measurements/h100-atomics, counted.csv). From 1024 on, where slices are
-# not all that decides, by as much less as times of an H200 are than counts.
+# or one more (measurements/atomics/h200-sxm/contended, places.csv). Of 80: counted, alike at all
+# places that are multiples of 32 KiB; each 32 KiB come to the same slices, up to 256 KiB, and parts
+# of them to as many of one as a whole (measurements/atomics/h100-sxm/repeated, counted.csv). From
+# 1024 on, where slices are not all that decides, by as much less as times of an H200 are than
+# counts.
 _PIECES: Final = {
     94: (
         *(1, 2, 3, 16, 20, 24, 28, 31, 64, 80, 96, 112),
@@ -92,7 +93,8 @@ _MOST: Final = {
 }
 # The same where each warp goes to one place and the launch moves on through them: windows of as
 # many warps as the GPU holds, which begin anywhere. Of 80: additions of 32 lanes at words 4 to 32 B
-# apart (measurements/h100-places, adds.csv); of 94: the fit rows of h200-sxm-suite, atomics.csv.
+# apart (measurements/atomics/h100-sxm/addresses, adds.csv); of 94: the fit rows of
+# suite/h200-sxm/sweeps, atomics.csv.
 _TURN_PIECES: Final = {
     94: (1, 2, 3, 16, 24, 31, 64, 96, 132, 264),
     80: (1, 2, 3, 16, 20, 32, 64, 100, 132, 264, 528, 1056),
@@ -103,8 +105,8 @@ _TURN_MOST: Final = {
 }
 # Pieces side by side, and how many of them share the busiest way back, as if slices had one each.
 # Of 80: additions that return step up at 52 pieces, and follow whole 32 KiB from there on, where
-# slices do not (measurements/h100-places, answers.csv); of 94: as slices, but for few (additions
-# that return of h200-sxm-suite and, in view, h200-sxm-contention).
+# slices do not (measurements/atomics/h100-sxm/addresses, answers.csv); of 94: as slices, but for
+# few (additions that return of suite/h200-sxm/sweeps and, in view, suite/h200-sxm/contention).
 _BACK_PIECES: Final = {94: (1, 16, 28, 31, 64, 78, 96), 80: (1, 16, 48, 52, 128, 256, 512, 1024)}
 _BACK_MOST: Final = {94: (1, 1.8, 2.1, 3, 3, 3.1, 4), 80: (1, 2, 2.3, 3.06, 3.06, 6.1, 12.2, 24.8)}
 _USUAL: Final = 80
@@ -113,10 +115,10 @@ _MANY: Final = 160
 """Pieces from which on a GPU's number of slices matters: below, two to five share one anyway."""
 
 # Tables [KiB] that all SMs read at random places, and the time of a load over that of a large
-# table's, by the slices of L2: measurements/h200-lookups and h100-atomics, mixed.csv; the busiest
-# slice looks up tags in 95 to 97% of the clocks. Each side of L2 holds the table: of 80 slices the
-# busiest of a side has 4 pieces of 256 B where that of both has 3 at home, and so 37, 40, 48, 56,
-# 80, 112 and 160 KiB are of `_MOST`.
+# table's, by the slices of L2: measurements/atomics/h200-sxm/lookups and atomics/h100-sxm/repeated,
+# mixed.csv; the busiest slice looks up tags in 95 to 97% of the clocks. Each side of L2 holds the
+# table: of 80 slices the busiest of a side has 4 pieces of 256 B where that of both has 3 at home,
+# and so 37, 40, 48, 56, 80, 112 and 160 KiB are of `_MOST`.
 _TABLE_KIB: Final = {
     94: (32, 64, 96, 128, 192, 256, 320, 384, 448, 512, 640, 768, 896, 1024),
     80: (*(32, 37, 40, 48, 56, 64, 80, 96, 112, 128), *(160, 192, 256, 320, 384, 448, 512, 640)),
@@ -133,8 +135,9 @@ LOOKUPS_A_CLOCK: Final = 0.866
 
 Fitted: single floats of tables of 1 and 8 MiB at random places come at 160 to 174 G a second from
 the 94 slices of an H200, and at 137 to 145 G from the 80 of an H100, whatever its full lines reach
-(random-reads.csv of measurements/h200-sxm-contention and h100-sxm-suite, fit rows); the profiler
-counts a tag looked up in 89 to 93% of the clocks (measurements/h200-lookups, lookups.csv).
+(random-reads.csv of measurements/suite/h200-sxm/contention and suite/h100-sxm/sweeps, fit rows);
+the profiler counts a tag looked up in 89 to 93% of the clocks
+(measurements/atomics/h200-sxm/lookups, lookups.csv).
 """
 LONE_SECTOR: Final = 1.64
 """The same over a sector of full lines, where a device does not say its slices: an H200's."""
@@ -162,8 +165,8 @@ def working_share(device: Device) -> float:
     An H200's driver states 60 MiB, of which 94 slices of 96 hold 58.75: what was fitted there as
     shares of what it states are 2% more of an L2 without slices that are off. Sets of 0.8 to 1.2 of
     an H100's L2 in which blocks move on miss as it says within 0.02, and 0.05 more without it
-    (measurements/h100-streams/sets-counters.csv). Sets that blocks come back to differ otherwise:
-    an H100 loses the last of them sooner.
+    (measurements/dram/h100-sxm/pitches/sets-counters.csv). Sets that blocks come back to differ
+    otherwise: an H100 loses the last of them sooner.
     """
     if device.l2_slices is None:
         return 1.0

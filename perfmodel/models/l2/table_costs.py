@@ -116,11 +116,11 @@ much of the share of the set-aside that these lines fill, beyond where it starts
 room then to hold lines on both sides of L2 is the likely cause.
 
 Fitted: tables of 4 and 8 MiB concurrent with a write, hitRatio 1, with 8 and 12 MiB set aside
-(measurements/h200-l2/grid.csv, fit rows), which are no longer charged: they take as long as what
-crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384 (h100-sxm-suite,
-data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are read (h100-l2). Gathers
-under windows need it: 20 Mi floats in runs of 4 gain 1.17, 1.18 with it and 1.30 without
-(h200-gather-blocks/windows.csv).
+(measurements/l2/h200-sxm/set-aside/grid.csv, fit rows), which are no longer charged: they take as
+long as what crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384
+(suite/h100-sxm/sweeps, data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are
+read (l2/h100-sxm/set-aside). Gathers under windows need it: 20 Mi floats in runs of 4 gain 1.17,
+1.18 with it and 1.30 without (gather/h200-sxm/blocks/windows.csv).
 """
 
 
@@ -162,7 +162,7 @@ def filled_share(
         Positions of the stores. What stays of a table that is written stays dirty, and spares
         others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take an H200 1126 to
         1158 us alike, with 10 ways an H100 1955 to 2120 (sliding-window.csv of
-        h200-sxm-contention and h100-sxm-suite).
+        suite/h200-sxm/contention and suite/h100-sxm/sweeps).
     """
     resident_share = np.zeros(1)
     for t in tables:

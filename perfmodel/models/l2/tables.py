@@ -52,7 +52,7 @@ ALONE: Final = 1.5
 """Power of the share of lines that stay with which those next to them, which do not, miss alone.
 
 Fitted between one neighbour and both: data-reset with windows of hitRatio 1/4 to 3/4 and 8 MiB set
-aside on an H200 (measurements/h200-l2/grid.csv, fit rows).
+aside on an H200 (measurements/l2/h200-sxm/set-aside/grid.csv, fit rows).
 """
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""

@@ -36,7 +36,7 @@ FOUND_WARM = Formula(
     },
     holds="strided copies of 5 to 79 MB on an H200: 0.02 rms, 0.05 on 40 points never fitted on",
     source="fitted: DRAM reads of the third and fourth launch in a row, blocks of which fall on "
-    "other SMs (measurements/h200-states/kept.csv, fit rows); all of less than 0.4 is kept",
+    "other SMs (measurements/l2/h200-sxm/states/kept.csv, fit rows); all of less than 0.4 is kept",
 )
 WARM_HALF: Final = 0.713
 WARM_STEP: Final = 0.0365
@@ -56,7 +56,7 @@ UNEVEN_STEP = Formula(
     holds="gathers of 3 to 81 MB, 0 to 0.8 of it at random places: kept within 0.05 rms",
     source="derived: the lines of a set are Poisson, full on average at `half`, and a logistic "
     "curve of base 2 has (log(2)*sqrt(3)/pi)**2 = 0.146 of their variance; left free, a fit to the "
-    "same gathers asks for 0.136 (measurements/h200-gather-runs/kept.csv)",
+    "same gathers asks for 0.136 (measurements/gather/h200-sxm/runs/kept.csv)",
 )
 
 

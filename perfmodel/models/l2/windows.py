@@ -27,7 +27,7 @@ STREAMING_MISSES = Formula(
     "first, so normal ones that nobody reads stay, launch after launch",
     source="fitted: DRAM reads of sets of 24 to 56 MiB with 16 MiB set aside and hitRatios of 1/4 "
     "to 3/4, 0.007 rms of the share missed; 0.023 with 30 and 37 MiB "
-    "(measurements/h200-advised/sets.csv)",
+    "(measurements/l2/h200-sxm/advice/sets.csv)",
 )
 IN_WAVE = Formula(
     name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
@@ -40,7 +40,7 @@ IN_WAVE = Formula(
     holds="tables of 0.25 to 12 MiB with a write, a copy and a read: DRAM reads within 0.05 of the "
     "share missed; streaming lines outlast nothing else there",
     source="found: DRAM reads grow in proportion to small tables, and all miss from twice what is "
-    "asked for together; no coefficient of its own (measurements/h200-l2-before/small.csv)",
+    "asked for together; no coefficient of its own (measurements/l2/h200-sxm/before/small.csv)",
 )
 DRAWN_IN_WAVE = Formula(
     name="draws of streaming lines that find what concurrent others wait for",
@@ -49,7 +49,7 @@ DRAWN_IN_WAVE = Formula(
     symbols={"x": "draws of a place among those that run together [1]"},
     holds="gathers of tables of 8 to 40 MiB within 0.1 of the share missed",
     source="derived: of Poisson many draws of a place at a time the first one misses "
-    "(measurements/h200-l2-before/random.csv)",
+    "(measurements/l2/h200-sxm/before/random.csv)",
 )
 OWN_STREAMING = Formula(
     name="re-reads of streaming lines that miss where L2 holds what the same launch left",
@@ -61,7 +61,7 @@ OWN_STREAMING = Formula(
     "less of it from 40 MiB on, and then more misses",
     source="fitted: DRAM reads of the second to fourth launch after launches without a window, "
     "16 MiB set aside and hitRatio 1/4, 0.016 rms of all that is read; 0.012 with 1/2 "
-    "(measurements/h200-l2-before/sets.csv)",
+    "(measurements/l2/h200-sxm/before/sets.csv)",
 )
 PINNED = Formula(
     name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
@@ -78,7 +78,7 @@ PINNED = Formula(
     source="fitted: 48 to 64 MiB at hitRatios of 1/2 and 3/4 take 1.0 to 1.25 times as long with "
     "37 MiB set aside as with 16, at equal DRAM reads. Resident lines lie on one side: with "
     "36 MiB of them 8% of the reads find theirs on the other, with 19 MiB 1% "
-    "(measurements/h200-advised/sets.csv, sides.csv)",
+    "(measurements/l2/h200-sxm/advice/sets.csv, sides.csv)",
 )
 
 

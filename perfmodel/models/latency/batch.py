@@ -36,7 +36,7 @@ MOST_SPREAD: Final = 16.0
 """DRAM reads of a batch up to which the slowest is later; no more were measured.
 
 Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
-from L2, besides the difference of the two latencies (measurements/h200-l1/batches.csv).
+from L2, besides the difference of the two latencies (measurements/l1/h200-sxm/misses/batches.csv).
 """
 
 

@@ -38,8 +38,8 @@ are open for them, it seems.
 
 Fitted: warps that wait for 2, 4, 8 and 16 lines in a row take 34, 64, 91 and 138 clocks more from
 DRAM than for one, besides what they take from L2, for such 20 KB apart 77, 155, 228 and 342, of
-4 KB in between (measurements/h200-l1/batches.csv; lines 512 B apart, 132 blocks of four warps: 0
-for four of them, h200-waits/loops.csv). Parts of lines were not measured.
+4 KB in between (measurements/l1/h200-sxm/misses/batches.csv; lines 512 B apart, 132 blocks of four
+warps: 0 for four of them, latency/h200-sxm/waits/loops.csv). Parts of lines were not measured.
 """
 WRITE_TURN: Final = 490e-9
 """Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
@@ -47,8 +47,8 @@ its time, and times its share of a wave of blocks.
 
 Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
 or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled
-too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/h200-l2-waits, rows marked fit). Gathers
-were not fitted with it.
+too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/dram/h200-sxm/reads-and-writes, rows
+marked fit). Gathers were not fitted with it.
 """
 WIDE_CLOCKS: Final = 14.0
 """Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
@@ -60,8 +60,8 @@ LINE_CLOCKS: Final = 2.6
 """Clocks that a load takes longer for each line of its warp beyond those that its width asks for.
 
 Measured: one warp an SM waits 282, 289 and 363 clocks for 1, 8 and 32 lines from L2 on one SM, 290,
-321 and 375 on all (measurements/h200-bursts/bursts.csv), and 79 to 90 more for 32 than for 1 in
-h200-blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
+321 and 375 on all (measurements/latency/h200-sxm/bursts/bursts.csv), and 79 to 90 more for 32 than
+for 1 in l2/h200-sxm/blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
 """
 
 

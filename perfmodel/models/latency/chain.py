@@ -22,9 +22,9 @@ BESIDE_CLOCKS: Final = 2.3
 loop; and in a loop for each further load that is in flight beside the first.
 
 Fitted: blocks of one warp that write one float live 91 clocks longer than empty ones, with 17
-instructions more (measurements/h200-sxm-suite/block-lifetimes.csv); a warp that reads one float an
-iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loads in flight, some
-12 instructions a load (in-flight.csv).
+instructions more (measurements/suite/h200-sxm/sweeps/block-lifetimes.csv); a warp that reads one
+float an iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loads in
+flight, some 12 instructions a load (in-flight.csv).
 """
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
@@ -58,9 +58,9 @@ USUAL_SMS: Final = 0.38
 """`spread` and `usual` of `SLOWEST_SM`.
 
 Measured: chains of 256 loads from L2 take 283, 298 and 300 clocks a load on 1, 33 and 132 SMs, one
-warp each (measurements/h200-sxm-suite/chains.csv, past L1; fit rows and 33 SMs alike); medians of
-places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the mean
-(measurements/h200-sxm-contention/slice-latency.csv).
+warp each (measurements/suite/h200-sxm/sweeps/chains.csv, past L1; fit rows and 33 SMs alike);
+medians of places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the mean
+(measurements/suite/h200-sxm/contention/slice-latency.csv).
 """
 
 
@@ -248,9 +248,9 @@ def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool)
     a row; of blocks that read at random places, which are at different points of their work at any
     time, for all else too, and its instructions. Measured: gathers of 20 to 36 Mi floats whose rows
     L2 has come out 13 to 28% too slow if it is DRAM alone, within 7% by this
-    (measurements/h200-builtins, all for validation). Streams of h200-l2-waits would have it so too
-    (mixed: 3.8% rms, 4.6% without), but copies of runs and sliding windows, which come out 5 to 7%
-    too fast already, would be 2 to 3% faster.
+    (measurements/built-in-kernels/h200-sxm/first, all for validation). Streams of
+    dram/h200-sxm/reads-and-writes would have it so too (mixed: 3.8% rms, 4.6% without), but copies
+    of runs and sliding windows, which come out 5 to 7% too fast already, would be 2 to 3% faster.
     """
     waits = sum(
         (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)

@@ -27,8 +27,9 @@ MOST_PAGES: Final = 8.0
 """Pages of a block's turn up to which the slowest is later.
 
 Measured: a turn that reads 32 rows of 64 B takes 341 ns more cold than warm, one that reads 1 KiB
-in a row 238 ns, what DRAM takes more than L2 (measurements/h200-textbook, tiles_of_product and
-lines_in_step): 103 ns, three times `perfmodel.models.latency.batches.DRAM_SPREAD`.
+in a row 238 ns, what DRAM takes more than L2 (measurements/source-kernels/h200-sxm/textbook,
+tiles_of_product and lines_in_step): 103 ns, three times
+`perfmodel.models.latency.batches.DRAM_SPREAD`.
 """
 
 

@@ -34,8 +34,9 @@ def in_phase(
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
     in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
     and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
-    (measurements/h200-lone/steps.csv). Lanes 200 bytes apart are at 4 places in their sectors, and
-    some come to new ones in every eighth iteration (measurements/h200-textbook, compare_strings).
+    (measurements/instructions/h200-sxm/one-warp/steps.csv). Lanes 200 bytes apart are at 4 places
+    in their sectors, and some come to new ones in every eighth iteration
+    (measurements/source-kernels/h200-sxm/textbook, compare_strings).
     """
     if not all(r.strides is not None and r.access.kind == "load" for r in requests):
         return latencies

@@ -32,7 +32,7 @@ WARP_START: Final = 2.0
 
 Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 clocks; blocks that read
 or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
-instructions (measurements/h200-sxm-suite/block-lifetimes.csv): stores are not waited for.
+instructions (measurements/suite/h200-sxm/sweeps/block-lifetimes.csv): stores are not waited for.
 """
 WARP_TURN: Final = 0.306
 """Clocks by which each warp of a block is later than the one before for each instruction that runs
@@ -42,14 +42,14 @@ Fitted: blocks that write one float a thread, 17 instructions, live 86, 87, 106,
 longer than empty ones with 1, 4, 8, 16 and 32 warps (block-lifetimes.csv, one block an SM). Blocks
 of 32 warps that do 8 to 64 multiply-adds of integers before their load take 0.34 to 0.42 more than
 such of 8 warps, and a division of integers, 22 instructions, 0.34; multiply-adds of floats, which
-issue every clock, next to none (measurements/h200-chains/copies.csv).
+issue every clock, next to none (measurements/l2/h200-sxm/blocks/copies.csv).
 """
 BARRIER_START: Final = 12.3
 BARRIER_WARP: Final = 2.0
 """Clocks of a barrier whose warps arrive together, and for each of them.
 
 Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
-(measurements/h200-latency/latency.csv).
+(measurements/instructions/h200-sxm/latency/latency.csv).
 """
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
@@ -65,13 +65,13 @@ FIRST_TOUCH = Formula(
     holds="launches whose blocks start together",
     source="derived for one wait: the slowest of the SMs' first reads; blocks of one warp that "
     "read 512 B each take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's "
-    "on 1, 8, 32 and 132 SMs (measurements/h200-launches). Of many, luck evens out, fitted: "
-    "the slowest of 132 blocks of 1, 4, 16, 64, 256, 1024 waits is 0.22, 0.37, 0.65, 1.1, 1.5 "
-    "and 2.0 us later than the mean one, what is as late without DRAM apart "
-    "(measurements/h200-waits/loops.csv). `idle` derived: 1024 blocks of 64 to 256 threads start "
-    "within 0.22 to 0.35 us, and last 0.5 to 0.9 us cold, but they end at 1.65 a ns, as they are "
-    "handed out: cold they take 0.19 to 0.26 us more than warm, 256 larger ones that read as much "
-    "0.6 (measurements/h100-short, lives.csv and times.csv)",
+    "on 1, 8, 32 and 132 SMs (measurements/launch-overhead/h200-sxm/small). Of many, luck evens "
+    "out, fitted: the slowest of 132 blocks of 1, 4, 16, 64, 256, 1024 waits is 0.22, 0.37, 0.65, "
+    "1.1, 1.5 and 2.0 us later than the mean one, what is as late without DRAM apart "
+    "(measurements/latency/h200-sxm/waits/loops.csv). `idle` derived: 1024 blocks of 64 to 256 "
+    "threads start within 0.22 to 0.35 us, and last 0.5 to 0.9 us cold, but they end at 1.65 a ns, "
+    "as they are handed out: cold they take 0.19 to 0.26 us more than warm, 256 larger ones that "
+    "read as much 0.6 (measurements/launch-overhead/h100-sxm/short, lives.csv and times.csv)",
 )
 RAMP_TIME = Formula(
     name="start-up",

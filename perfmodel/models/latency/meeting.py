@@ -26,8 +26,9 @@ FEW_BLOCKS: Final = 1.29
 Fitted with `FIRST_WAVE`: blocks of 256 to 1024 threads, 1, 2, 4 and 8 an SM in 1, 4 and 16 waves,
 that load 16 or 48 B a thread from DRAM, meet, compute 144 to 1440 instructions a thread, and store
 as much or nothing: 108 rows, 5.2% rms, where a power mean of both, as for blocks that do not meet,
-was 17% (measurements/h100-meeting/phases.csv, rows marked fit, with all that they write in the time
-of DRAM: launches behind one another leave nothing in L2). No time is less than that power mean.
+was 17% (measurements/latency/h100-sxm/barriers/phases.csv, rows marked fit, with all that they
+write in the time of DRAM: launches behind one another leave nothing in L2). No time is less than
+that power mean.
 """
 FIRST_WAVE: Final = 0.37
 """Part of the rest that the first wave of blocks does not hide: all start together."""
@@ -61,7 +62,8 @@ PASSES_TIME = Formula(
         "again": "share of what loads ask for that an earlier pass has read [1]",
     },
     holds="by construction for one pass: warps of a block drift apart in its loop",
-    source="assumed; a softmax in three passes, measurements/h100-operators and h200-operators",
+    source="assumed; a softmax in three passes, measurements/operators/h100-sxm/pytorch and "
+    "operators/h200-sxm/pytorch",
 )
 
 

@@ -30,7 +30,7 @@ BUSIEST_GPC = Formula(
     holds="loops over less data than a grid has threads for; 1 elsewhere",
     source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "
     "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
-    "one of 18 1171, whether others work or not (measurements/h100-l2-parts, grids.txt)",
+    "one of 18 1171, whether others work or not (measurements/l2/h100-sxm/partitions, grids.txt)",
 )
 APART: Final = 8
 """SMs that get their blocks by themselves, before the GPCs' others."""
@@ -42,9 +42,9 @@ SM: they lie in one GPC of some dies, whose load it makes 24/16, and in several 
 
 All measured, on H200s and H100s of 132 SMs: of 264 to 1056 blocks that all run together, 8 SMs get
 the first, then GPC by GPC those of 8, 16 or 18 others, in turn from where the last launch ended;
-the 8 get theirs again as the 81st to 91st, the 181st and so on (h200-l2-sets/places.txt,
-h100-l2-parts/places.txt). Together with 8 others they take 840 clocks on one die (grids.txt, as
-slices.csv), on another sets of 96 to 132 blocks 710 to 780 (sets.csv).
+the 8 get theirs again as the 81st to 91st, the 181st and so on (l2/h200-sxm/sets/places.txt,
+l2/h100-sxm/partitions/places.txt). Together with 8 others they take 840 clocks on one die
+(grids.txt, as slices.csv), on another sets of 96 to 132 blocks 710 to 780 (sets.csv).
 """
 
 

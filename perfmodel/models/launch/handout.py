@@ -28,8 +28,8 @@ EARLY: Final = 20 / 132
 they get their second.
 
 Measured: of 264 to 1056 blocks that all run together, an SM has a second from the 81st on (in some
-launches the 33rd), a third from the 181st, a fourth from the 281st (h200-l2-sets, places.txt): a
-few SMs are by themselves in their part of the GPU, which gets its blocks as soon as the others.
+launches the 33rd), a third from the 181st, a fourth from the 281st (l2/h200-sxm/sets, places.txt):
+a few SMs are by themselves in their part of the GPU, which gets its blocks as soon as the others.
 """
 
 

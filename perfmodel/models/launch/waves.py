@@ -39,7 +39,8 @@ BALANCE = Formula(
     holds="blocks handed out in order, x fastest, to whichever SM has room; those that guards cut "
     "short are smaller",
     source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
-    "this gives with their tag wavefronts counted one by one (measurements/h200-builtins)",
+    "this gives with their tag wavefronts counted one by one "
+    "(measurements/built-in-kernels/h200-sxm/first)",
 )
 ROUNDS = Formula(
     name="rounds of blocks",

@@ -1,8 +1,9 @@
 """Warp coalescing: how many 32 B sectors and 128 B lines one request of a warp touches.
 
 A request is charged the distinct sectors of all its lanes, whatever the width of the access (held
-against the profiler on 816 patterns of loads and stores, measurements/h200-sxm/coalescer.csv).
-Accesses are naturally aligned, so none straddles a sector.
+against the profiler on 816 patterns of loads and stores,
+measurements/suite/h200-sxm/foundation/coalescer.csv). Accesses are naturally aligned, so none
+straddles a sector.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ An atomic request goes to L2 as packets of one line, in which each address comes
 as many packets as its most popular address has lanes. Compare-and-swaps, which bring two operands,
 go as packets of half a line. L2 then passes through each sector of each
 packet and changes all the addresses in it at once. The profiler counts the packets as L2 atomic
-requests and the passes as L2 atomic sectors (measurements/h200-sxm-suite/atomics-counters.csv).
+requests and the passes as L2 atomic sectors
+(measurements/suite/h200-sxm/sweeps/atomics-counters.csv).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MODULO_ROUNDS = Formula(
 
 HALF: Final = LINE // 2
 """Bytes that a packet of compare-and-swaps spans: 32 lanes side by side make two of them (counted,
-measurements/h200-cas/counters.csv)."""
+measurements/atomics/h200-sxm/cas/counters.csv)."""
 WORD: Final = 4
 """Bytes that the narrowest atomic changes."""
 GRANULE: Final = 256

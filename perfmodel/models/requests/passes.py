@@ -19,7 +19,7 @@ PASS_CLOCKS: Final = 2.0
 
 Measured: chains of loads whose lanes meet in 1, 2, 4, 8, 16 and 32 words of a bank take 33.75,
 35.75, 39.75, 47.75, 63.75 and 95.75 clocks each; of as many lines in L1 39, 41, 45, 54, 72 and 108
-(measurements/h200-lone/steps.csv, fit rows).
+(measurements/instructions/h200-sxm/one-warp/steps.csv, fit rows).
 """
 
 

@@ -17,7 +17,8 @@ LOADS_IN_FLIGHT: Final = 16
 """Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
 
 nvcc 13.0 unrolls a loop of unknown length four times and again four times; the products' machine
-code issues 14 to 16 loads before it waits (cuobjdump of measurements/programs/foundation.cu).
+code issues 14 to 16 loads before it waits (cuobjdump of
+measurements/suite/h200-sxm/foundation/program/foundation.cu).
 """
 
 

@@ -32,10 +32,11 @@ L2_AGAIN: Final = (0.66, 1.0)
 """Footprint over capacity at which a second way through data from the same end starts to miss, and
 at which it misses all.
 
-Fitted: columns that blocks in step read twice (measurements/h200-straight/ways.csv, read_forward of
-132 blocks: L2's share missed is 0.15, 0.87 and 1.0 at 0.69, 0.82 and 0.96 of its capacity), and
-rows that blocks drift apart on (rounds.csv, rows_read: 0.02 to 0.07, 0.27 to 0.42 and 0.7 to 0.9 at
-0.69, 0.82 and 1.1). L1's is 0.05 off at most on the former.
+Fitted: columns that blocks in step read twice
+(measurements/instructions/h200-sxm/straight-code/ways.csv, read_forward of 132 blocks: L2's share
+missed is 0.15, 0.87 and 1.0 at 0.69, 0.82 and 0.96 of its capacity), and rows that blocks drift
+apart on (rounds.csv, rows_read: 0.02 to 0.07, 0.27 to 0.42 and 0.7 to 0.9 at 0.69, 0.82 and 1.1).
+L1's is 0.05 off at most on the former.
 """
 L1_BACK: Final = 0.80
 L2_BACK: Final = 0.66

@@ -23,31 +23,33 @@ KNEE: Final = (0.83, 1.07)
 """Footprint over capacity at which reuse starts to fail, and at which none is left.
 
 Fitted: re-reading a private working set on an H200 holds its bandwidth up to 52 MiB of 60 and is
-at DRAM speed from 64 MiB (measurements/h200-sxm/working-set.csv); on an H100, 40 and 50 MiB of 50.
+at DRAM speed from 64 MiB (measurements/suite/h200-sxm/foundation/working-set.csv); on an H100, 40
+and 50 MiB of 50.
 """
 WARM_KNEE: Final = (0.6, 0.83)
 """The same from one launch to the next, whose blocks fall on other SMs.
 
 Fitted: warm reads of 33.6 MB (0.53 of an H200's L2) hit throughout, of 50.3 MB (0.80) hardly any;
-warm copies the same in the sum of both arrays (measurements/h200-sxm-suite/streams.csv). That lines
-are held by both partitions, once each side has read them, is the likely cause. Reads of 16 B a lane
-keep all of 42 MB (0.67), copies half of it (measurements/h200-streams/warm.csv).
+warm copies the same in the sum of both arrays (measurements/suite/h200-sxm/sweeps/streams.csv).
+That lines are held by both partitions, once each side has read them, is the likely cause. Reads of
+16 B a lane keep all of 42 MB (0.67), copies half of it
+(measurements/dram/h200-sxm/pitches/warm.csv).
 """
 DIRTY_KNEE: Final = (1.2, 2.0)
 """Data that a warm launch writes, over the room that dirty lines have with a set-aside, at which
 lines start to be written back before the next launch writes them, and at which all are.
 
 Fitted: warm writes of 16.8 and 33.6 MB with 16 and 30 MiB set aside
-(measurements/h200-sxm-suite/set-aside-streams.csv, fit rows): 0.76 of the lines stay at 1.33 times
-the room, all at 1.19, none at 2.4.
+(measurements/suite/h200-sxm/sweeps/set-aside-streams.csv, fit rows): 0.76 of the lines stay at 1.33
+times the room, all at 1.19, none at 2.4.
 """
 REWRITTEN_KNEE: Final = (0.36, 1.04)
 """Written data over capacity at which lines that are written again start to be written back in
 between, and at which all are.
 
 Fitted: DRAM writes of 14 launches that write 16 to 72 MiB again and again on an H200
-(measurements/h200-sxm/working-set.csv, kernel working-set-write): 0.04 rms of the share written
-back. The simulator's 200 launches ask for 0.37 and 1.08, with 0.03 rms.
+(measurements/suite/h200-sxm/foundation/working-set.csv, kernel working-set-write): 0.04 rms of the
+share written back. The simulator's 200 launches ask for 0.37 and 1.08, with 0.03 rms.
 """
 RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",

@@ -24,7 +24,7 @@ SERVED_LAST: Final = 0.2
 Fitted: blocks of 8, 16 and 32 warps, one or two on each of 132 SMs, each warp one load of 32 lines:
 the last of them has its data 13 to 22% later than at the rate of `isolated_sector`, past latency;
 loops of such loads reach that rate within 4%. Up to 66 SMs, which L2 could serve faster than they
-ask, have no such last one (measurements/h200-bursts/bursts.csv).
+ask, have no such last one (measurements/latency/h200-sxm/bursts/bursts.csv).
 """
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",
@@ -45,7 +45,7 @@ BURST_TIME = Formula(
     holds="blocks whose loads are outside loops, and find their data in L2",
     source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
     "the last of its own; gathers of 1 to 16 waves, single floats of 2 MiB, take 1.4 us more than "
-    "L2 needs for them, whatever their number (measurements/h200-gather/times.csv)",
+    "L2 needs for them, whatever their number (measurements/gather/h200-sxm/tables/times.csv)",
 )
 
 

@@ -22,16 +22,17 @@ Array = npt.NDArray[Any]
 
 FRONT_OVERLAP: Final = 2.0
 """Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
-(measurements/h200-sxm/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and issue 1.14) and
-to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
+(measurements/suite/h200-sxm/foundation/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and
+issue 1.14) and to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
 SHARED_OVERLAP: Final = 4.4
 """The same between issue and loads from shared memory, of kernels from PTX.
 
 Fitted: 1 to 8 multiply-adds for each load, 4 and 8 loads in flight, 16 to 64 warps an SM; 3.2% rms.
-Loads from L1 give 1.7, also beside 16 to 64 warps (measurements/h200-parts/overlaps.csv).
+Loads from L1 give 1.7, also beside 16 to 64 warps (measurements/l1/h200-sxm/overlaps/overlaps.csv).
 """
 OVERLAP: Final = 8.0
-"""Exponent between all else, nearly a maximum; fitted to measurements/h200-sxm/streams.csv."""
+"""Exponent between all else, nearly a maximum; fitted to
+measurements/suite/h200-sxm/foundation/streams.csv."""
 
 
 @dataclass(frozen=True, slots=True)

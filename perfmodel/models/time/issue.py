@@ -81,28 +81,29 @@ _LANES: Final = {
 WIDE_TURNS: Final = 2.0
 """Turns of the multipliers that a product of 64 bits takes, or its upper half alone.
 
-Measured: 1.0 clock of an SM, where a product of 32 bits takes 0.5 (measurements/h200-pipes).
+Measured: 1.0 clock of an SM, where a product of 32 bits takes 0.5
+(measurements/instructions/h200-sxm/pipes).
 """
 FP64_SLOTS: Final = 2.0
 """Issue slots of an instruction on doubles, which takes as long at the scheduler as in its pipe.
 
 Measured: with 32 warps an SM, 16 multiply-adds of doubles take a scheduler 33 clocks alone, 48, 63
 and 84 with 16, 32 and 48 of FP32 between them, and 46 with 16 logic operations; 16 sums of integers
-with 16 and 48 of FP32 take 40 and 68 (measurements/h200-mixes). Of GPUs with fewer FP64 lanes:
-assumed.
+with 16 and 48 of FP32 take 40 and 68 (measurements/instructions/h200-sxm/mixes). Of GPUs with fewer
+FP64 lanes: assumed.
 """
 CONSTANT_CLOCKS: Final = 2.0
 """Clocks that an SM takes for each word that lanes of a warp read from constant memory.
 
 Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and
-64.1 clocks a load of an SM with 64 warps (measurements/h200-branches/tables.csv).
+64.1 clocks a load of an SM with 64 warps (measurements/instructions/h200-sxm/branches/tables.csv).
 """
 TABLE_BRANCH: Final = 2.1
 """What each way that a warp's lanes go through a table of branches takes of the same unit, in words
 of constant memory.
 
 Measured: with 64 warps an SM a branch and its word take 6.4 clocks of it for each of 1 to 8 ways of
-2 products, the words alone 2.0 (measurements/h200-scattered/ways.csv, fit rows).
+2 products, the words alone 2.0 (measurements/dram/h200-sxm/scattered/ways.csv, fit rows).
 """
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
@@ -219,7 +220,7 @@ def issued(instructions: Mapping[str, Any]) -> Array:
 
     Moves of constants for the whole warp fit into the second slots of doubles: a kernel of which
     they are two fifths issues in 85% of the clocks beside a busy FP64 pipe (expected_improvement of
-    measurements/h200-corpus-blind8).
+    measurements/source-kernels/h200-sxm/corpus-blind8).
     """
     slots = (issue_slots(pipe, count) for pipe, count in instructions.items())
     hidden = np.minimum(instructions.get(Pipe.UNIFORM, 0.0), instructions.get(Pipe.FMA64, 0.0))
@@ -244,7 +245,7 @@ def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
 
     Products of 64 bits are turns of the multipliers, alone and in all. Special functions and
     conversions, if there are both, are one pipe's (XU): 8 of each take as long as 16 of either
-    (measurements/h200-mixes).
+    (measurements/instructions/h200-sxm/mixes).
     """
     if Pipe.SFU in instructions and Pipe.CONVERSION in instructions:
         both = np.asanyarray(instructions[Pipe.SFU]) + instructions[Pipe.CONVERSION]

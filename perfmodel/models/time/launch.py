@@ -17,28 +17,30 @@ CODE_FETCH: Final = 0.25e-6
 """Seconds that a launch with any work takes beyond an empty one, unless the device says: an H200's.
 
 Fitted: writes and reads of 64 to 384 KiB, each protocol against its own empty kernel
-(measurements/h200-sxm-suite, streams.csv and launch.csv, fit rows); 0.26 up to 4 MiB. Part of
-it is the profiler's doing, which empties the instruction caches before each launch: straight code
-of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
-0.01 us, on one SM, to 0.17 us, on all of them (measurements/h200-launches).
+(measurements/suite/h200-sxm/sweeps, streams.csv and launch.csv, fit rows); 0.26 up to 4 MiB. Part
+of it is the profiler's doing, which empties the instruction caches before each launch: straight
+code of 1024 instructions takes 0.8 to 1.4 us more for it. Launches that CUPTI times in a row take
+0.01 us, on one SM, to 0.17 us, on all of them (measurements/launch-overhead/h200-sxm/small).
 
 An H100's empty kernels take longer than an H200's, by 0.26 to 0.29 (CUPTI), 0.41 (events) and
 0.65 us (Nsight Compute). Launches with work take 0.19 us longer by CUPTI, 0.13 to 0.22 (streams,
-softmax and kv-append of up to 4 us, warm, h100-builtins and h200-builtins): what empty kernels wait
-for there goes on while others work (`Device.launch_beside`).
+softmax and kv-append of up to 4 us, warm, built-in-kernels/h100-sxm/first and
+built-in-kernels/h200-sxm/first): what empty kernels wait for there goes on while others work
+(`Device.launch_beside`).
 """
 COLD_CODE: Final = 0.13e-6
 """Seconds that a launch takes longer when its code and arguments have to come from DRAM.
 
 Fitted: empty kernels of 1 to 1056 blocks and writes of 64 KiB to 4 MiB, cold less warm, 0.03 to
-0.29 us by the profiler and between events (measurements/h200-sxm-suite, launch.csv and streams.csv,
-fit rows). DRAM's latency beyond L2's is 0.20 us.
+0.29 us by the profiler and between events (measurements/suite/h200-sxm/sweeps, launch.csv and
+streams.csv, fit rows). DRAM's latency beyond L2's is 0.20 us.
 """
 TRACED_COLD: Final = 0.03e-6
 """The same by a profiler that leaves caches alone, of what work goes on beside elsewhere.
 
 Measured: an H100's empty kernels of 1 to 4224 blocks take 0.90 us cold for 0.86 warm (CUPTI,
-measurements/h100-short), an H200's 0.64 for 0.61 (h200-turns), whose launches with work hide it.
+measurements/launch-overhead/h100-sxm/short), an H200's 0.64 for 0.61
+(launch-overhead/h200-sxm/blocks), whose launches with work hide it.
 """
 FETCH_TIME = Formula(
     name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
@@ -52,7 +54,7 @@ FETCH_TIME = Formula(
     holds="code that an earlier launch left in the SMs' caches",
     source="derived: the slowest of n SMs; warm blocks of one warp that read 512 B each take 0.77, "
     "0.85, 0.89 and 0.91 us on 1, 8, 32 and 132 SMs by CUPTI, 0.78, 0.85, 0.90 and 0.95 by this "
-    "(measurements/h200-launches/small.csv, fit rows)",
+    "(measurements/launch-overhead/h200-sxm/small/small.csv, fit rows)",
 )
 CONSTANT_TIME = Formula(
     name="time to fetch constant memory for the first time",
@@ -68,7 +70,8 @@ CONSTANT_TIME = Formula(
     holds="each word waited for, in order; by a profiler, which empties the caches of constants",
     source="measured: a walk over constant memory takes 58 clocks a word, 170 and 328 where each "
     "word is 64 and 256 B from the last and L2 has them, 260 and 650 where it has not, on all SMs; "
-    "`far` and `near` are what goes beyond the 58 (measurements/h200-parts/first_time.csv)",
+    "`far` and `near` are what goes beyond the 58 "
+    "(measurements/l1/h200-sxm/overlaps/first_time.csv)",
 )
 CONSTANT_FAR: Final = (270.0, 590.0)
 """`far` of `CONSTANT_TIME`: from L2, and from DRAM."""
@@ -95,9 +98,10 @@ LAST_TIME = Formula(
     "wave before, as soon as that one has ended and those before it have started; gathers of 33 "
     "to 1056 blocks take 0.6 to 0.8 us more than as many empty blocks, of 4224, 8448 and 16896 "
     "1.2, 1.6 and 2.4: 0.736 us a wave, 0.735 by this, where 1056 empty blocks take 0.634 and a "
-    "block of gathers 0.70 (measurements/h200-gather/times.csv). Blocks that start together take "
-    "turns: each waits for half of what all of them do; of gathers in runs of 8 one lasts 1060 "
-    "clocks alone, 1170 with 3 others, 1390 with 7, in later waves 1030 (h200-gather-blocks)",
+    "block of gathers 0.70 (measurements/gather/h200-sxm/tables/times.csv). Blocks that start "
+    "together take turns: each waits for half of what all of them do; of gathers in runs of 8 one "
+    "lasts 1060 clocks alone, 1170 with 3 others, 1390 with 7, in later waves 1030 "
+    "(gather/h200-sxm/blocks)",
 )
 
 AFTER_TIME = Formula(
@@ -111,7 +115,8 @@ AFTER_TIME = Formula(
     },
     holds="loads outside loops: L2 and DRAM have next to nothing to do until the last of them",
     source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
-    "each, also where L2 is busy for 1.7 us with it (measurements/h200-turns/times.csv)",
+    "each, also where L2 is busy for 1.7 us with it "
+    "(measurements/launch-overhead/h200-sxm/blocks/times.csv)",
 )
 
 

@@ -30,8 +30,8 @@ Array = npt.NDArray[Any]
 LOOP_QUEUE: Final = 80.0
 """Clocks that a batch of loads in a loop queues at half load of DRAM; nine times that at 90%.
 
-Fitted: loops with 8 to 64 warps an SM (measurements/h200-sxm-suite/in-flight.csv: 88, 81 and 46
-clocks at 52%, 80% and 93% load).
+Fitted: loops with 8 to 64 warps an SM (measurements/suite/h200-sxm/sweeps/in-flight.csv: 88, 81 and
+46 clocks at 52%, 80% and 93% load).
 """
 MIXED_QUEUE: Final = 0.4
 """How much longer it queues where DRAM writes as much as it reads: reads wait for turns of writes.
@@ -39,27 +39,28 @@ MIXED_QUEUE: Final = 0.4
 Fitted: loops that copy tiles, 4 to 32 warps a block, 1 to 16 blocks an SM: 4.6% rms without
 barriers, 7.2% with 0, 3.0% with 0.75; 2.8% with barriers, with 0.75 more than that. Of 0.4 and 0.75
 chosen with kernels for validation in view, whose loops 0.75 makes 3% slow in the median
-(measurements/h100-phases/tiles.csv, fit rows).
+(measurements/dram/h100-sxm/tiles/tiles.csv, fit rows).
 """
 L2_QUEUE: Final = 5.0
 """The same where L2 alone is busy: its slices give a sector a clock, in any order.
 
 Fitted: sets of 4 to 52 MiB read again and again by 64 warps an SM, each with one load in flight,
-ask for 0 to 28 (measurements/h200-sxm/working-set.csv).
+ask for 0 to 28 (measurements/suite/h200-sxm/foundation/working-set.csv).
 """
 DRAM_DECIDES: Final = 3.0
 """Power of DRAM's time over that of the slower of L2 and DRAM, by which batches queue as for DRAM.
 
 Fitted: sets of 40 to 64 MiB read again and again, with windows and without (working-set-read.csv,
-measurements/h200-l2-sets, fit rows): 4.4% rms where in proportion it was 5.1%, 7.6% with windows
-where it was 9.0%; 2 and 4 are as good.
+measurements/l2/h200-sxm/sets, fit rows): 4.4% rms where in proportion it was 5.1%, 7.6% with
+windows where it was 9.0%; 2 and 4 are as good.
 """
 PICKED_DECIDE: Final = 12.0
 """The same for misses of lines that a window marks: they come one by one, at any time and place,
 and L2 has the others to do meanwhile.
 
-Fitted: sets of 24 to 80 MiB under windows, of which 0.1 to 0.7 miss (h200-sxm-suite and
-h200-advised, fit rows): 8% at the ninetieth percentile where it was 10%; 6 and more are as good.
+Fitted: sets of 24 to 80 MiB under windows, of which 0.1 to 0.7 miss (suite/h200-sxm/sweeps and
+l2/h200-sxm/advice, fit rows): 8% at the ninetieth percentile where it was 10%; 6 and more are as
+good.
 """
 LEFT_ALONE: Final = 0.8
 """Share of its waits that an SM with more work than the mean has left when L2 is done with the
@@ -67,7 +68,7 @@ others', by how much more it is: while L2 is busy, all SMs have the same of it.
 
 Fitted: sets of 0.3 to 8.7 MB that 132 or 264 blocks of 1024 threads read 64 times in parts of
 16 KiB, some blocks one more than others: 5.3% rms, 11% without, 5% with 1
-(measurements/h200-blocks/sets.csv).
+(measurements/l2/h200-sxm/blocks/sets.csv).
 """
 BLOCK_OVERLAP: Final = 6.0
 MIXED_OVERLAP: Final = 3.5
@@ -76,7 +77,7 @@ for as many of each, whose turns in DRAM make both wait.
 
 Chosen with `BURST` between two pairs, 8 and 4 and these, with rows for validation in view: with 8
 and 4 tables beside writes and random reads come out 2 to 3% too fast, with these 1%; strided
-copies, streams and what others published of other GPUs hardly tell (h200-sxm-suite:
+copies, streams and what others published of other GPUs hardly tell (suite/h200-sxm/sweeps:
 data-reset.csv, gather.csv, streams.csv).
 """
 RANDOM_OVERLAP: Final = 2.2
@@ -84,12 +85,12 @@ RANDOM_OVERLAP: Final = 2.2
 others have nothing to do.
 
 Fitted: gathers of 4 Mi floats in runs of 8, 16 and 32 of tables of 32 MiB to 2 GiB ask for 2.0
-(h200-sxm-suite/gather.csv, fit rows: 5.6% rms, 8.2% with the exponent of dense reads), of 2 and 12
-Mi floats for 2.3 (h200-gather-runs/times.csv, fit rows: 3.7%). The latency of a row under such load
-grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv).
-Beside a set-aside it holds for the share of the bandwidth's time in which write-backs are held up:
-gathers under windows, 97 launches with 7.5 to 37.5 MiB set aside, are 5.9% rms off so, 7.8% where
-four times the share decides and 6.3% where a third does (h200-gather-blocks/windows.csv, fit rows).
+(suite/h200-sxm/sweeps/gather.csv, fit rows: 5.6% rms, 8.2% with the exponent of dense reads), of 2
+and 12 Mi floats for 2.3 (gather/h200-sxm/runs/times.csv, fit rows: 3.7%). The latency of a row
+under such load grows alike: 859 clocks alone, 1195 at 4 Mi floats, 1281 at 16 (clocks.csv). Beside
+a set-aside it holds for the share of the bandwidth's time in which write-backs are held up: gathers
+under windows, 97 launches with 7.5 to 37.5 MiB set aside, are 5.9% rms off so, 7.8% where four
+times the share decides and 6.3% where a third does (gather/h200-sxm/blocks/windows.csv, fit rows).
 """
 BURST: Final = 0.9
 """Share of the transfer of a block's data that adds to the latency of its loads: the block asks for
@@ -118,7 +119,7 @@ BANDWIDTH_TIME = Formula(
     holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
     source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
     "33.6 MB with 30 MiB set aside leave 14 MB in L2 and take as long as both parts one after the "
-    "other (measurements/h200-sxm-suite/set-aside-streams.csv)",
+    "other (measurements/suite/h200-sxm/sweeps/set-aside-streams.csv)",
 )
 BURST_WAIT = Formula(
     name="latency with bursts",
@@ -149,7 +150,7 @@ SECOND_WAIT = Formula(
     source="derived: blocks that started together end together, and those after them wait for "
     "their loads with nothing beside; measured: from 264 to 297 blocks of 1024 threads, 132 SMs, a "
     "table beside a write takes 0.22 us longer than the write alone, from there to 8 waves 0.05 "
-    "us a wave (measurements/h200-followers/rounds.csv)",
+    "us a wave (measurements/l2/h200-sxm/moving-sets/rounds.csv)",
 )
 
 

@@ -39,8 +39,8 @@ bandwidth of streams; exponent between tensor cores, what comes in, L2 and DRAM.
 
 Fitted together, with `perfmodel.models.time.tiles.TURN` and `STORE_RATE`, the device's
 ``reached_bf16_tensor`` and the kernel's issue slots a narrow copy, to 771 products of cuBLAS marked
-fit, warm and cold (measurements/h200-tensor/products.csv): 5% off in the median, 16% at the
-ninetieth percentile, as on those marked validation.
+fit, warm and cold (measurements/matrix-products/h200-sxm/cublas/products.csv): 5% off in the
+median, 16% at the ninetieth percentile, as on those marked validation.
 """
 
 TOGETHER = Formula(
@@ -57,7 +57,7 @@ TOGETHER = Formula(
         "p": "exponent: how sharply one decides [1]",
     },
     holds="pipelines deep enough to wait for nothing after their start, but for what they state",
-    source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
+    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
 )
 WAITS_TIME = Formula(
     name="time of blocks that wait at their steps",
@@ -109,7 +109,7 @@ DRAM_TILES = Formula(
         "share": "of whose bandwidth tiles reach [1]",
     },
     holds="rows of a tile, some hundred bytes each, by one block an SM",
-    source="fitted: products by cuBLAS on an H200 (measurements/h200-tensor)",
+    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
 )
 PARTS_TIME = Formula(
     name="time to add up parts",
@@ -123,7 +123,8 @@ PARTS_TIME = Formula(
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="fitted: products split along K by cuBLAS on an H200 (measurements/h200-tensor)",
+    source="fitted: products split along K by cuBLAS on an H200 "
+    "(measurements/matrix-products/h200-sxm/cublas)",
 )
 PIPELINE_START = Formula(
     name="start-up of a pipeline",

@@ -26,7 +26,7 @@ SIDE_BY_SIDE: Final = 256
 
 Fitted: loops that read or copy tiles of 0.5 to 4 KiB a block, a barrier after each load, with work
 between and without: 4.8% rms, 5.7% with a line, 5.1% with 512 bytes and 6.6% with 1024 (tiles.csv,
-fit rows, of measurements/h100-phases, h100-sxm-suite and h200-sxm-suite).
+fit rows, of measurements/dram/h100-sxm/tiles, suite/h100-sxm/sweeps and suite/h200-sxm/sweeps).
 """
 LAST_QUEUE = Formula(
     name="mean maximum queueing delay of n parallel loads over one",

@@ -26,10 +26,11 @@ OPERANDS_OVERLAP: Final = 1.85
 """Exponent between the queue of warps and L1's time for operands that are read ahead.
 
 Fitted: attention by mma.sync, 72 launches of 120 to 1200 blocks that read their own keys
-(measurements/h200-waits/flash.csv, those left out whose last wave all but fills the SMs): 6.0%
-rms, 7.2% with L1 in the queue of warps and special functions at no time of their own; prompts
-through PyTorch (h200-operators and h100-operators, 56 rows marked fit): 6.4% and 12.5%, counts and
-clocks of prefill-attention-tiled.toml among it. 1.8 and 1.9 are as good.
+(measurements/latency/h200-sxm/waits/flash.csv, those left out whose last wave all but fills the
+SMs): 6.0% rms, 7.2% with L1 in the queue of warps and special functions at no time of their own;
+prompts through PyTorch (operators/h200-sxm/pytorch and operators/h100-sxm/pytorch, 56 rows marked
+fit): 6.4% and 12.5%, counts and clocks of prefill-attention-tiled.toml among it. 1.8 and 1.9 are as
+good.
 """
 WARPS_TIME = Formula(
     name="time of a block's work with concurrent warps",

@@ -38,7 +38,8 @@ STEP_BARRIER_WARP: Final = 2.1
 Measured: loops of two barriers take 52 clocks for 1 warp and 190 for 32, with a store to shared
 memory and a load from it between them 78 and 216. The warps of a step that waits for loads come to
 the next barrier one by one, and it costs nothing for each: a load and a barrier take 339 clocks for
-1 warp and 342 for 32 (measurements/h200-products/barrier-steps.csv, the slowest of 132 blocks).
+1 warp and 342 for 32 (measurements/matrix-products/h200-sxm/pytorch/barrier-steps.csv, the slowest
+of 132 blocks).
 """
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
@@ -83,7 +84,8 @@ STEPS_TIME = Formula(
     },
     holds="equal blocks, handed out as others end",
     source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
-    "came out at 56 where a wave began when the last had ended (measurements/h200-textbook)",
+    "came out at 56 where a wave began when the last had ended "
+    "(measurements/source-kernels/h200-sxm/textbook)",
 )
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
@@ -266,8 +268,8 @@ def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
 
     What a block waits for comes into L1 while it waits, and is in nobody's way but the other
     blocks'. Measured: 1 and 32 warps of a block that load a line each and meet take 315 and 318
-    clocks (measurements/h200-products/barrier-steps.csv, load, medians of 132 blocks). What machine
-    code waits for in some of its steps only comes beside work in the others.
+    clocks (measurements/matrix-products/h200-sxm/pytorch/barrier-steps.csv, load, medians of 132
+    blocks). What machine code waits for in some of its steps only comes beside work in the others.
     """
     loop = step_loop(execution.kernel)
     assert loop is not None

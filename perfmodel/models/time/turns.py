@@ -25,32 +25,32 @@ TURNS_OVERLAP: Final = 3.0
 
 Fitted: the parts of a softmax without memory, 2 to 16 blocks of four warps an SM, issue in 31 to
 98% of the clocks; 5.7% rms (17% where the largest alone decides), exponents of 2.9 and 3.2 apart
-are no better (measurements/h200-launches/mix.csv, all 35 rows of several blocks). FP32 instructions
-take issue slots only and wait for no pipe.
+are no better (measurements/launch-overhead/h200-sxm/small/mix.csv, all 35 rows of several blocks).
+FP32 instructions take issue slots only and wait for no pipe.
 """
 WIDE_OVERLAP: Final = 2.0
 """Exponent between the multipliers' turns for products of 64 bits and all that is issued besides.
 
 Fitted: nine mixes with logic operations, sums and FP32, 5.6% rms; 8.6% with 1.6, 8.5% with 2.5
-(measurements/h200-pipes/pipes.csv). Products of 32 bits beside as many logic operations take as
-long as the slower of both.
+(measurements/instructions/h200-sxm/pipes/pipes.csv). Products of 32 bits beside as many logic
+operations take as long as the slower of both.
 """
 WAVE_OVERLAP: Final = 1.25
 """Exponent between what a block waits and what those beside it compute, in one wave of blocks,
 where the clocks of a lone block are not known from its machine code: else see `ONCE_TIME`.
 
 Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
-(measurements/h200-operators): 6.2% off in the median and 15.3% at the ninetieth percentile; 6.8%
-and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
+(measurements/operators/h200-sxm/pytorch): 6.2% off in the median and 15.3% at the ninetieth
+percentile; 6.8% and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
 """
 LEFT_IDLE: Final = 0.55
 """Part of what a lone block leaves of the schedulers that nobody uses while the last blocks end.
 
 Schedulers favour their oldest warps: of equal blocks that start together the first take as long as
 a lone one, and the last has nobody beside it in the end. Fitted: 126 points of 1 to 16 blocks an SM
-that wait for a load and compute, 24 and 192 times (measurements/h200-crowds/crowds.csv: 0.6, 0.5 is
-nearly as good), and the parts of a softmax, without loads (h200-launches/mix.csv: 0.5, of 64 warps
-35 are there on average).
+that wait for a load and compute, 24 and 192 times (measurements/latency/h200-sxm/warps/crowds.csv:
+0.6, 0.5 is nearly as good), and the parts of a softmax, without loads
+(launch-overhead/h200-sxm/small/mix.csv: 0.5, of 64 warps 35 are there on average).
 """
 DRIFT_WAITS: Final = 80.0
 """Waits for DRAM, one after the other, after which blocks that started together are out of step by
@@ -58,9 +58,9 @@ half: each comes sooner or later by luck. Waits for L2 alone are alike, and leav
 
 Chosen by hand: attention of a token in equal parts, 13 to 375 turns, is 5.6% off in the median and
 11% at the ninetieth percentile without this, 5.6 and 10.9% with 20, 4.7 and 10.5% with 40, 4.6 and
-10.5% with 80 (measurements/h200-crowds/split.csv, fit rows). Loops that wait for L2 are as much in
-step after 512 turns as after 8 (measurements/h200-attention/turns.csv), those that wait for DRAM
-partly out of it after 24 (measurements/h200-crowds/crowds.csv).
+10.5% with 80 (measurements/latency/h200-sxm/warps/split.csv, fit rows). Loops that wait for L2 are
+as much in step after 512 turns as after 8 (measurements/operators/h200-sxm/attention/turns.csv),
+those that wait for DRAM partly out of it after 24 (measurements/latency/h200-sxm/warps/crowds.csv).
 """
 AFTER_OLDEST = Formula(
     name="time of blocks that start together, the oldest first",
@@ -87,7 +87,7 @@ IN_TURN = Formula(
     holds="one wave of blocks that keep the schedulers busy while they compute: all wait, then "
     "all compute",
     source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
-    "for 2 to 12 blocks an SM (measurements/h200-crowds/crowds.csv)",
+    "for 2 to 12 blocks an SM (measurements/latency/h200-sxm/warps/crowds.csv)",
 )
 ONCE_TIME = Formula(
     name="time of blocks that start together",
@@ -101,8 +101,9 @@ ONCE_TIME = Formula(
     },
     holds="one wave of blocks",
     source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
-    "L2 and 28 from DRAM (measurements/h200-crowds/crowds.csv): 4.3% and 5.7% rms, 10.0% and 6.9% "
-    "for a power mean of work and waits with an exponent of 1.25, which was here before",
+    "L2 and 28 from DRAM (measurements/latency/h200-sxm/warps/crowds.csv): 4.3% and 5.7% rms, "
+    "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
+    "before",
 )
 IN_STEP = Formula(
     name="effective number of waves once DRAM waits desynchronise the blocks",

@@ -32,13 +32,14 @@ FIRST_OF_MANY: Final = 16e-9
 as much: the others find it in L2.
 
 Fitted: a warp that walks over rows of its own takes 918 clocks a wait, one that shares them with 10
-others 800, with 131 others 713 (measurements/h200-walks/products.csv, fit rows): 17 and 15 ns.
+others 800, with 131 others 713 (measurements/l2/h200-sxm/walks/products.csv, fit rows): 17 and 15
+ns.
 """
 SOONEST: Final = 53e-9
 """Seconds by which it is sooner at most.
 
 Measured: a step of one line that is waited for takes 725 to 738 clocks alone and 625 to 632 where
-20 SMs read the same (measurements/h200-walks/walk.csv, fit rows).
+20 SMs read the same (measurements/l2/h200-sxm/walks/walk.csv, fit rows).
 """
 WALK_TIME = Formula(
     name="time of a walk over common data",
@@ -59,7 +60,7 @@ WALK_TIME = Formula(
     },
     holds="blocks that start together",
     source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
-    "to 32 warps (measurements/h200-walks/products.csv)",
+    "to 32 warps (measurements/l2/h200-sxm/walks/products.csv)",
 )
 BESIDE_WALK = Formula(
     name="time of all resources, with the walk over common data",
@@ -72,7 +73,7 @@ BESIDE_WALK = Formula(
     },
     holds="later waves find what the first has read",
     source="measured: blocks whose work takes less than their waits take as long as these, and two "
-    "an SM whose work takes as long 2 to 9% longer (measurements/h200-walks/products.csv)",
+    "an SM whose work takes as long 2 to 9% longer (measurements/l2/h200-sxm/walks/products.csv)",
 )
 
 

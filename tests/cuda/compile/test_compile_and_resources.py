@@ -20,7 +20,7 @@ from perfmodel.cuda.parse.signatures import base_name, names_of, parameter_names
 from perfmodel.errors import PerfmodelError
 
 ROOT = Path(__file__).parents[3]
-CORPUS = ROOT / "measurements" / "programs" / "corpus"
+CORPUS = ROOT / "measurements" / "source-kernels/h200-sxm/corpus/program"
 
 Find = Callable[[str], str | None]
 
@@ -210,7 +210,7 @@ def test_estimates_against_ptxas() -> None:
     """
     if toolchain.find_tool("nvcc") is None:
         pytest.importorskip("cuda.bindings.nvrtc")
-    with (ROOT / "measurements" / "h200-corpus" / "corpus.csv").open() as file:
+    with (ROOT / "measurements" / "source-kernels/h200-sxm/corpus" / "corpus.csv").open() as file:
         measured = {r["kernel"]: r for r in csv.DictReader(file) if r["ptxas_registers"]}
     errors = []
     for path in sorted(CORPUS.glob("*.cu")):

@@ -60,7 +60,7 @@ def test_lanes_in_random_order_raise_a_harmonic_number_of_times(each: float) -> 
 
 def test_words_at_random_as_counted() -> None:
     # measured on an H200: `highest` and `claimed` of raised.csv; only UNDER_WAY is fitted
-    with (ROOT / "measurements" / "h200-lookups" / "raised.csv").open() as file:
+    with (ROOT / "measurements" / "atomics/h200-sxm/lookups" / "raised.csv").open() as file:
         rows = [r for r in csv.DictReader(file) if r["pattern"] == "random"]
     for r in rows:
         n, words = int(r["n"]), int(r["addresses"])

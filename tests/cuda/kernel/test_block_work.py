@@ -81,8 +81,8 @@ def test_triangles_of_blocks_on_few_sms(
 ) -> None:
     # measured: of 1024 blocks 496 leave at once. In steps of 132, some SMs get eight of the others
     # and some none: 29 and 37% too fast where all were taken for equal. No row was fitted.
-    path = MEASURED / "programs" / folder / f"{source}.cu"
-    with (MEASURED / f"h200-{folder}" / "corpus.csv").open(newline="") as file:
+    path = MEASURED / f"source-kernels/h200-sxm/{folder}/program" / f"{source}.cu"
+    with (MEASURED / f"source-kernels/h200-sxm/{folder}" / "corpus.csv").open(newline="") as file:
         row = next(
             r
             for r in csv.DictReader(file)

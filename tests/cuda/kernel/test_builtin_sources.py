@@ -29,7 +29,7 @@ from perfmodel.prediction import Prediction
 from perfmodel.reports.records import source_record
 
 ROOT = Path(__file__).parents[3]
-SUITE = ROOT / "measurements" / "h100-sxm-suite"
+SUITE = ROOT / "measurements" / "suite/h100-sxm/sweeps"
 DEVICE = "h100-sxm"
 EVENTS_US = 3.0
 """By how much a time between events is longer than the profiler's: gemm.csv has both, of
@@ -107,7 +107,8 @@ MEASURED: dict[tuple[str, int], Known] = {
 }
 UNDECIDED = {"decode-combine": (1.35, 1.12)}
 """Source over built-in, of each launch, where no committed row tells: the front end sees two waits
-in four parts, the built-in one. Rows of h100-operators come right after the first launch: warm."""
+in four parts, the built-in one. Rows of operators/h100-sxm/pytorch come right after the first
+launch: warm."""
 
 
 MEASURED_AS = {

@@ -29,9 +29,9 @@ needs_nvcc = pytest.mark.skipif(find_tool("nvcc") is None, reason="no nvcc")
 )
 def test_requests_are_those_that_the_profiler_counted(source: str, number: int) -> None:
     # measured: warp instructions of global memory that reached L1
-    path = ROOT / "programs" / NAME / f"{source}.cu"
+    path = ROOT / f"source-kernels/h200-sxm/{NAME}/program" / f"{source}.cu"
     spec = list(read_launches(path.with_suffix(".toml")))[number - 1]
-    with (ROOT / f"h200-{NAME}" / "corpus.csv").open(newline="") as rows:
+    with (ROOT / f"source-kernels/h200-sxm/{NAME}" / "corpus.csv").open(newline="") as rows:
         counted = next(
             r
             for r in csv.DictReader(rows)

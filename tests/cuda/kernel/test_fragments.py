@@ -16,7 +16,9 @@ from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.reader import parse_ptx
 
-ROWS = Path(__file__).parents[3] / "measurements" / "h200-branches" / "fragments.csv"
+ROWS = (
+    Path(__file__).parents[3] / "measurements" / "instructions/h200-sxm/branches" / "fragments.csv"
+)
 
 
 def kernel(which: str, layout: str) -> str:

@@ -94,7 +94,7 @@ def test_a_pointer_from_unknown_memory_goes_nowhere() -> None:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    with (ROOT / "h200-branches" / f"{name}.csv").open(newline="") as file:
+    with (ROOT / "instructions/h200-sxm/branches" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -104,7 +104,7 @@ needs_nvcc = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 @needs_nvcc
 def test_words_of_constant_memory_take_two_clocks_each() -> None:
     # The rows of 528 blocks were fitted, those of 132 are apart; 92% short before.
-    source = load_program(ROOT / "programs" / "branches" / "tables.cu")
+    source = load_program(ROOT / "instructions/h200-sxm/branches/program" / "tables.cu")
     taken = [r for r in rows("tables") if r["kernel"] == "constants" and r["threads"] != "32"]
     taken = [r for r in taken if r["ways"] in ("8", "32")]
     assert len(taken) == 6  # 8 and 32 ways side by side, 32 apart; two grids
@@ -122,7 +122,7 @@ def test_words_of_constant_memory_take_two_clocks_each() -> None:
 @pytest.mark.parametrize(("size", "band"), [(4, 0.20), (8, 0.20), (16, 0.10)])
 def test_copies_take_the_passes_of_one_side(size: int, band: float) -> None:
     # Of 16 bytes a lane 65% long before, when both sides had passes of their own.
-    source = load_program(ROOT / "programs" / "branches" / "branches.cu")
+    source = load_program(ROOT / "instructions/h200-sxm/branches/program" / "branches.cu")
     row = next(
         r for r in rows("branches") if (r["kernel"], r["threads"]) == (f"async_{size}", "1024")
     )
@@ -135,7 +135,7 @@ def test_copies_take_the_passes_of_one_side(size: int, band: float) -> None:
 
 def test_dynamic_shared_memory_takes_room_whoever_uses_it() -> None:
     # Counted: eight blocks that state 24 KiB each and use none leave L1 28 KiB, and of a table of
-    # 64 KiB 0.88 misses (measurements/h200-reused).
+    # 64 KiB 0.88 misses (measurements/l1/h200-sxm/reuse).
     module = written("ret;")
     stated = replace(launch(4, 64, out=Buffer(4096)), shared_bytes=24 << 10)
     kernel = translated(program(module), stated, "k")

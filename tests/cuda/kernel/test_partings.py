@@ -57,7 +57,7 @@ def test_one_way_that_some_lanes_skip() -> None:
 
 
 def measured() -> dict[str, float]:
-    with (ROOT / "h200-branches" / "branches.csv").open(newline="") as file:
+    with (ROOT / "instructions/h200-sxm/branches" / "branches.csv").open(newline="") as file:
         rows = [r for r in csv.DictReader(file) if r["lanes"] in ("", "mixed")]
     return {
         r["kernel"]: float(r["time_us"])
@@ -81,7 +81,7 @@ BANDS = {
 
 @pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 def test_time_of_branches_at_which_lanes_part(tmp_path: Path) -> None:
-    text = (ROOT / "programs" / "branches" / "branches.cu").read_text()
+    text = (ROOT / "instructions/h200-sxm/branches/program" / "branches.cu").read_text()
     source = tmp_path / "branches.cu"
     source.write_text(text[: text.index("#define OK")])
     program = load_program(source)

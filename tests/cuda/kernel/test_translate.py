@@ -178,7 +178,8 @@ DONE: ret;
 def test_an_atomic_that_returns_waits_for_what_it_adds(
     between: str, added: str, needs: str
 ) -> None:
-    # derived: as `compact` of measurements/h200-corpus, whose blocks count, meet and then add
+    # derived: as `compact` of measurements/source-kernels/h200-sxm/corpus, whose blocks count, meet
+    # and then add
     parameters = ".param .u64 table, .param .u64 stream, .param .u32 m"
     body = COUNTED.replace("BETWEEN", between).replace("ADDED", added)
     made = translated(program(written(body, parameters)), _double(1 << 28), "k")
@@ -189,7 +190,7 @@ def test_an_atomic_that_returns_waits_for_what_it_adds(
 
 @pytest.mark.parametrize(("table", "measured_us"), [(10_000_000, 1052.4), (30_000_000, 1471.9)])
 def test_two_arrays_doubled_one_after_the_other(table: int, measured_us: float) -> None:
-    # measured: sliding_window (h200-sxm-contention/sliding-window.csv, profiler, nothing set
+    # measured: sliding_window (suite/h200-sxm/contention/sliding-window.csv, profiler, nothing set
     # aside), fitted on nothing; 1% and 6% off, 17% and 21% too fast were the loads taken together
     made = translated(program(_doubled("ld.global.u32")), _double(table), "k")
     found = predict(made, device="h200-sxm").time_s

@@ -23,7 +23,7 @@ from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 
-CORPUS = Path(__file__).parents[3] / "measurements" / "programs" / "corpus"
+CORPUS = Path(__file__).parents[3] / "measurements" / "source-kernels/h200-sxm/corpus/program"
 
 
 def kernel(parameters: str, directives: str = "") -> Function:

@@ -15,7 +15,9 @@ from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.lock_loops import held_inside, lock_loops
 
-MEASURED = Path(__file__).parents[3] / "measurements" / "h200-shared-places" / "unseen.csv"
+MEASURED = (
+    Path(__file__).parents[3] / "measurements" / "atomics/h200-sxm/shared-memory" / "unseen.csv"
+)
 START = """
     ld.param.u64 %d1, [out]; mov.u32 %r30, %tid.x; and.b32 %r29, %r30, 31;
     setp.ne.u32 %p8, %r29, 0; @%p8 ret;

@@ -116,10 +116,10 @@ def test_additions_take_as_long_as_the_built_in_loop(blocks: int, words: int) ->
 
 @pytest.mark.parametrize(("number", "words"), [("7", 1), ("8", 64)])
 def test_loops_of_sources_as_measured(number: str, words: int) -> None:
-    # measured on an H200 (h200-beside), medians of five places: additions of 20,000 doubles, here
-    # of integers, which try as often; without retries 60 us and 14. These rows were in view while
-    # samples were mended; no figure was fitted on them.
-    path = Path(__file__).parents[3] / "measurements" / "h200-beside" / "loops.csv"
+    # measured on an H200 (atomics/h200-sxm/streams), medians of five places: additions of 20,000
+    # doubles, here of integers, which try as often; without retries 60 us and 14. These rows were
+    # in view while samples were mended; no figure was fitted on them.
+    path = Path(__file__).parents[3] / "measurements" / "atomics/h200-sxm/streams" / "loops.csv"
     with path.open(newline="") as file:
         found = [r for r in csv.DictReader(file) if (r["launch"], r["cache"]) == (number, "warm")]
     assert len(found) == 5

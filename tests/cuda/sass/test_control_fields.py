@@ -36,7 +36,7 @@ def sample() -> dict[str, MachineCode]:
 
 
 def measured(use: str) -> dict[str, float]:
-    with (root() / "h200-lone" / "lone.csv").open(newline="") as file:
+    with (root() / "instructions/h200-sxm/one-warp" / "lone.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     return {
         r["kernel"]: float(r["clocks"])
@@ -77,8 +77,8 @@ def test_what_is_no_cubin_has_no_kernels_or_fewer(cut: int) -> None:
     ("use", "median", "most"), [("fit", 0.02, 0.02), ("validation", 0.03, 0.2)]
 )
 def test_clocks_of_a_lone_warp_are_those_measured(use: str, median: float, most: float) -> None:
-    # measured: h200-lone; what is furthest off has barriers, whose wait is counted elsewhere
-    # (neighbours, 20%), and places in shared memory that conflict (lookups, 9%)
+    # measured: instructions/h200-sxm/one-warp; what is furthest off has barriers, whose wait is
+    # counted elsewhere (neighbours, 20%), and places in shared memory that conflict (lookups, 9%)
     seen = measured(use)
     assert len(seen) >= 4
     off = [

@@ -65,7 +65,8 @@ def test_chains_side_by_side_cost_what_they_issue() -> None:
 
 
 def test_a_short_loop_waits_for_its_counter_and_branch() -> None:
-    # Measured: 29 clocks for an iteration of one logic operation (h200-latency, LOOP).
+    # Measured: 29 clocks for an iteration of one logic operation (instructions/h200-sxm/latency,
+    # LOOP).
     assert loop_pace("xor.b32 %r3, %r3, %r1;\n").clocks == pytest.approx(29, abs=2)
 
 
@@ -208,7 +209,8 @@ def test_loads_behind_a_branch_that_loads_decide_wait() -> None:
 def test_edges_of_a_tile_that_other_lanes_load_come_one_after_the_other() -> None:
     # Machine code of sm_90 (nvcc 13.0) of a stencil of doubles: each load behind a branch that
     # parts the warp waits for what the block before it put into shared memory. Measured so too:
-    # 48 us, of which one wait for all explained 35 (measurements/h200-corpus-blind8).
+    # 48 us, of which one wait for all explained 35
+    # (measurements/source-kernels/h200-sxm/corpus-blind8).
     edge = (
         "setp.ne.u32 %p1, %r2, {n};\n@%p1 bra E{n};\nld.global.nc.f32 %f{n}, [%rd1+{at}];\n"
         "st.shared.f32 [%r2], %f{n};\nE{n}:\n"

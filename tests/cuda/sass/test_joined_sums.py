@@ -38,7 +38,8 @@ def made(*lines: str) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("lines", "instructions"),
     [
-        # SHF.L.W twice, and registers that change their names (blake2b of programs/arithmetic)
+        # SHF.L.W twice, and registers that change their names (blake2b of
+        # source-kernels/h200-sxm/arithmetic/program)
         (("shl.b64 %d4, %d1, 16;", "shr.b64 %d5, %d1, 48;", "add.u64 %d9, %d4, %d5;"), 2),
         (("shl.b64 %d4, %d1, 32;", "shr.b64 %d5, %d1, 32;", "or.b64 %d9, %d4, %d5;"), 0),
         # of different numbers: LEA, LEA.HI.X and a shift
@@ -50,7 +51,8 @@ def made(*lines: str) -> dict[str, float]:
         # sums of three, four and five: IADD3 once, twice, twice
         (("add.s32 %r6, %r1, %r2;", "add.s32 %r9, %r6, %r3;"), 1),
         (("add.s32 %r6, %r1, %r2;", "add.s32 %r7, %r6, %r3;", "add.s32 %r9, %r7, %r4;"), 2),
-        # a shift that two sums use: LEA twice (transpose_tile of programs/corpus)
+        # a shift that two sums use: LEA twice (transpose_tile of
+        # source-kernels/h200-sxm/corpus/program)
         (("shl.b32 %r6, %r1, 5;", "add.s32 %r7, %r6, %r2;", "add.s32 %r8, %r6, %r3;",
           "xor.b32 %r9, %r7, %r8;"), 3),
         # LOP3: four operations of five operands are two, a choice of bits is one

@@ -77,5 +77,6 @@ def test_a_logic_operation_takes_one_constant_in() -> None:
 
 @pytest.mark.parametrize("way", ["rzi", "rni", "rmi", "rpi"])
 def test_floats_become_integers_in_the_special_function_pipe(way: str) -> None:
-    # F2I counts there (measurements/h200-corpus-blind8, morton_codes: 3 a warp), I2F does not.
+    # F2I counts there (measurements/source-kernels/h200-sxm/corpus-blind8, morton_codes: 3 a warp),
+    # I2F does not.
     assert counted(f"cvt.{way}.u32.f32 %r5, %f1;", "%r5") == {"conversion": 1}

@@ -116,7 +116,7 @@ def test_a_from_registers_or_by_descriptor_is_alike(a: str) -> None:
 def test_a_warps_product_is_a_slot_a_machine_instruction(name: str, slots: int, macs: int) -> None:
     made = instruction(f"{name} {{%r1}}, {{%r2}}, {{%r3}}, {{%r1}}")
     # multiply-accumulates in those of 16 bits; 6.06 clocks a m16n8k16 where warps are many
-    # (measured: h200-sxm-suite/pipes-tensor.csv, 99246 clocks for 8 x 2048 of a scheduler)
+    # (measured: suite/h200-sxm/sweeps/pipes-tensor.csv, 99246 clocks for 8 x 2048 of a scheduler)
     assert tensor_slots(made) == slots
     assert tensor_clocks(made) == pytest.approx(macs / 2048 * 99246 / 16384, rel=2e-3)
 
