@@ -33,7 +33,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.measure.columns import INPUTS, PLAUSIBLE, PROTOCOL, RESULTS, WORDS, name_fault
-from perfmodel.measure.seal import SESSION_FILE, checksum
+from perfmodel.measure.seal import SESSION_FILE, checksum, measured_files
 from perfmodel.measure.session_file import read_session
 from perfmodel.text_files import read_bytes
 
@@ -188,7 +188,8 @@ def read_recording(folder: str | Path) -> Recording:
     Parameters
     ----------
     folder : str or Path
-        Has a session file and CSVs, some of which may lie in folders of their own.
+        Has a session file and CSVs, some of which may lie in folders of their own; what lies in
+        ``program/`` is not read.
 
     Raises
     ------
@@ -221,7 +222,7 @@ def _files(session: Mapping[str, Any], folder: Path, where: str) -> dict[str, st
     files = session.get("files", {})
     if not isinstance(files, dict) or not all(isinstance(v, str) for v in files.values()):
         raise PerfmodelError(f"{where}, {SESSION_FILE}: files must be a table of checksums")
-    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*.csv")}
+    there = {p.relative_to(folder).as_posix() for p in measured_files(folder)}
     for name in sorted(there - set(files)):
         raise PerfmodelError(
             f"{where}, {name} has no checksum in {SESSION_FILE}: remove it, or seal the folder "

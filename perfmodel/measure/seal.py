@@ -14,13 +14,21 @@ from perfmodel.text_files import write_file
 SESSION_FILE: Final = "session.toml"
 FORMAT: Final = 1
 """Version of the layout of a measurement folder; another one is refused."""
+PROGRAM: Final = "program"
+"""Subfolder with the sources and scripts that made the CSVs, and what these read."""
 
 _FILES_TABLE: Final = re.compile(r"(?ms)^\[files\][^\n]*\n.*?(?=^\[|\Z)")
 
 
+def measured_files(folder: Path) -> list[Path]:
+    """Return the CSVs that a folder's measurements are in, sorted: not what its programs read."""
+    found = sorted(folder.rglob("*.csv"))
+    return [path for path in found if path.relative_to(folder).parts[0] != PROGRAM]
+
+
 def checksums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every CSV of a folder, by its path there, sorted."""
-    paths = sorted(folder.rglob("*.csv"))
+    paths = measured_files(folder)
     return {p.relative_to(folder).as_posix(): checksum(p.read_bytes()) for p in paths}
 
 
