@@ -8,8 +8,8 @@ from typing import Final
 from perfmodel.drills.found import Found
 from perfmodel.drills.sources import Measured
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.measure.folders import root
-from perfmodel.measure.recorded import Recording, read_recording
+from perfmodel.measure import folders
+from perfmodel.measure.recorded import Recording
 
 _CELLS: Final = {"us": ("us", 1e-6), "bytes": ("B", 1.0), "sectors": ("sectors", 1.0)}
 """Unit and SI value of a column, by the last word of its name."""
@@ -18,7 +18,7 @@ _CELLS: Final = {"us": ("us", 1e-6), "bytes": ("B", 1.0), "sectors": ("sectors",
 @lru_cache(maxsize=64)
 def measured(source: Measured) -> Found:
     """Return the cell that a source names, in SI, with its file, line and GPU."""
-    known = {p.parent.relative_to(root()).as_posix() for p in root().glob("**/session.toml")}
+    known = folders.sessions()
     if source.folder not in known:
         raise PerfmodelError(
             f"there are no measurements {shown(source.folder)}{nearest(source.folder, known)}"
@@ -62,4 +62,4 @@ def measured(source: Measured) -> Found:
 
 @lru_cache(maxsize=8)
 def _recording(folder: str) -> Recording:
-    return read_recording(root() / folder)
+    return folders.recording(folders.root() / folder)

@@ -1,43 +1,112 @@
-"""Where recorded measurements lie: with the installed package, or in the repository around it."""
+"""Where recorded measurements lie: in the repository, or in the table that the wheel carries.
+
+In the repository ``measurements/SUBJECT/GPU/SESSION/`` has our own and ``measurements/published/``
+others'. What was installed without it has `TABLE`, with the rows that predictions are held against.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from perfmodel.errors import PerfmodelError
+from perfmodel.measure.recorded import Recording, read_recording
 from perfmodel.measure.seal import SESSION_FILE
+from perfmodel.measure.table import read_table
 
-_PACKAGE: Final = Path(__file__).parents[1]
+TABLE: Final = Path(__file__).with_name("recordings.xz")
+"""Written by ``python -m perfmodel.measure.bundle``."""
+PUBLISHED: Final = "published"
+"""Subject of what others measured."""
 
 
-@lru_cache(maxsize=1)
 def root() -> Path:
-    """Return the folder of all recordings: the wheel's, or the repository's."""
-    installed = _PACKAGE / "measurements"
-    return installed if installed.is_dir() else _PACKAGE.parent / "measurements"
+    """Return the folder of all recordings, whether the repository is there or not."""
+    return Path(__file__).parents[2] / "measurements"
+
+
+def repository() -> Path:
+    """Return the folder of all recordings of the repository.
+
+    Raises
+    ------
+    PerfmodelError
+        If it is not there.
+    """
+    if not _in_repository():
+        raise PerfmodelError(
+            "this needs the measurements of the repository, which are not installed: clone it"
+        )
+    return root()
+
+
+def name(folder: Path) -> str:
+    """Return how a recording is called: "suite/h200-sxm/sweeps", or its own folder elsewhere."""
+    full = folder.resolve()
+    return full.relative_to(root()).as_posix() if full.is_relative_to(root()) else full.name
 
 
 def measured() -> dict[str, list[Path]]:
     """Return the folders of our own measurements, by device name.
 
-    Those of whole programs (``programs`` in the session file) are not among them.
+    Those of whole programs (``programs`` in the session file) are not among them, nor those that
+    name no device of the catalogue.
     """
-    return _folders(root())
+    return _by_device(published=False)
 
 
 def published() -> dict[str, list[Path]]:
     """Return the folders of others' measurements, by device name; figures only, each cited."""
-    return _folders(root() / "published")
+    return _by_device(published=True)
 
 
-def _folders(parent: Path) -> dict[str, list[Path]]:
+def sessions() -> list[str]:
+    """Return the names of all recordings that there are, sorted."""
+    return [found for found, _ in _sessions()]
+
+
+def recording(folder: Path) -> Recording:
+    """Return the recording of a folder: as it lies there, or as the table has it.
+
+    Raises
+    ------
+    PerfmodelError
+        As `read_recording`.
+    """
+    if not _in_repository() and (known := name(folder)) in _table():
+        return _table()[known]
+    return read_recording(folder)
+
+
+def _in_repository() -> bool:
+    return (root() / PUBLISHED).is_dir()
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, Recording]:
+    return read_table(TABLE, root())
+
+
+def _sessions() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the recordings with what their session files say, sorted by name."""
+    if not _in_repository():
+        yield from ((found, _table()[found].session) for found in sorted(_table()))
+        return
+    for path in sorted(root().rglob(SESSION_FILE)):
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        yield path.parent.relative_to(root()).as_posix(), said
+
+
+def _by_device(published: bool) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
-    for path in sorted(parent.glob(f"*/{SESSION_FILE}")):
-        session = tomllib.loads(path.read_text(encoding="utf-8"))
-        if "programs" in session:  # launches of sources, which no kernel of ours describes
+    for called, session in _sessions():
+        device = session.get("machine", {}).get("device")
+        # launches of sources, which no kernel of ours describes, are no rows to predict
+        if "programs" in session or device is None:
             continue
-        machine = session.get("machine", {})
-        found.setdefault(machine.get("device", path.parent.name), []).append(path.parent)
+        if called.startswith(f"{PUBLISHED}/") == published:
+            found.setdefault(device, []).append(root() / called)
     return found

@@ -15,7 +15,8 @@ import numpy as np
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
-from perfmodel.measure.recorded import Recording, Row, read_recording
+from perfmodel.measure import folders
+from perfmodel.measure.recorded import Recording, Row
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.models.time.stage import Timing
@@ -245,12 +246,12 @@ def _each(
 
 
 def _start_worker(
-    folders: Sequence[tuple[Path, Sequence[str]]], device: Device, use: str | None
+    read: Sequence[tuple[Path, Sequence[str]]], device: Device, use: str | None
 ) -> None:
     # An interruption is for the process that asked: it stops, and these with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A recording is full of views that cannot be sent to another process: each reads its own.
-    recordings = [with_topics(read_recording(folder), topics) for folder, topics in folders]
+    recordings = [with_topics(folders.recording(folder), topics) for folder, topics in read]
     _work.update(recordings=recordings, device=device, works=_works(recordings, use))
 
 

@@ -136,9 +136,9 @@ def read_rows(folder: Path | None = None) -> tuple[LibraryRow, ...]:
     Parameters
     ----------
     folder : Path, optional
-        Of ``rows.csv`` and ``sources.toml``; by default that of the package or repository.
+        Of ``rows.csv`` and ``sources.toml``; by default that of the repository.
     """
-    folder = folder or folders.root() / "published" / FOLDER
+    folder = folder or folders.repository() / folders.PUBLISHED / FOLDER
     sources = tomllib.loads((folder / "sources.toml").read_text(encoding="utf-8"))
     with (folder / "rows.csv").open(encoding="utf-8", newline="") as file:
         return tuple(_row(row, sources) for row in csv.DictReader(file))

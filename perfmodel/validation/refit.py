@@ -31,7 +31,13 @@ def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
         The data file; by default the one that predictions read.
     workers : int
         Processes that share the predictions.
+
+    Raises
+    ------
+    PerfmodelError
+        If the repository's measurements are not there.
     """
+    looks = [look for name in FIRST_LOOKS for look in first_looks(folders.repository() / name)]
     ours = {n: found for n, found in folders.measured().items() if n in device_names()}
     # A device outside the catalogue is another one's, with a data sheet: no figures of its own.
     others = {n: found for n, found in folders.published().items() if n in device_names()}
@@ -53,7 +59,6 @@ def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
         "published": f"published measurements of {', '.join(sorted(fitted_on[1]))}",
         "date": date.today().isoformat(),
     }
-    looks = [look for name in FIRST_LOOKS for look in first_looks(folders.root() / name)]
     fit_intervals(measured, published, about, path, translated_over_described(looks))
 
 

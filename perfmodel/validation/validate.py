@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
-from perfmodel.measure.recorded import Recording, read_recording
+from perfmodel.measure.recorded import Recording
 from perfmodel.validation.baselines import Constants, data_sheet, fit_constants, fitted
 from perfmodel.validation.cases import Case, Progress, cases_of, left_out, with_topics
 from perfmodel.validation.scores import Judged
 from perfmodel.validation.transfer import transferred
 
 Use = Literal["fit", "validation"]
+DEVICES: Final = Path(__file__).with_name("devices")
+"""Device files of GPUs outside the catalogue that others published measurements of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Validation:
     machine : mapping
         What the session file says of the GPU that was measured.
     folders : tuple of str
-        Names of the measurement folders.
+        Names of the measurement folders: "suite/h100-sxm/sweeps".
     published : bool
         Whether others measured.
     judged : tuple of Judged
@@ -98,7 +101,7 @@ def find_recordings(device: str) -> list[Recording]:
             f"{', '.join(ours) or 'none'}, and published ones of {', '.join(others) or 'none'}; "
             "--from DIR reads a folder of yours"
         )
-    return [read_recording(folder) for folder in found]
+    return [folders.recording(folder) for folder in found]
 
 
 def validate(
@@ -140,7 +143,7 @@ def _judged(recordings: Sequence[Recording], device: Device, cases: Sequence[Cas
     return Validation(
         device=device,
         machine=recordings[0].machine,
-        folders=tuple(recording.folder.resolve().name for recording in recordings),
+        folders=tuple(folders.name(recording.folder) for recording in recordings),
         published=recordings[0].machine.get("origin") == "published",
         judged=tuple(Judged(case, float(sheet), float(roof)) for case, sheet, roof in times),
         constants=constants,
@@ -179,15 +182,15 @@ def transfers(
     for done, (name, paths) in enumerate(ours.items()):
         if progress is not None:
             progress(done, len(ours) + len(others))
-        recordings = [with_topics(read_recording(path), topics) for path in paths]
+        recordings = [with_topics(folders.recording(path), topics) for path in paths]
         found.append(_transfer(load_device(name), teacher, recordings, workers, "validation"))
     for done, (name, (folder, *_)) in enumerate(others.items(), len(ours)):
         if progress is not None:
             progress(done, len(ours) + len(others))
         # A GPU outside the catalogue comes with a device file that extends the teacher's.
-        own_file = folder / "device.toml"
+        own_file = DEVICES / f"{name}.toml"
         listed = load_device(own_file) if own_file.exists() else load_device(name)
-        found.append(_transfer(listed, teacher, [read_recording(folder)], workers))
+        found.append(_transfer(listed, teacher, [folders.recording(folder)], workers))
     if progress is not None:
         progress(len(ours) + len(others), len(ours) + len(others))
     return found

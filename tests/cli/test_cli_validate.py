@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,11 +18,9 @@ from typer.testing import CliRunner
 from perfmodel.cli.app import app
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.validate import announce
-from perfmodel.drills import load_drills
-from perfmodel.drills.sources import Measured
 from perfmodel.hardware import load_device
 from perfmodel.measure import folders
-from perfmodel.measure.folders import measured, root
+from perfmodel.measure.folders import measured
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
 from perfmodel.validation.validate import transfers
@@ -288,33 +285,12 @@ def test_a_sample_is_shown_first(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert CliRunner().invoke(app, [*words, "--json"]).stderr == ""
 
 
-def test_the_wheel_gets_every_measurement_folder() -> None:
-    # independent: the repository's folders
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    forced = table["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    ours = [folder for several in measured().values() for folder in several]
-    for folder in (*ours, root() / "published"):
-        name = folder.relative_to(ROOT).as_posix()
-        assert forced[name] == f"perfmodel/{name}"
-
-
-def test_the_wheel_gets_every_folder_that_drills_read() -> None:
-    # independent: the folders that the drills' solutions name
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    forced = table["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    sources = [step.source for drill in load_drills(()) for step in drill.steps]
-    named = {source.folder for source in sources if isinstance(source, Measured)}
-    assert "l2/h200-sxm/after-use" in named
-    for folder in named:
-        assert f"measurements/{folder.partition('/')[0]}" in forced
-
-
 @pytest.mark.parametrize("gpu", ["h100-sxm", "h200-sxm"])
 def test_the_committed_report_is_of_what_is_recorded(gpu: str) -> None:
     # property: it names each folder that is recorded of the GPU; its numbers change with the models
     text = (ROOT / "reports" / f"validation-{gpu}.md").read_text()
     for folder in measured()[gpu]:
-        assert f"`{folder.name}`" in text
+        assert f"`{folders.name(folder)}`" in text
     transfer = text[text.index("## Transfer to other GPUs") :]
     assert "| a100-sxm-80 | gpu-stream: stream-read |" in transfer
     assert (ROOT / "reports" / f"validation-{gpu}.svg").exists()

@@ -13,6 +13,7 @@ from measured import topics
 
 from perfmodel import PerfmodelError
 from perfmodel.hardware import load_device
+from perfmodel.measure import folders
 from perfmodel.measure.columns import RESULTS, name_fault
 from perfmodel.measure.folders import measured, published, root
 from perfmodel.measure.recorded import read_recording
@@ -53,6 +54,14 @@ def test_rows_have_their_numbers_and_lines(folder: Folder) -> None:
 
 def test_topics_may_lie_in_folders(folder: Folder) -> None:
     assert set(read_recording(folder(name="holdout/runs.csv")).topics) == {"holdout/runs"}
+
+
+def test_what_programs_read_is_not_measured(folder: Folder) -> None:
+    path = folder()
+    (path / "program").mkdir()
+    (path / "program" / "points.csv").write_text("n\n1\n")
+    assert set(read_recording(path).topics) == {"runs"}
+    assert set(checksums(path)) == {"runs.csv"}
 
 
 def test_sealing_again_changes_nothing_but_the_checksums(folder: Folder) -> None:
@@ -231,10 +240,12 @@ def test_names_of_results_are_fine() -> None:
 
 
 def test_folders_of_one_gpu_belong_together() -> None:
-    suite = ["sxm-contention", "sxm-ladder", "sxm-suite", "sxm-unseen"]
-    names = ["builtins", "cas", "l2", "l2-sets", "narrow", "operators", "products"]
-    names += ["products-unseen", "sxm", *suite, "tensor"]
-    assert [path.name for path in measured()["h200-sxm"]] == [f"h200-{name}" for name in names]
+    products = ["cublas", "ladder", "narrow", "pytorch", "unseen"]
+    names = ["atomics/cas", "built-in-kernels/first", "l2/set-aside", "l2/sets"]
+    names += [*(f"matrix-products/{name}" for name in products), "operators/pytorch"]
+    names += [f"suite/{name}" for name in ("contention", "foundation", "sweeps", "unseen")]
+    paths = [name.replace("/", "/h200-sxm/") for name in names]
+    assert [folders.name(path) for path in measured()["h200-sxm"]] == paths
 
 
 def test_what_an_empty_kernel_read_may_differ_by_session(folder: Folder) -> None:

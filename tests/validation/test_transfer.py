@@ -10,6 +10,7 @@ from perfmodel.hardware import load_device
 from perfmodel.measure.folders import published
 from perfmodel.prediction.interval import origin
 from perfmodel.validation.transfer import transferred
+from perfmodel.validation.validate import DEVICES
 
 H200, A100 = load_device("h200-sxm"), load_device("a100-sxm-80")
 MADE = transferred(A100, H200)
@@ -67,6 +68,7 @@ def test_transferred_devices_count_as_published() -> None:
 
 
 def test_a_gpu_outside_the_catalogue_comes_as_a_data_sheet_over_the_teacher() -> None:
-    gh200 = load_device(published()["gh200"][0] / "device.toml")
+    assert "gh200" in published()
+    gh200 = load_device(DEVICES / "gh200.toml")
     assert gh200.dram_bandwidth == 4000e9  # GH200 data sheet
     assert gh200.dram_read_efficiency == H200.dram_read_efficiency
