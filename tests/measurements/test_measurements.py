@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import tomllib
 from math import ceil
@@ -11,11 +12,16 @@ from typing import Any
 import pytest
 from measured import FOLDER, rows, topics
 
+from perfmodel.measure.recorded import read_recording
+from perfmodel.measure.seal import measured_files
+
 SESSION = tomllib.loads((FOLDER / "session.toml").read_text())
 MACHINE = SESSION["machine"]
 DRAM_PEAK = MACHINE["memory_clock_mhz"] * 2e6 * MACHINE["bus_bits"] / 8  # bytes/second
 WARPS = 64  # of a coalescer launch: 16 blocks of 128 threads
 
+ROOT = FOLDER.parents[2]
+CITED = re.compile(r"(?<![\w/])measurements/((?:[a-z0-9-]+/)+[\w.-]*\w)")
 COUNTED = [r for topic in topics() for r in rows(topic) if r.get("timing") == "profiler"]
 
 
@@ -36,13 +42,55 @@ def test_every_topic_has_its_rows() -> None:
     assert counts["latency"] == 30
 
 
-def test_every_folder_has_its_row() -> None:
-    # property: the table of folders leaves none out, and names none twice or that is not there
-    readme = (FOLDER.parents[2] / "README.md").read_text(encoding="utf-8")
-    table = [line.split("|")[1] for line in readme.splitlines() if line.startswith("| `")]
-    named = [name for cell in table for name in re.findall(r"`([\w-]+)/", cell)]
-    folders = {p.name for p in FOLDER.parent.iterdir() if p.is_dir()} - {"programs"}
-    assert sorted(named) == sorted(folders)
+def indexed() -> dict[str, tuple[int, str]]:
+    """Return rows and date of each session in README's tables, by its path."""
+    found: dict[str, tuple[int, str]] = {}
+    subject = ""
+    for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip(" `") for cell in line.split("|")[1:-1]]
+        if line.startswith("## "):
+            subject = line.removeprefix("## ")
+        elif len(cells) == 5 and cells[2].isdigit():
+            name = f"{subject}/{cells[0]}/{cells[1]}"
+            assert name not in found
+            found[name] = int(cells[2]), cells[3]
+    return found
+
+
+def test_the_index_has_every_session_with_its_rows_and_date() -> None:
+    # independent: what lies in the folders
+    there = {}
+    for path in ROOT.glob("*/*/*/session.toml"):
+        session = tomllib.loads(path.read_text(encoding="utf-8"))
+        runs = [*session.get("run", []), *(v for k, v in session.items() if "session-" in k)]
+        count = 0
+        for table in measured_files(path.parent):
+            with table.open(newline="", encoding="utf-8") as file:
+                count += sum(1 for row in csv.reader(file) if row) - 1
+        name = path.parent.relative_to(ROOT).as_posix()
+        there[name] = count, min(str(run["date"])[:10] for run in runs)
+    assert indexed() == there
+
+
+def test_the_index_has_the_rows_that_others_published() -> None:
+    # independent: what lies in the folders
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in ROOT.glob("published/*/session.toml"):
+        count = sum(len(topic.rows) for topic in read_recording(path.parent).topics.values())
+        assert f"| {path.parent.name} | {count} |" in readme
+
+
+def test_every_measurement_that_is_cited_is_there() -> None:
+    # property: in the package and its tests no path leads nowhere
+    missing = [
+        (str(path), cited)
+        for folder in ("perfmodel", "tests", "benchmarks")
+        for path in sorted((ROOT.parent / folder).rglob("*"))
+        if path.suffix in (".py", ".toml", ".md")
+        for cited in CITED.findall(path.read_text(encoding="utf-8"))
+        if not (ROOT / cited.rstrip("./")).exists()
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("topic", topics())
