@@ -48,7 +48,7 @@ def parts(every: int = 1, split: int = 400) -> list[Part]:
     found = []
     for device in _devices():
         for recording in find_recordings(device):
-            name = f"{device} {recording.folder.name}"
+            name = f"{device} {folders.name(recording.folder)}"
             count = sum(1 for _ in matched(recording))
             pieces = max(count // every // split, 1) if count else 0
             found += [
@@ -84,8 +84,7 @@ def _devices() -> list[str]:
 @lru_cache(maxsize=4)
 def _recording(name: str) -> tuple[Device, Recording]:
     device, folder = name.split()
-    chosen = next(r for r in find_recordings(device) if r.folder.name == folder)
-    return load_device(device), read_recording(chosen.folder)
+    return load_device(device), read_recording(folders.root() / folder)
 
 
 def _scoreboard(part: Part) -> Iterator[tuple[str, Values]]:
@@ -96,21 +95,18 @@ def _scoreboard(part: Part) -> Iterator[tuple[str, Values]]:
         yield name, values(predict(**launch_of(sweep, row, timed)))
 
 
-def _programs() -> Path:
-    return folders.root() / "programs"
-
-
 def _sources() -> list[str]:
+    kernels = folders.root() / "source-kernels"
     found = [
-        str(path.relative_to(folders.root()))
-        for path in sorted(_programs().glob("*/*.toml"))
-        if path.with_suffix(".cu").exists() and _is_corpus(path.parent.name)
+        path.relative_to(folders.root()).as_posix()
+        for path in sorted(kernels.glob("*/*/program/*.toml"))
+        if path.with_suffix(".cu").exists() and _is_corpus(path.parts[-3])
     ]
     return [*found, "matrix-products/h200-sxm/wgmma/launches.jsonl"]
 
 
-def _is_corpus(folder: str) -> bool:
-    return folder.startswith("corpus") or folder == "first_kernels"
+def _is_corpus(session: str) -> bool:
+    return session.startswith("corpus") or session == "first-kernels"
 
 
 def _source(part: Part) -> Iterator[tuple[str, Values]]:
