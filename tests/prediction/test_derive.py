@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import zlib
 from dataclasses import replace
@@ -121,6 +122,26 @@ def test_figures_and_formulas_of_a_copy() -> None:
     bandwidth = way.figures["dram_bandwidth"].value
     slower = way.replay(dram_bandwidth=bandwidth / 2)[0] / way.replay()[0]
     assert 1.5 < slower < 2.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "mapping"), [("copy", None), ("gemm", "coalesced"), ("gather", None)]
+)
+def test_elasticity_of_a_figure_is_that_of_a_new_prediction(
+    kernel: str, mapping: str | None
+) -> None:
+    # property: by a second way, a new prediction of a GPU with the figure 0.01% larger
+    found = predict(kernel, mapping=mapping)
+    way, gpu = derive(found), found.details.device
+    checked = 0
+    for name, node in way.figures.items():
+        if name not in gpu.figures or not isinstance(node.value, float):
+            continue
+        again = time_with(found, replace(gpu, **{name: node.value * 1.0001}))
+        expected = math.log(again / found.time_s) / math.log(1.0001)
+        assert way.elasticity(node) == pytest.approx(expected, rel=1e-2, abs=1e-4), name
+        checked += abs(expected) > 1e-2
+    assert checked >= 2
 
 
 def test_predictions_record_nothing() -> None:
