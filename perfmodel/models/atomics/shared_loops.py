@@ -158,15 +158,18 @@ class SharedLoops:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SHARED_LOOP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"drawn": float(self.drawn), "p": OTHERS_DELAY, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SHARED_LOOP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SHARED_LOOP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                drawn=float(self.drawn),
+                p=OTHERS_DELAY,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_loops(

@@ -113,15 +113,17 @@ class SharedSwaps:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SWAP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"sent": self.sent, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SWAP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SWAP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                sent=self.sent,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_swaps(

@@ -145,36 +145,32 @@ class Balance:
         Work of all blocks, over a full block's.
     uneven : array
         What unequal blocks add: see `unevenness`.
+    load : array
+        Load of the busiest SM over the average.
     """
 
     busiest: Array
     sms: float
     work: Array
     uneven: Array | float
+    load: Array
 
-    @property
-    def symbols(self) -> dict[str, Any]:
-        """What `BALANCE` takes."""
-        given = {"busiest": self.busiest, "m": self.sms}
-        return given | {"work": self.work, "uneven": self.uneven}
+    @classmethod
+    def of(cls, busiest: Array, sms: float, work: Array, uneven: Array | float) -> Balance:
+        """Return how blocks fall on SMs, with the load by `BALANCE`."""
+        load = np.atleast_1d(BALANCE(busiest=busiest, m=sms, work=work, uneven=uneven))
+        return cls(busiest, sms, work, uneven, load)
 
-    @property
-    def load(self) -> Array:
-        """Load of the busiest SM over the average."""
-        return np.atleast_1d(BALANCE(**self.symbols))
-
-    def of_all(self, blocks: Array, busy: Array, load: Array) -> Array:
+    def of_all(self, blocks: Array, busy: Array) -> Array:
         """Return the load of what all blocks do alike, those without other work too.
 
         Parameters
         ----------
         blocks, busy : array
             Of the grid, and those at work.
-        load : array
-            Of the blocks at work.
         """
         alike = np.ceil(blocks / self.sms) * self.sms / blocks * self.uneven
-        return np.where(busy < blocks, alike, load)
+        return np.where(busy < blocks, alike, self.load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +220,7 @@ def balances(
     if instance.kernel.block_work:
         order = np.asanyarray(instance.kernel.block_work)
         busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
-        known = Balance(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
+        known = Balance.of(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
         return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
@@ -241,7 +237,7 @@ def balances(
     at_work = blocks * _share_at_work([*requests, *on_chip])
     work = busy if in_step else np.maximum(at_work, 1e-9)
     of_warps, of_l1 = (
-        Balance(
+        Balance.of(
             busiest=np.maximum(busiest, early),
             sms=1.0 * sm_count,
             work=work * every / np.maximum(found[0][1], 1e-9),
