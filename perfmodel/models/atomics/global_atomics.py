@@ -5,7 +5,7 @@ L2 changes all the addresses of a sector that one packet names in one pass (see
 
 - the busiest slice makes its passes one after the other;
 - a floating-point pass waits for the one before it where both go to one sector;
-- the network between SMs and slices takes so many sectors a second;
+- the network between SMs and slices takes so many sectors per second;
 - an SM sends its packets one after the other.
 
 What a pass takes stands in `slice_passes`, what sending and the network take in `to_slices`. Loops

@@ -1,4 +1,4 @@
-"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many rounds they take."""
+"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many waves they take."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 BALANCE = Formula(
-    name="load of the busiest SM over the average",
+    name="load imbalance: the busiest SM over the average",
     unit="1",
     text="busiest*m/work*uneven",
     symbols={
@@ -43,25 +43,25 @@ BALANCE = Formula(
     "(measurements/built-in-kernels/h200-sxm/first)",
 )
 ROUNDS = Formula(
-    name="rounds of blocks",
+    name="waves of blocks",
     unit="1",
     text="(x + (ceil(x) - x)/max(1, x))*uneven",
     symbols={
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="one round, and many; between, blocks drift apart as rounds pass",
+    holds="one wave, and many; between, blocks drift apart as waves pass",
     source="derived ends; the decay between is assumed",
 )
 CROWDING = Formula(
-    name="work of the busiest SM over the average, of blocks that data makes unequal",
+    name="load imbalance of blocks with data-dependent work",
     unit="1",
     text="1 + z*spread/(sqrt(held)*rounds)",
     symbols={
         "z": "expected largest of as many normal numbers as there are SMs [1]",
         "spread": "standard deviation of a block's work over the mean [1]",
         "held": "blocks that share an SM [1]",
-        "rounds": "rounds of blocks, at least one [1]",
+        "rounds": "waves of blocks, at least one [1]",
     },
     holds="blocks handed out as others end: what is uneven are those that run at the end",
     source="derived: the sum of a SM's last blocks is nearly normal, and the SMs' sums are apart",
@@ -71,7 +71,7 @@ CROWDING = Formula(
 def unevenness(instance: Instance, running: Any) -> Array:
     """Return the time of unequal blocks over that of as many average ones.
 
-    If all run at a time, the longest is the last to end; of many rounds it is the end of one. A
+    If all run at a time, the longest is the last to end; of many waves it is the end of one. A
     block of unequal warps lasts as long as its longest.
 
     Parameters
