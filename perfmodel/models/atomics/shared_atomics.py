@@ -3,7 +3,7 @@
 32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
 several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
 one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
-1.03 clocks a warp at 1 to 3 addresses (measurements/built-in-kernels/h200-sxm/first). All other
+1.03 clocks per warp at 1 to 3 addresses (measurements/built-in-kernels/h200-sxm/first). All other
 types are loops of load, add and compare-and-swap that the compiler writes, where one lane of one
 warp succeeds at a time.
 """
@@ -25,7 +25,7 @@ from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 Array = npt.NDArray[Any]
 
 WRAPPED_WARPS = Formula(
-    name="warps whose lanes pass the end of the elements",
+    name="warps whose lanes wrap around the elements",
     unit="1",
     text="(32 - gcd)/m",
     symbols={
@@ -68,8 +68,9 @@ not the addition that lasts. Likely, and assumed, it is the special register tha
 for the address (S2UR in the machine code, outside of loops).
 
 Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
-than such that only meet (measurements/atomics/h200-sxm/cas/blocks.csv); 5 to 15 clocks a warp, 9 in
-the median (measurements/suite/h200-sxm/sweeps/privatized.csv, fit rows, int32 in blocks of 1024).
+than such that only meet (measurements/atomics/h200-sxm/cas/blocks.csv); 5 to 15 clocks per warp, 9
+in the median (measurements/suite/h200-sxm/sweeps/privatized.csv, fit rows, int32 in blocks of
+1024).
 """
 SWAP_CLOCKS: Final = 2.0
 """Clocks of a lane's turn of a native compare-and-swap, which brings two operands: 2.05 with 16

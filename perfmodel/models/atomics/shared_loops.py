@@ -27,7 +27,7 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 LOOP_CLOCKS = Formula(
-    name="clocks from one success to the next",
+    name="clocks from one successful attempt to the next",
     unit="clocks",
     text="max(step*alone/w**0.05 + (1 - step)*max(swap, alone/w**p), "
     "turn*all/w*tries*(1 + tail/rounds))",
@@ -41,14 +41,14 @@ LOOP_CLOCKS = Formula(
         "all": "warps of the SM that try anything [1]",
         "tries": "tries for each success [1]",
         "tail": "how much longer the last block of a round takes than the mean [1]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "rounds": "waves of blocks, one after the other [1]",
     },
-    holds="1 to 64 warps an SM within 15%, some 4 and 8 warps on their own within 35%",
+    holds="1 to 64 warps per SM within 15%, some 4 and 8 warps on their own within 35%",
     source="derived: a success undoes the tries whose load came before it. Fitted: `p` (additions "
     "again and again: see `LOOP_SOONER`), `tail` (measurements/atomics/h200-sxm/lines)",
 )
 LOOP_TRIES = Formula(
-    name="tries for each success of a full SM",
+    name="attempts per success on a full SM",
     unit="1",
     text="min(w, 0.375*w + 1.25)",
     symbols={"w": "warps of the block that try the address [1]"},
@@ -58,7 +58,7 @@ LOOP_TRIES = Formula(
     "that are between load and swap at a success, a fixed share of each turn",
 )
 WARPS_IN_STEP = Formula(
-    name="whether the warps of a block keep step",
+    name="whether the warps of a block stay in lockstep",
     unit="1",
     text="min(1, max(0, 3 - x/lose))",
     symbols={
@@ -71,7 +71,7 @@ WARPS_IN_STEP = Formula(
     "(measurements/atomics/h200-sxm/lines)",
 )
 LOOP_CHAIN = Formula(
-    name="clocks of a warp for its own turns",
+    name="clocks of a warp for its own bank conflicts",
     unit="clocks",
     text="((k*turns*(alone + words - parts))**4 + (sent*turns*(turn + (words - parts)/2))**4)"
     "**0.25",
@@ -84,16 +84,16 @@ LOOP_CHAIN = Formula(
         "sent": "requests of the blocks of an SM [1]",
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
     },
-    holds="each warp at words of its own, 1 to 32 lanes a word or bank, 1 to 64 warps: median 3%",
+    holds="each warp at words of its own, 1 to 32 lanes per word or bank, 1 to 64 warps: median 3%",
     source="derived: one lane a bank wins a round; held against "
     "measurements/atomics/h200-sxm/shared-memory",
 )
 SHARED_LOOP_TIME = Formula(
-    name="time of loops in shared memory",
+    name="time of the compiler's atomic loops in shared memory",
     unit="s",
     text="rounds*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
     symbols={
-        "rounds": "rounds of blocks, one after the other [1]",
+        "rounds": "waves of blocks, one after the other [1]",
         "serial": "clocks of a block's additions at its most popular address; of lanes that draw "
         "theirs, what other warps have of them [clocks]",
         "chain": "clocks of a warp's own turns [clocks]",
@@ -139,7 +139,7 @@ class SharedLoops:
     Attributes
     ----------
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     serial : array
         Clocks of a block's additions at its most popular address; of lanes that draw theirs, what
         other warps have of them.
@@ -158,15 +158,18 @@ class SharedLoops:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SHARED_LOOP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"drawn": float(self.drawn), "p": OTHERS_DELAY, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SHARED_LOOP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SHARED_LOOP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                drawn=float(self.drawn),
+                p=OTHERS_DELAY,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_loops(
@@ -180,7 +183,7 @@ def shared_loops(
     requests : sequence of Requests
         Of the shared accesses.
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     held : array
         Blocks that share an SM.
     clock : float
@@ -338,7 +341,7 @@ def loop_clocks(tried: Tried, rounds: Array | float, step: bool = True) -> Array
     ----------
     tried : Tried
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     step : bool
         Whether warps may keep step: those that draw their addresses do not.
     """

@@ -16,15 +16,15 @@ from perfmodel.models.requests.coalescing import SECTOR
 Array = npt.NDArray[Any]
 
 NETWORK_TIME = Formula(
-    name="time of the way to L2",
+    name="time of the network to L2",
     unit="s",
     text="passes*cost*((1 - filled)/lone + filled/full)",
     symbols={
         "passes": "passes of the launch: l2_atomic_sectors [1]",
         "cost": "of the type, and of giving the old value back, relative to plain additions [1]",
         "filled": "share of a sector's bytes that a pass changes, beyond one lane's [1]",
-        "lone": "sectors a second with one lane each [1/s]",
-        "full": "sectors a second with all lanes [1/s]",
+        "lone": "sectors per second with one lane each [1/s]",
+        "full": "sectors per second with all lanes [1/s]",
     },
     holds="the whole GPU, addresses all over L2",
     source="fitted: dense and sparse additions on an H200 "
@@ -46,7 +46,8 @@ SEND_CYCLES = Formula(
 RETURN_COST: Final = 1.4
 RETURN_FULL_COST: Final = 1.93
 """Network time of an atomic whose old value is used over one whose is not, one lane a sector and
-full sectors: 103 against 74 G sectors a second, and 103 against 54 (atomics-spread.csv, fit rows).
+full sectors: 103 against 74 G sectors per second, and 103 against 54 (atomics-spread.csv, fit
+rows).
 """
 HALF2_COST: Final = 1.38
 HALF2_FULL_COST: Final = 1.75
@@ -73,7 +74,7 @@ class Network:
     filled : array
         Share of a sector's bytes that a pass changes, beyond one lane's.
     lone, full : float
-        Sectors a second with one lane each, and with all lanes [1/s].
+        Sectors per second with one lane each, and with all lanes [1/s].
     """
 
     passes: Array
