@@ -43,7 +43,7 @@ from perfmodel.models.atomics.retries import (
 from perfmodel.models.atomics.slice_passes import SlicePass, slice_pass
 from perfmodel.models.atomics.to_slices import network, send_time
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import PACKET_CLOCKS, PACKET_SLOT, SECTOR_CLOCKS, slice_count
+from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -162,7 +162,7 @@ def _atomic_time(
     slice_s, even_s = (_slice_time(sent, s, one.time_s) for s in (busiest.share, _even(device)))
     send_s = send_time(sent, r.requests * r.sharing.conflicts.lines, device) * balance
     # Nobody else waits for a type's operands, old values, or turns at one sector.
-    least = PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=sent.sectors)
+    least = packet_slot(sent.sectors, device)
     brief_pass = np.minimum(one.time_s, least / device.sm_clock)
     brief_s = _slice_time(sent, busiest.share, brief_pass)
     alone_s = way.unhindered(operands.compares).time_s
