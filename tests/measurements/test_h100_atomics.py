@@ -23,8 +23,9 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.validation.cases import as_timed, matched, one_case
 from perfmodel.validation.sweeps import Sweep
 
-SUITE = Path(__file__).parents[2] / "measurements" / "suite/h100-sxm/sweeps"
-ATOMICS = SUITE.with_name("atomics/h100-sxm/repeated")
+MEASURED = Path(__file__).parents[2] / "measurements"
+SUITE = MEASURED / "suite/h100-sxm/sweeps"
+ATOMICS = MEASURED / "atomics/h100-sxm/repeated"
 MIXTURES = Path(__file__).parents[1] / "models" / "lookups.toml"
 H100, H200 = load_device("h100-sxm"), load_device("h200-sxm")
 
