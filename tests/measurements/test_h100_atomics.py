@@ -86,7 +86,7 @@ def test_lone_sectors_come_by_slices_and_not_by_bandwidth() -> None:
     rates = {}
     for name, device, folder in (
         ("h100", H100, SUITE),
-        ("h200", H200, SUITE.with_name("suite/h200-sxm/contention")),
+        ("h200", H200, MEASURED / "suite/h200-sxm/contention"),
     ):
         found = read_recording(folder).topics["random-reads"].rows
         times = {
