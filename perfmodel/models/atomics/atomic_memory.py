@@ -102,9 +102,6 @@ RANDOM_LOST: Final = Coefficient(
     "1",
     "what of it is lost where a line has four sectors to go to: it comes back with one",
 )
-
-# DRAM time of a sector's read and write-back over that of its dense bytes on an H200, one sector
-# every 32*2**i bytes; fitted to the fit rows of atomics-outgrown.csv. Others: `rows_cost`.
 READ_COST: Final = CoefficientTable(
     "atomics.atomic_memory.read_cost",
     "1",
