@@ -77,6 +77,16 @@ def validate(
             "--plot", help="Draw predicted over measured times into a .svg, .png or .pdf file."
         ),
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            metavar="NAME",
+            help="Also predict with a mechanism switched off, and say what the scoreboard loses; "
+            "several together.",
+            show_default=False,
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare predictions with measured times: a scoreboard by regime, with two rooflines.
@@ -91,6 +101,9 @@ def validate(
     if output is not None:
         check_target(output, "report", (".md",))
     gpu, recordings = _found(device, folder)
+    if without:
+        _show_worth(recordings, gpu, without, json, (transfer, output, plot))
+        return
     announce(recordings)
     with progress_bar("predicting") as tell:
         first = None if json else _show_sample
@@ -117,6 +130,31 @@ def validate(
         from perfmodel.reports.validation_text import validation_report
 
         show(validation_report(result, transfers))
+
+
+def _show_worth(
+    recordings: Sequence[Recording],
+    gpu: Device,
+    names: Sequence[str],
+    json: bool,
+    others: tuple[bool, str | None, str | None],
+) -> None:
+    """Print what the scoreboard loses without some mechanisms."""
+    from perfmodel.models.mechanism import without
+    from perfmodel.reports.worth_text import worth_record, worth_report
+    from perfmodel.validation.worth import worth
+
+    if any(others):
+        raise PerfmodelError("--without prints a table or --json: leave out --transfer, -o, --plot")
+    with without(*names):  # unknown names are refused before minutes of work
+        pass
+    announce(recordings)
+    with progress_bar("predicting") as tell:
+        found = worth(recordings, gpu, names, tell, os.cpu_count() or 1)
+    if json:
+        print_json(worth_record(found))
+    else:
+        show(worth_report(found))
 
 
 def _found(device: str | None, folder: str | None) -> tuple[Device, list[Recording]]:

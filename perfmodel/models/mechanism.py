@@ -93,6 +93,16 @@ def mechanisms() -> Mapping[str, Mechanism]:
     return MappingProxyType({each.name: each for each in ordered})
 
 
+def switched_off() -> frozenset[str]:
+    """Return the names of the mechanisms that are off, for another process to switch off too."""
+    return _off.get()
+
+
+def switch_off(names: frozenset[str]) -> None:
+    """Switch mechanisms off for good, as in a process that works for another."""
+    _off.set(names)
+
+
 @contextmanager
 def without(*names: str) -> Iterator[None]:
     """Switch mechanisms off within the block.
@@ -104,9 +114,9 @@ def without(*names: str) -> Iterator[None]:
     """
     for name in names:
         if name not in mechanisms():
-            raise PerfmodelError(
-                f"no mechanism is called {shown(name)}{nearest(name, list(mechanisms()))}"
-            )
+            known = list(mechanisms())
+            hint = nearest(name, known) or f"; known are {', '.join(known) or 'none'}"
+            raise PerfmodelError(f"no mechanism is called {shown(name)}{hint}")
     token = _off.set(_off.get() | frozenset(names))
     try:
         yield

@@ -20,6 +20,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.grid.geometry import alike
+from perfmodel.models.mechanism import switch_off, switched_off
 from perfmodel.models.requests.unrolled import runs_once
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.contents import contents_doubt
@@ -201,7 +202,8 @@ def predict_many(
     else:
         # NumPy works without the interpreter lock, so batches run side by side; more of them than
         # cores would only push each other out of the caches.
-        with ThreadPoolExecutor(_cores()) as pool:
+        off = switched_off()
+        with ThreadPoolExecutor(_cores(), initializer=switch_off, initargs=(off,)) as pool:
             for _ in pool.map(work, starts):
                 pass
     terms = {n.removeprefix("term "): c.reshape(shape) for n, c in columns.items() if "term " in n}

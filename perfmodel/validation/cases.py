@@ -18,6 +18,7 @@ from perfmodel.hardware import Device, Figure
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, Row
 from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.mechanism import switch_off, switched_off
 from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.interval import regime, residual_class
@@ -240,14 +241,18 @@ def _each(
         workers,
         mp_context=get_context("spawn"),
         initializer=_start_worker,
-        initargs=([(r.folder, tuple(r.topics)) for r in recordings], device, use),
+        initargs=([(r.folder, tuple(r.topics)) for r in recordings], device, use, switched_off()),
     ) as pool:
         yield from pool.map(_nth_case, order, chunksize=8)
 
 
 def _start_worker(
-    read: Sequence[tuple[Path, Sequence[str]]], device: Device, use: str | None
+    read: Sequence[tuple[Path, Sequence[str]]],
+    device: Device,
+    use: str | None,
+    off: frozenset[str],
 ) -> None:
+    switch_off(off)
     # An interruption is for the process that asked: it stops, and these with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A recording is full of views that cannot be sent to another process: each reads its own.

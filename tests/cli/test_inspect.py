@@ -61,7 +61,7 @@ def test_one_kernel(run: Run, file: Callable[[str], str]) -> None:
     assert text.startswith("some.ptx: PTX 8.0 for sm_90\n")
     squeezed = " ".join(text.split())
     assert "kernel first takes" in squeezed
-    assert "2 KiB of shared memory a block" in squeezed
+    assert "2 KiB of shared memory per block" in squeezed
     assert "param_0 u64 8 pointer" in squeezed
     assert "param_1 u32 4 " in squeezed
     assert "PTX line 10 5 2 1 " in squeezed  # the loop: 5 instructions, 2 accesses, 1 exit

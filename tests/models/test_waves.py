@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,11 +66,11 @@ def test_blocks_that_the_guard_keeps_out_have_no_work() -> None:
 def test_the_load_of_what_all_blocks_do() -> None:
     # by hand: 300 blocks on 132 SMs are 3 on the busiest, uneven by a tenth; where all are at work
     # the load of those counts
-    found = Balance(np.ones(1), 132.0, np.ones(1), 1.1)
-    blocks, load = np.full(1, 300.0), np.full(1, 7.0)
-    assert found.of_all(blocks, np.full(1, 10.0), load) == pytest.approx(3 / (300 / 132) * 1.1)
-    assert found.of_all(blocks, blocks, load) == 7.0
-    assert replace(found, busiest=np.full(1, 2.0)).load == pytest.approx(2 * 132 * 1.1)
+    found = Balance.of(np.full(1, 2.0), 132.0, np.full(1, 200.0), 1.1)
+    blocks, load = np.full(1, 300.0), 2 * 132 / 200 * 1.1
+    assert found.load == pytest.approx(load)
+    assert found.of_all(blocks, np.full(1, 10.0)) == pytest.approx(3 / (300 / 132) * 1.1)
+    assert found.of_all(blocks, blocks) == pytest.approx(load)
 
 
 @pytest.mark.parametrize(("x", "waves"), [(0.5, 1.0), (1.0, 1.0), (1.5, 1.5 + 0.5 / 1.5), (4.0, 4)])

@@ -33,7 +33,7 @@ ATOMIC_MISSES = Formula(
     source="derived; held against the profiler's counts",
 )
 ATOMIC_WRITES = Formula(
-    name="sectors that atomics make L2 write back",
+    name="dirty sectors of atomics that L2 writes back",
     unit="sectors",
     text="asked*max(0, 1 - d*c/max(f, 1))",
     symbols={
@@ -47,7 +47,7 @@ ATOMIC_WRITES = Formula(
     source="fitted form: see dirty_share",
 )
 RANDOM_WRITES = Formula(
-    name="sectors that atomics at random places make L2 write back",
+    name="dirty sectors of atomics at random places that L2 writes back",
     unit="sectors",
     text="max(0, asked - before)*(1 - changed**2)",
     symbols={
@@ -55,7 +55,7 @@ RANDOM_WRITES = Formula(
         "before": "of these, those until L2 has as many changed lines as it keeps [1]",
         "changed": "share of the table's lines that L2 has changed and keeps [1]",
     },
-    holds="cold tables of a quarter to four times L2, 1/4 to 4 passes a sector: within 13% where "
+    holds="cold tables of a quarter to four times L2, 1/4 to 4 passes per sector: within 13% where "
     "more than half of them write back",
     source="fitted form: see random_dirty",
 )

@@ -5,7 +5,7 @@ L2 changes all the addresses of a sector that one packet names in one pass (see
 
 - the busiest slice makes its passes one after the other;
 - a floating-point pass waits for the one before it where both go to one sector;
-- the network between SMs and slices takes so many sectors a second;
+- the network between SMs and slices takes so many sectors per second;
 - an SM sends its packets one after the other.
 
 What a pass takes stands in `slice_passes`, what sending and the network take in `to_slices`. Loops
@@ -163,14 +163,15 @@ def _atomic_time(
     busiest = busiest_slice(r, device)
     one = slice_pass(r, sent, operands, busiest, device)
     way = network(sent, operands, device)
-    slice_s, even_s = (_slice_time(sent, s, one.time_s) for s in (busiest.share, _even(device)))
+    pass_s, network_s = one.time_s, way.time_s
+    slice_s = _slice_time(sent, busiest.share, pass_s)
     send_s = send_time(sent, r.requests * r.sharing.conflicts.lines, device) * balance
     # Nobody else waits for a type's operands, old values, or turns at one sector.
     least = PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=sent.sectors)
-    brief_pass = np.minimum(one.time_s, least / device.sm_clock)
-    brief_s = _slice_time(sent, busiest.share, brief_pass)
+    brief_pass_s = np.minimum(pass_s, least / device.sm_clock)
+    brief_s = _slice_time(sent, busiest.share, brief_pass_s)
     alone_s = way.unhindered(operands.compares, device).time_s
-    parts = [slice_s, way.time_s, send_s]
+    parts = [slice_s, network_s, send_s]
     loops = tries_s = None
     lookups_s = np.atleast_1d(np.where(sent.passes > 0, np.maximum(brief_s, alone_s), 0.0))
     if r.access.operation in ("lock-loop", "cas-loop"):
@@ -183,14 +184,14 @@ def _atomic_time(
         position,
         time_s=np.where(sent.passes > 0, together(device, *parts), 0.0),
         slice_s=slice_s,
-        network_s=way.time_s,
+        network_s=network_s,
         send_s=send_s,
         tries_s=tries_s,
         loops=loops,
         slice_pass=one,
         lookups_s=lookups_s,
-        load=SliceLoad(slice_s, even_s, hot),
-        brief=SliceLoad(brief_s, _slice_time(sent, _even(device), brief_pass), hot),
+        load=SliceLoad(slice_s, _slice_time(sent, _even(device), pass_s), hot),
+        brief=SliceLoad(brief_s, _slice_time(sent, _even(device), brief_pass_s), hot),
         alone_s=alone_s,
     )
 

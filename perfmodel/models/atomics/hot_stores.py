@@ -109,20 +109,19 @@ class HotStores:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `HOT_STORES_TIME` takes."""
-        given = {"stores": self.stores, "share": self.share, "n": self.together}
-        return given | {
-            "apart": self.apart,
-            "few": FEW,
-            "clocks": self.clocks,
-            "clock": self.clock,
-        }
-
-    @property
     def time_s(self) -> Array:
         """Time of the busiest slice [s]."""
-        return np.asanyarray(HOT_STORES_TIME(**self.symbols))
+        return np.atleast_1d(
+            HOT_STORES_TIME(
+                stores=self.stores,
+                share=self.share,
+                n=self.together,
+                apart=self.apart,
+                few=FEW,
+                clocks=self.clocks,
+                clock=self.clock,
+            )
+        )
 
 
 def hot_stores(

@@ -21,7 +21,7 @@ from perfmodel.models.formula import Formula
 Array = npt.NDArray[Any]
 
 WAITING = Formula(
-    name="tries of a lane at a lock",
+    name="attempts per lane at a lock",
     unit="1",
     text="often*(c + 1)/2",
     symbols={

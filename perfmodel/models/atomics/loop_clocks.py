@@ -19,7 +19,7 @@ from perfmodel.models.formula import Formula
 Array = npt.NDArray[Any]
 
 LOOP_CLOCKS = Formula(
-    name="clocks from one success to the next",
+    name="clocks from one successful attempt to the next",
     unit="clocks",
     text="max(step*alone/w**kept + (1 - step)*max(swap, alone/w**p), "
     "turn*all/w*tries*(1 + tail/rounds))",
@@ -34,14 +34,14 @@ LOOP_CLOCKS = Formula(
         "all": "warps of the SM that try anything [1]",
         "tries": "tries for each success [1]",
         "tail": "how much longer the last block of a round takes than the mean [1]",
-        "rounds": "rounds of blocks, one after the other [1]",
+        "rounds": "waves of blocks, one after the other [1]",
     },
-    holds="1 to 64 warps an SM within 15%, some 4 and 8 warps on their own within 35%",
+    holds="1 to 64 warps per SM within 15%, some 4 and 8 warps on their own within 35%",
     source="derived: a success undoes the tries whose load came before it; see in_step, sooner "
     "and tail",
 )
 LOOP_TRIES = Formula(
-    name="tries for each success of a full SM",
+    name="attempts per success on a full SM",
     unit="1",
     text="min(w, each*w + first)",
     symbols={
@@ -55,7 +55,7 @@ LOOP_TRIES = Formula(
     "a success, a fixed share of each turn; see tries_each and tries_first",
 )
 WARPS_IN_STEP = Formula(
-    name="whether the warps of a block keep step",
+    name="whether the warps of a block stay in lockstep",
     unit="1",
     text="min(1, max(0, 3 - x/lose))",
     symbols={
@@ -218,7 +218,7 @@ def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool 
     ----------
     tried : Tried
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     device : Device
     step : bool
         Whether warps may keep step: those that draw their addresses do not.

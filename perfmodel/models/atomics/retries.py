@@ -31,7 +31,7 @@ from perfmodel.models.requests.request_record import Requests
 Array = npt.NDArray[Any]
 
 CONTENDERS = Formula(
-    name="lanes that want the most popular address",
+    name="lanes that contend for the most popular address",
     unit="1",
     text="mean + drawn*(sqrt(2*mean*ln) + ln/3)",
     symbols={
@@ -43,7 +43,7 @@ CONTENDERS = Formula(
     source="derived: Bernstein's bound",
 )
 FAILING = Formula(
-    name="tries that fail, over those of lanes that take turns",
+    name="failed attempts, over those of lanes that take turns",
     unit="1",
     text="1 - others*(1 - min(1, least + soon/sqrt(c)))",
     symbols={
@@ -56,7 +56,7 @@ FAILING = Formula(
     source="fitted form: see least and soon",
 )
 TRIES = Formula(
-    name="tries of a lane",
+    name="attempts per lane",
     unit="1",
     text="max(1, (failing*(c + 1)/2 + (waves - 1)*(others*steady*c + (1 - others)*(c + 1)/2))"
     "/waves)",

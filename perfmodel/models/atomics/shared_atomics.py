@@ -3,8 +3,8 @@
 32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
 several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
 one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
-1.03 clocks a warp at 1 to 3 addresses. All other types are loops of load, add and compare-and-swap
-that the compiler writes, where one lane of one warp succeeds at a time.
+1.03 clocks per warp at 1 to 3 addresses. All other types are loops of load, add and
+compare-and-swap that the compiler writes, where one lane of one warp succeeds at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 Array = npt.NDArray[Any]
 
 WRAPPED_WARPS = Formula(
-    name="warps whose lanes pass the end of the elements",
+    name="warps whose lanes wrap around the elements",
     unit="1",
     text="(32 - gcd)/m",
     symbols={

@@ -29,7 +29,7 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 LOOP_CHAIN = Formula(
-    name="clocks of a warp for its own turns",
+    name="clocks of a warp for its own bank conflicts",
     unit="clocks",
     text="((k*turns*(alone + words - parts))**p + (sent*turns*(turn + (words - parts)/2))**p)"
     "**(1/p)",
@@ -43,15 +43,15 @@ LOOP_CHAIN = Formula(
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
         "p": "how sharply the slower decides [1]",
     },
-    holds="each warp at words of its own, 1 to 32 lanes a word or bank, 1 to 64 warps: median 3%",
+    holds="each warp at words of its own, 1 to 32 lanes per word or bank, 1 to 64 warps: median 3%",
     source="derived: one lane a bank wins a round; see chain_sharp",
 )
 SHARED_LOOP_TIME = Formula(
-    name="time of loops in shared memory",
+    name="time of the compiler's atomic loops in shared memory",
     unit="s",
     text="rounds*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
     symbols={
-        "rounds": "rounds of blocks, one after the other [1]",
+        "rounds": "waves of blocks, one after the other [1]",
         "serial": "clocks of a block's additions at its most popular address; of lanes that draw "
         "theirs, what other warps have of them [clocks]",
         "chain": "clocks of a warp's own turns [clocks]",
@@ -87,7 +87,7 @@ class SharedLoops:
     Attributes
     ----------
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     serial : array
         Clocks of a block's additions at its most popular address; of lanes that draw theirs, what
         other warps have of them.
@@ -109,15 +109,18 @@ class SharedLoops:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SHARED_LOOP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"drawn": float(self.drawn), "p": self.delay, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SHARED_LOOP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SHARED_LOOP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                drawn=float(self.drawn),
+                p=self.delay,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_loops(
@@ -131,7 +134,7 @@ def shared_loops(
     requests : sequence of Requests
         Of the shared accesses.
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     held : array
         Blocks that share an SM.
     device : Device

@@ -27,7 +27,7 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 SWAP_CHAIN = Formula(
-    name="clocks of a request of a warp alone",
+    name="clocks per request of a single warp",
     unit="clocks",
     text="first + again*max(most - 1, 0)**growth*mixed + bank*(turns - 1)",
     symbols={
@@ -39,11 +39,11 @@ SWAP_CHAIN = Formula(
         "bank": "for each further lane in a bank [clocks]",
         "turns": "most lanes in one bank [1]",
     },
-    holds="a warp alone, 1 to 32 lanes a word: within 8%; random words within 30%",
+    holds="a warp alone, 1 to 32 lanes per word: within 8%; random words within 30%",
     source="fitted form: see first, again, growth, mixed and bank",
 )
 SWAPS_SENT = Formula(
-    name="clocks that tries keep the banks of an SM",
+    name="clocks that attempts occupy the banks of an SM",
     unit="clocks",
     text="loads + turns*swap + again*often*max(c - 1, c*others)*late",
     symbols={
@@ -56,22 +56,22 @@ SWAPS_SENT = Formula(
         "others": "1 where other warps come to the word too, else 0 [1]",
         "late": "of a further turn: lanes that part may go to other banks together [clocks]",
     },
-    holds="1 to 1024 lanes a word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of each "
-    "warp go round in step",
+    holds="1 to 1024 lanes per word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of "
+    "each warp go round in step",
     source="fitted form: see often, often_alone and late",
 )
 SWAP_TIME = Formula(
-    name="time of a source's loops in shared memory",
+    name="time of compare-and-swap loops in shared memory",
     unit="s",
     text="rounds*((serial + chain)**2 + sent**2)**0.5/clock",
     symbols={
-        "rounds": "rounds of blocks, one after the other [1]",
+        "rounds": "waves of blocks, one after the other [1]",
         "serial": "clocks of other warps' additions at a block's most popular word [clocks]",
         "chain": "clocks of a warp for its own rounds [clocks]",
         "sent": "clocks that tries keep the banks of an SM [clocks]",
         "clock": "SM clock [Hz]",
     },
-    holds="1 to 64 warps an SM, 1 to 4096 words: median 15%, nine in ten within 45%",
+    holds="1 to 64 warps per SM, 1 to 4096 words: median 15%, nine in ten within 45%",
     source="derived form; exponent by choice",
 )
 
@@ -120,7 +120,7 @@ class SharedSwaps:
     Attributes
     ----------
     rounds : array
-        Rounds of blocks.
+        Waves of blocks.
     serial : array
         Clocks of other warps' additions at a block's most popular word.
     chain : array
@@ -138,15 +138,17 @@ class SharedSwaps:
     clock: float
 
     @property
-    def symbols(self) -> dict[str, Any]:
-        """What `SWAP_TIME` takes."""
-        given = {"rounds": self.rounds, "serial": self.serial, "chain": self.chain}
-        return given | {"sent": self.sent, "clock": self.clock}
-
-    @property
     def time_s(self) -> Array:
         """Time of all of them [s]."""
-        return np.atleast_1d(SWAP_TIME(**self.symbols))
+        return np.atleast_1d(
+            SWAP_TIME(
+                rounds=self.rounds,
+                serial=self.serial,
+                chain=self.chain,
+                sent=self.sent,
+                clock=self.clock,
+            )
+        )
 
 
 def shared_swaps(

@@ -27,7 +27,7 @@ FULL_PASSES = Formula(
     symbols={"share": "of the passes' bytes, those that lanes change [1]"},
     holds="lanes side by side, modulo any number: within 6%",
     source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
-    "int32 addresses take 6.4, 7.9 and 6.2 clocks a warp: 1.15 for full passes, 1.48 for others",
+    "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others",
 )
 WIDE_FLOAT: Final = Coefficient(
     "atomics.slice_passes.wide_float",

@@ -17,15 +17,15 @@ from perfmodel.models.requests.coalescing import SECTOR
 Array = npt.NDArray[Any]
 
 NETWORK_TIME = Formula(
-    name="time of the way to L2",
+    name="time of the network to L2",
     unit="s",
     text="passes*cost*((1 - filled)/lone + filled/full)",
     symbols={
         "passes": "passes of the launch: l2_atomic_sectors [1]",
         "cost": "of the type, and of giving the old value back, relative to plain additions [1]",
         "filled": "share of a sector's bytes that a pass changes, beyond one lane's [1]",
-        "lone": "sectors a second with one lane each [1/s]",
-        "full": "sectors a second with all lanes [1/s]",
+        "lone": "sectors per second with one lane each [1/s]",
+        "full": "sectors per second with all lanes [1/s]",
     },
     holds="the whole GPU, addresses all over L2",
     source="fitted form: dense and sparse additions; rates are the device's",
@@ -91,7 +91,7 @@ class Network:
     filled : array
         Share of a sector's bytes that a pass changes, beyond one lane's.
     lone, full : float
-        Sectors a second with one lane each, and with all lanes [1/s].
+        Sectors per second with one lane each, and with all lanes [1/s].
     """
 
     passes: Array

@@ -20,7 +20,7 @@ from perfmodel.models.formula import Formula
 Array = npt.NDArray[Any]
 
 BUSIEST_GPC = Formula(
-    name="time of L2, GPCs with unequal work",
+    name="time of L2 with GPCs unequally loaded",
     unit="s",
     text="own*load",
     symbols={

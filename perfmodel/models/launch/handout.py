@@ -18,7 +18,7 @@ from perfmodel.models.derivation import definition
 Array = npt.NDArray[Any]
 
 MOST_ROUNDS: Final = 12
-"""Rounds of blocks up to which they are handed out one by one: later small blocks hardly tell."""
+"""Waves of blocks up to which they are handed out one by one: later small blocks hardly tell."""
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
 

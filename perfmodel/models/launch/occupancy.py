@@ -40,9 +40,9 @@ class Occupancy:
     Attributes
     ----------
     blocks_per_sm
-        Resident blocks an SM; 0 where a block cannot run at all.
+        Resident blocks per SM; 0 where a block cannot run at all.
     warps_per_sm
-        Resident warps an SM.
+        Resident warps per SM.
     fraction
         Resident warps over the most that the SM holds, 0 to 1.
     limiter
@@ -68,7 +68,7 @@ class Occupancy:
 
     @property
     def resident(self) -> NDArray[np.float64]:
-        """Blocks an SM, taken to be 1 where a block cannot run at all."""
+        """Blocks per SM, taken to be 1 where a block cannot run at all."""
         return np.asanyarray(np.maximum(np.asanyarray(self.blocks_per_sm, dtype=float), 1.0))
 
 
@@ -108,7 +108,7 @@ def occupancy(
     PerfmodelError
         If an argument is not a whole number, is below its minimum, or ``carveout`` is larger
         than the SM's shared memory. A block that is merely too large is no error: it has
-        0 blocks an SM (see `check_block`).
+        0 blocks per SM (see `check_block`).
 
     Notes
     -----
@@ -122,7 +122,7 @@ def occupancy(
     - Carve-out: NVIDIA does not document how the driver chooses. Assumed here is the smallest
       supported size that holds the shared memory of the resident blocks. The driver may take
       more: public Nsight Compute reports of kernels without shared memory on A100 and H100
-      (256 threads, 8 blocks an SM) show 32 KiB where this rule gives 8 KiB.
+      (256 threads, 8 blocks per SM) show 32 KiB where this rule gives 8 KiB.
     """
     threads, registers, shared = np.broadcast_arrays(
         _whole("threads_per_block", threads_per_block, minimum=1),

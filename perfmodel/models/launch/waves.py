@@ -1,4 +1,4 @@
-"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many rounds they take."""
+"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many waves they take."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 BALANCE = Formula(
-    name="load of the busiest SM over the average",
+    name="load imbalance: the busiest SM over the average",
     unit="1",
     text="busiest*m/work*uneven",
     symbols={
@@ -43,25 +43,25 @@ BALANCE = Formula(
     "(measurements/built-in-kernels/h200-sxm/first)",
 )
 ROUNDS = Formula(
-    name="rounds of blocks",
+    name="waves of blocks",
     unit="1",
     text="(x + (ceil(x) - x)/max(1, x))*uneven",
     symbols={
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="one round, and many; between, blocks drift apart as rounds pass",
+    holds="one wave, and many; between, blocks drift apart as waves pass",
     source="derived ends; the decay between is assumed",
 )
 CROWDING = Formula(
-    name="work of the busiest SM over the average, of blocks that data makes unequal",
+    name="load imbalance of blocks with data-dependent work",
     unit="1",
     text="1 + z*spread/(sqrt(held)*rounds)",
     symbols={
         "z": "expected largest of as many normal numbers as there are SMs [1]",
         "spread": "standard deviation of a block's work over the mean [1]",
         "held": "blocks that share an SM [1]",
-        "rounds": "rounds of blocks, at least one [1]",
+        "rounds": "waves of blocks, at least one [1]",
     },
     holds="blocks handed out as others end: what is uneven are those that run at the end",
     source="derived: the sum of a SM's last blocks is nearly normal, and the SMs' sums are apart",
@@ -71,7 +71,7 @@ CROWDING = Formula(
 def unevenness(instance: Instance, running: Any) -> Array:
     """Return the time of unequal blocks over that of as many average ones.
 
-    If all run at a time, the longest is the last to end; of many rounds it is the end of one. A
+    If all run at a time, the longest is the last to end; of many waves it is the end of one. A
     block of unequal warps lasts as long as its longest.
 
     Parameters
@@ -145,36 +145,32 @@ class Balance:
         Work of all blocks, over a full block's.
     uneven : array
         What unequal blocks add: see `unevenness`.
+    load : array
+        Load of the busiest SM over the average.
     """
 
     busiest: Array
     sms: float
     work: Array
     uneven: Array | float
+    load: Array
 
-    @property
-    def symbols(self) -> dict[str, Any]:
-        """What `BALANCE` takes."""
-        given = {"busiest": self.busiest, "m": self.sms}
-        return given | {"work": self.work, "uneven": self.uneven}
+    @classmethod
+    def of(cls, busiest: Array, sms: float, work: Array, uneven: Array | float) -> Balance:
+        """Return how blocks fall on SMs, with the load by `BALANCE`."""
+        load = np.atleast_1d(BALANCE(busiest=busiest, m=sms, work=work, uneven=uneven))
+        return cls(busiest, sms, work, uneven, load)
 
-    @property
-    def load(self) -> Array:
-        """Load of the busiest SM over the average."""
-        return np.atleast_1d(BALANCE(**self.symbols))
-
-    def of_all(self, blocks: Array, busy: Array, load: Array) -> Array:
+    def of_all(self, blocks: Array, busy: Array) -> Array:
         """Return the load of what all blocks do alike, those without other work too.
 
         Parameters
         ----------
         blocks, busy : array
             Of the grid, and those at work.
-        load : array
-            Of the blocks at work.
         """
         alike = np.ceil(blocks / self.sms) * self.sms / blocks * self.uneven
-        return np.where(busy < blocks, alike, load)
+        return np.where(busy < blocks, alike, self.load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +220,7 @@ def balances(
     if instance.kernel.block_work:
         order = np.asanyarray(instance.kernel.block_work)
         busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
-        known = Balance(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
+        known = Balance.of(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
         return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
@@ -241,7 +237,7 @@ def balances(
     at_work = blocks * _share_at_work([*requests, *on_chip])
     work = busy if in_step else np.maximum(at_work, 1e-9)
     of_warps, of_l1 = (
-        Balance(
+        Balance.of(
             busiest=np.maximum(busiest, early),
             sms=1.0 * sm_count,
             work=work * every / np.maximum(found[0][1], 1e-9),

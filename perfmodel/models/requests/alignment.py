@@ -32,7 +32,7 @@ def mean_granules(
     width: int,
     pieces: int,
 ) -> tuple[Array, Array]:
-    """Return the sectors and lines a request, exact means over the warps of one class.
+    """Return the sectors and lines per request, exact means over the warps of one class.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class _MovedRow:
     times: Array
 
     def mean(self, whole: Array, shifts: Sequence[int], granule: int) -> Array:
-        """Return the mean granules a request; `whole` is that over whole periods."""
+        """Return the mean granules per request; `whole` is that over whole periods."""
         # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop
         # over alignments is cheap.
         base = (self.base + np.minimum(self.stride, 0) * (self.lanes - 1)) & (LINE - 1)
@@ -275,7 +275,7 @@ def _recounted(
 def _weighted(
     counts: Array, unit: int, lanes: Sequence[Array], shifts: Sequence[int], granule: int
 ) -> Array:
-    """Return the mean granules a request, of boxes of lanes that start at counted residues."""
+    """Return the mean granules per request, of boxes of lanes that start at counted residues."""
     total = np.maximum(counts.sum(axis=1), 1)
     inner, inner_stride, rows, row_stride = (part[:, None] for part in lanes)
     weights = counts.reshape(len(counts), -1, max(granule // unit, 1)).sum(axis=1)

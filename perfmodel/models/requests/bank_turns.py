@@ -29,7 +29,7 @@ from perfmodel.models.requests.wavefronts import (
 Array = npt.NDArray[Any]
 
 BANK_TURNS = Formula(
-    name="clocks of a native shared atomic",
+    name="bank-conflict clocks of a native shared atomic",
     unit="clocks",
     text="ceil(n/m)*max(1, ceil(min(m, n)*gcd/32))",
     symbols={

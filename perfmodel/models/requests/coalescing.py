@@ -62,7 +62,7 @@ EFFICIENCY = Formula(
     symbols={
         "n": "distinct elements that a request asks for: same-address lanes count once [1]",
         "w": "bytes of an element [B]",
-        "sectors": "sectors a request [1]",
+        "sectors": "sectors per request [1]",
     },
     holds="always",
     source="definition: distinct bytes that the lanes ask for, over bytes of the sectors moved",

@@ -1,7 +1,7 @@
 """L1 wavefronts: how many clocks one request holds L1's data banks and its tag banks.
 
 The data stage has 32 banks of 4 B and reads one word from each in a clock; 8 B and 16 B accesses
-go by half and quarter warps. The tag stage looks up one line a clock in each of four banks, which
+go by half and quarter warps. The tag stage looks up one line per clock in each of four banks, which
 a hash of the line address chooses. Each request costs its conflicts in both stages, and L1 is as
 slow as the busier stage: 268 patterns in measurements/suite/h200-sxm/foundation/l1-patterns.csv.
 """
@@ -186,7 +186,7 @@ def pattern_wavefronts(
     Returns
     -------
     tuple of two arrays
-        Data wavefronts and tag wavefronts a request.
+        Data wavefronts and tag wavefronts per request.
     """
     given = np.broadcast_arrays(*box, offset, step)
     shape = given[0].shape

@@ -206,7 +206,7 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
     hot = hot_stores(execution.instance, execution.requests, device)
-    hot_s = None if hot is None else np.atleast_1d(hot.time_s)
+    hot_s = None if hot is None else hot.time_s
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
     sharp = np.where(traffic.compression > 1, ALONE_SHARP, _sharpness(**crossing))

@@ -13,12 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
-from perfmodel.models.launch.waves import (
-    Balance,
-    balances,
-    crowding,
-    side_by_side,
-)
+from perfmodel.models.launch.waves import Balance, balances, crowding, side_by_side
 from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
 
 Array = npt.NDArray[Any]
@@ -143,14 +138,14 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
         crowding(instance, blocks, resident, device.sm_count),
         execution.on_chip,
     )
-    load = found.warps.load
-    alike = found.warps.of_all(blocks, found.busy, load)
+    balance = found.warps
+    alike = balance.of_all(blocks, found.busy)
     if instance.kernel.block_work:  # in which is what all blocks do
-        alike = load
+        alike = balance.load
     return SmTimes(
-        pipes=_pipe_times(work, device, load, alike),
+        pipes=_pipe_times(work, device, balance.load, alike),
         l1=_l1_time(execution, work.executed, found.l1.load),
-        balance=found.warps,
+        balance=balance,
     )
 
 

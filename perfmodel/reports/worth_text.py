@@ -1,0 +1,65 @@
+"""What mechanisms are worth, as a table or as JSON."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+
+from perfmodel.reports.tables import Align, plain, table
+from perfmodel.validation.scores import Score
+from perfmodel.validation.worth import Worth
+
+WORTH_SCHEMA: Final = "perfmodel.worth/1"
+_HEADERS: Final = ("regime", "launches", "median", "without", "90th", "without", "bias", "without")
+
+
+def worth_report(worth: Worth) -> RenderableType:
+    """Return the errors with the mechanisms beside those without, a row a regime."""
+    numbers: list[Align] = ["right" for _ in _HEADERS[1:]]
+    rows = [
+        (
+            on.name,
+            str(on.cases),
+            *(f"{100 * value:.2f}%" for value in (on.median, off.median)),
+            *(f"{100 * value:.1f}%" for value in (on.ninetieth, off.ninetieth)),
+            *(f"{100 * value:+.1f}%" for value in (on.bias, off.bias)),
+        )
+        for on, off in worth.scores
+    ]
+    return Group(
+        plain(f"{worth.device.name} without {', '.join(worth.mechanisms)}", "bold"),
+        plain(
+            f"{worth.changed} of {worth.launches} measured launches change; nothing is fitted again"
+        ),
+        "",
+        table(_HEADERS, rows, align=["left", *numbers]),
+        "",
+        plain(
+            "Errors are |predicted - measured| / measured; regimes are those with all mechanisms."
+        ),
+    )
+
+
+def worth_record(worth: Worth) -> dict[str, Any]:
+    """Return the same as the JSON object ``perfmodel.worth/1``; errors as shares."""
+    return {
+        "schema": WORTH_SCHEMA,
+        "device": worth.device.name,
+        "without": list(worth.mechanisms),
+        "launches": worth.launches,
+        "changed": worth.changed,
+        "scores": [
+            {"group": on.name, "cases": on.cases, "with": _errors(on), "without": _errors(off)}
+            for on, off in worth.scores
+        ],
+    }
+
+
+def _errors(found: Score) -> dict[str, float]:
+    return {
+        "median": found.median,
+        "ninetieth": found.ninetieth,
+        "bias": found.bias,
+        "coverage": found.coverage,
+    }

@@ -1,0 +1,99 @@
+"""What mechanisms are worth: the scoreboard with them, and with them switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from perfmodel.hardware import Device
+from perfmodel.measure.recorded import Recording
+from perfmodel.models.mechanism import without
+from perfmodel.validation.cases import Progress
+from perfmodel.validation.scores import Judged, Score, by_regime, score
+from perfmodel.validation.validate import Validation, validate
+
+CHANGED: Final = "launches that change"
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """A scoreboard with mechanisms and without them, of the same launches.
+
+    Attributes
+    ----------
+    mechanisms : tuple of str
+        Those that are switched off.
+    device : Device
+    changed : int
+        Launches whose predicted time is another without them.
+    launches : int
+    scores : tuple of pair of Score
+        With and without: by regime, of all launches ("all"), and of those that change.
+    """
+
+    mechanisms: tuple[str, ...]
+    device: Device
+    changed: int
+    launches: int
+    scores: tuple[tuple[Score, Score], ...]
+
+
+def worth(
+    recordings: Sequence[Recording],
+    device: Device,
+    names: Sequence[str],
+    progress: Progress | None = None,
+    workers: int = 1,
+) -> Worth:
+    """Return what the scoreboard loses without some mechanisms; nothing is fitted again.
+
+    Parameters
+    ----------
+    recordings : sequence of Recording
+    device : Device
+    names : sequence of str
+        Of `perfmodel.models.mechanism.mechanisms`.
+    progress : callable, optional
+        Is told how many predictions of how many are done, the second ones after the first.
+    workers : int
+        Processes that share the work.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no mechanism of a name.
+    """
+
+    def half(done: int, total: int, before: int) -> None:
+        if progress is not None:
+            progress(before * total + done, 2 * total)
+
+    with without(*names):  # an unknown name is refused before anything is predicted
+        second = validate(recordings, device, lambda d, n: half(d, n, 0), workers)
+    first = validate(recordings, device, lambda d, n: half(d, n, 1), workers)
+    pairs = list(zip(_scored(first), _scored(second), strict=True))
+    changed = [pair for pair in pairs if pair[0].case.predicted_s != pair[1].case.predicted_s]
+    return Worth(
+        mechanisms=tuple(names),
+        device=device,
+        changed=len(changed),
+        launches=len(pairs),
+        scores=tuple(_both(pairs, changed)),
+    )
+
+
+def _scored(validation: Validation) -> list[Judged]:
+    return validation.used("validation") or validation.used("fit")
+
+
+def _both(
+    pairs: Sequence[tuple[Judged, Judged]], changed: Sequence[tuple[Judged, Judged]]
+) -> Iterator[tuple[Score, Score]]:
+    # A regime is what binds with the mechanisms: else a launch would change its group.
+    regimes = [found.name for found in by_regime([on for on, _ in pairs])[:-1]]
+    groups = {name: [p for p in pairs if p[0].case.regime == name] for name in regimes}
+    groups |= {"all": list(pairs), CHANGED: list(changed)}
+    for name, some in groups.items():
+        if some:
+            yield score(name, [on for on, _ in some]), score(name, [off for _, off in some])
