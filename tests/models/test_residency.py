@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
+from perfmodel.models.dram.writeback_loss import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2 import residency, set_overflow
 from perfmodel.models.l2.drawn_lines import (
     OtherTable,
@@ -258,7 +258,7 @@ def held_up(
 ) -> float:
     """Return what writes lose, as bytes."""
     return float(
-        writeback_loss(DramMix(written, normal, streaming, **more), SetAside(ways, filled))
+        writeback_loss(DramMix(written, normal, streaming, **more), SetAside(ways, filled), H200)
     )
 
 
