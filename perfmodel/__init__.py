@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         kernel_from_table,
         load_kernel,
     )
-    from perfmodel.prediction import Prediction, Predictions, predict, predict_many
+    from perfmodel.prediction.predict import Predictions, predict, predict_many
+    from perfmodel.prediction.record import Prediction
 
 __all__ = [
     "Device",

@@ -85,8 +85,7 @@ def mechanism(
 
 def mechanisms() -> Mapping[str, Mechanism]:
     """Return all mechanisms by name, those of a stage together."""
-    import perfmodel.models as models
-
+    models = import_module("perfmodel.models")
     for module in walk_packages(models.__path__, "perfmodel.models."):
         import_module(module.name)
     ordered = sorted(_registry.values(), key=lambda each: (each.stage, each.name))

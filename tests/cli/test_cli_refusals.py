@@ -67,7 +67,7 @@ Make = Callable[..., str]
             "change bytes, vector or block",
         ),
         (["predict", "gemm", "--mapping", "tensor-core", "-D", "N=1e9"], "dtype = bf16"),
-        (["explain", "gemm:naive"], "apart here, as in gemm --mapping naive"),
+        (["explain", "gemm:naive"], "the mapping is its own argument, as in gemm --mapping naive"),
         (["explain", "prefill-attention:"], "as in prefill-attention --mapping naive"),
         (["simulate", "gemm:naive"], "--mapping naive"),
         (["advise", "gemm:naive"], "--mapping naive"),
