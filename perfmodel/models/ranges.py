@@ -280,7 +280,7 @@ def _left(launch: _Launch) -> float:
     share = written / max(reads + written, 1.0)
     dirty = ranges().dirty
     there = float(min(dirty.most * size, dirty.share * size * share))
-    here = _number(dirty_left(reads, written, size))
+    here = _number(dirty_left(reads, written, size, launch.device))
     return min(there, written) - here
 
 

@@ -102,7 +102,7 @@ def _traffic(
         local_store_requests=total(warp_requests, local_store),
         local_store_sectors=total(sectors, local_store),
         shared_requests=np.asanyarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=_bank_clocks(accesses.instance, on_chip),
+        shared_wavefronts=_bank_clocks(accesses, on_chip),
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], every),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], every),
         l1_hit_sectors=total(sectors, accesses.of("load")) - l2.read_sectors,
@@ -133,8 +133,9 @@ def _traffic(
     )
 
 
-def _bank_clocks(instance: Instance, on_chip: Sequence[Requests]) -> Array:
-    return np.asanyarray(sum((bank_clocks(instance, r) for r in on_chip), _ZERO))
+def _bank_clocks(accesses: GlobalAccesses, on_chip: Sequence[Requests]) -> Array:
+    each = (bank_clocks(accesses.instance, r, accesses.device) for r in on_chip)
+    return np.asanyarray(sum(each, _ZERO))
 
 
 def _access_traffic(accesses: GlobalAccesses, l1: L1, l2: L2) -> tuple[AccessTraffic, ...]:

@@ -82,7 +82,7 @@ def source_accesses(prediction: Prediction) -> list[SourceAccess]:
         part = _Part(f"{a.buffer}[{text(r.access.index)}]", numbers)
         groups.setdefault((r.access.source, a.buffer, a.kind, "global"), []).append(part)
     for r in details.on_chip:
-        clocks = _first(bank_clocks(details.instance, r))
+        clocks = _first(bank_clocks(details.instance, r, details.device))
         numbers = {"requests": _first(r.requests), "data_wavefronts": clocks}
         part = _Part(f"{r.access.buffer}[{text(r.access.index)}]", numbers)
         key = (r.access.source, r.access.buffer, r.access.kind, "shared")

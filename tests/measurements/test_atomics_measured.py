@@ -166,7 +166,7 @@ def test_best_copies_are_those_measured() -> None:
             if dtype == "int32":
                 # Native lanes that meet in a bank take turns in any copy.
                 turns = 0.0
-            best = float(best_copies(turns, each, bins, 8))
+            best = float(best_copies(turns, each, bins, 8, DEVICE))
             chosen = min(times, key=lambda c: abs(np.log2(c / best)))
             assert times[chosen] < min(times.values()) * 1.06, (dtype, bins)
 

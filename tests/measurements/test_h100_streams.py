@@ -109,13 +109,13 @@ def test_rows_of_dram_cost_a_channel_as_long_as_on_an_h200() -> None:
     strides = [s for s in time if 16 <= s <= 512]
     assert len(strides) > 30
     apart = {
-        opened: [
-            read_cost(4.0 * s, opened=opened) / ((time[s] - start) / dense) - 1 for s in strides
+        device.name: [
+            read_cost(4.0 * s, 64, device) / ((time[s] - start) / dense) - 1 for s in strides
         ]
-        for opened in (opening(H100), 1.0)
+        for device in (H100, H200)
     }
-    assert np.max(np.abs(apart[opening(H100)])) < 0.055
-    assert np.max(np.abs(apart[1.0])) > 0.09
+    assert np.max(np.abs(apart[H100.name])) < 0.055
+    assert np.max(np.abs(apart[H200.name])) > 0.09
 
 
 def test_blocks_that_move_on_find_what_the_working_slices_hold() -> None:

@@ -65,9 +65,10 @@ def test_room_is_what_stays_and_copies_have_none() -> None:
     assert room_early(22e6, 45e6, 45e6) == 0
     assert room_early(1e9, 0.0, 1e6) == 1
     # Half of it is there: so much of a launch that meets it once, none of one that does twice.
-    assert found_early(0.5, 1e6, 1e6) == pytest.approx(0.5 * (1 - FOUND_BETWEEN))
-    assert found_early(0.5, 1e6, 1e6, stored=1e6) == pytest.approx(0.5)
-    assert found_early(0.5, 2e6, 1e6) == 0
+    between = FOUND_BETWEEN(H200)
+    assert found_early(0.5, 1e6, 1e6, 0.0, H200) == pytest.approx(0.5 * (1 - between))
+    assert found_early(0.5, 1e6, 1e6, 1e6, H200) == pytest.approx(0.5)
+    assert found_early(0.5, 2e6, 1e6, 0.0, H200) == 0
 
 
 @pytest.mark.parametrize("timing", ["profiler", "events"])
@@ -145,13 +146,14 @@ def test_isolated_atoms_cost_what_their_pitch_asks_for() -> None:
     start = 2.2  # launch, code and first reads [us]
     dense = 268.4e6 / (H200.dram_bandwidth * H200.dram_read_efficiency) * 1e6
     for stride, time in times.items():
-        assert read_cost(4.0 * stride) == pytest.approx((time - start) / dense, rel=0.1), stride
+        cost = read_cost(4.0 * stride, 64, H200)
+        assert cost == pytest.approx((time - start) / dense, rel=0.1), stride
     assert len(times) == 12
 
 
 def test_few_writes_cost_reads_more_than_their_share() -> None:
     """By construction at 0, 1/2 and 1; measured: strided copies of 92% reads lose 4 to 5%."""
-    known = {"read": 0.98, "write": 0.97, "copy": 0.9, "few": FEW, "skew": SKEW}
+    known = {"read": 0.98, "write": 0.97, "copy": 0.9, "few": FEW(H200), "skew": SKEW(H200)}
     for r, expected in ((0.0, 0.97), (0.5, 0.9), (1.0, 0.98)):
         assert MIXED_EFFICIENCY(r=r, **known) == pytest.approx(expected)
     lost = 1 - MIXED_EFFICIENCY(r=0.92, **known) / 0.98

@@ -18,8 +18,8 @@ from perfmodel.kernels import bind, builtin
 from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.models.atomics.loop_clocks import Tried, loop_clocks
 from perfmodel.models.atomics.shared_atomics import COPIES_TIME, best_copies
-from perfmodel.models.atomics.shared_loops import Tried, loop_clocks
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.contention import counted_conflicts, random_conflicts
 from perfmodel.models.requests.warp_requests import Requests, access_requests
@@ -244,7 +244,7 @@ def test_best_copies_is_the_minimum(turns: float, bins: int) -> None:
     # independent: every number of copies tried
     tries = np.arange(1, 33)
     times = COPIES_TIME(turns=turns, each=60.0, c=tries * 1.0, bins=bins * 1.0, merge=0.3)
-    best = float(best_copies(turns, 60.0, bins, 32))
+    best = float(best_copies(turns, 60.0, bins, 32, load_device("h200-sxm")))
     assert abs(best - tries[np.argmin(times)]) <= 0.5 or best in (1.0, 32.0)
     nearest = max(1, round(best))
     assert times[nearest - 1] <= times.min() * 1.05
@@ -252,6 +252,10 @@ def test_best_copies_is_the_minimum(turns: float, bins: int) -> None:
 
 def lanes_a_second(device: str, kernel: str, lanes: int, **params: int | str) -> float:
     return lanes / predict(kernel, device=device, cache="warm", **params).time_s
+
+
+def clocks_each(tried: Tried, rounds: float) -> float:
+    return float(loop_clocks(tried, rounds, load_device("h200-sxm")))
 
 
 def test_tries_in_shared_memory() -> None:
@@ -265,15 +269,15 @@ def test_tries_in_shared_memory() -> None:
         warps, held = int(row["warps"]), int(row["held"])
         counted = int(row["shared_wavefronts"]) / (132 * warps * 32)
         width = 8 if row["dtype"] == "float64" else 4
-        each = float(loop_clocks(Tried(warps, warps, held, False, 1.0, width), 1e9))
+        each = clocks_each(Tried(warps, warps, held, False, 1.0, width), 1e9)
         assert 0.97 * counted < each < 1.34 * counted, row
 
 
 def test_blocks_that_add_once_keep_step() -> None:
     # property: 8 warps of a block on its own succeed once a turn, 16 more often
-    alone = float(loop_clocks(Tried(1, 1, 1, True, 1.0, 4), 1e9))
-    assert float(loop_clocks(Tried(8, 8, 1, True, 1.0, 4), 1e9)) > 0.85 * alone
-    assert float(loop_clocks(Tried(16, 16, 1, True, 1.0, 4), 1e9)) < 0.6 * alone
+    alone = clocks_each(Tried(1, 1, 1, True, 1.0, 4), 1e9)
+    assert clocks_each(Tried(8, 8, 1, True, 1.0, 4), 1e9) > 0.85 * alone
+    assert clocks_each(Tried(16, 16, 1, True, 1.0, 4), 1e9) < 0.6 * alone
 
 
 def test_warps_that_add_again_keep_step_where_they_are_few() -> None:
@@ -289,7 +293,7 @@ def test_warps_that_add_again_keep_step_where_they_are_few() -> None:
         warps, addresses = int(r["warps"]), int(r["addresses"])
         tried = max(1.0, warps * min(1.0, 32 / addresses))
         width = 8 if r["dtype"] == "float64" else 4
-        each = float(loop_clocks(Tried(tried, warps, 1, False, min(32, addresses), width), 1.0))
+        each = clocks_each(Tried(tried, warps, 1, False, min(32, addresses), width), 1.0)
         slowest = float(r["each"]) * float(r["longest"]) / float(r["life"])
         off.append(abs(each / slowest - 1))
     assert max(off) < 0.35

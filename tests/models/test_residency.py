@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
+from perfmodel.models.dram.writeback_loss import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2 import residency, set_overflow
 from perfmodel.models.l2.drawn_lines import (
     OtherTable,
@@ -263,9 +263,8 @@ def held_up(
     written: float, normal: float, streaming: float, filled: float, ways: float, **more: float
 ) -> float:
     """Return what writes lose, as bytes."""
-    return float(
-        writeback_loss(DramMix(written, normal, streaming, **more), SetAside(ways, filled))
-    )
+    mix, aside = DramMix(written, normal, streaming, **more), SetAside(ways, filled)
+    return float(writeback_loss(mix, aside, load_device("h200-sxm")))
 
 
 def test_reads_alone_lose_nothing_to_a_set_aside() -> None:

@@ -64,7 +64,7 @@ def test_a_warp_at_one_address_takes_a_round_for_each_lane() -> None:
 
 # measured: one warp at one word on one SM, after the other and per added lane
 # (atomics/h200-sxm/cas/rounds.csv)
-@pytest.mark.parametrize(("side", "clocks"), [(NEAR, 14761), (FAR, 21601)])
+@pytest.mark.parametrize(("side", "clocks"), [(NEAR(DEVICE), 14761), (FAR(DEVICE), 21601)])
 def test_a_round_near_and_far(side: float, clocks: float) -> None:
     sent = 3.4 * (32 * 33 / 2)
     assert 32 * side * DEVICE.l2_latency * DEVICE.sm_clock + sent == pytest.approx(clocks, rel=0.05)

@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.models.atomics.shared_swaps import (
     AGAIN,
+    AGAIN_WIDE,
     BANK,
     FIRST,
+    FIRST_WIDE,
     GROWTH,
     MIXED,
     SWAP_CHAIN,
@@ -19,6 +22,7 @@ from perfmodel.models.atomics.shared_swaps import (
     SharedSwaps,
 )
 
+H200 = load_device("h200-sxm")
 MEASURED = (
     Path(__file__).parents[2] / "measurements" / "atomics/h200-sxm/shared-memory" / "places.csv"
 )
@@ -33,14 +37,14 @@ def test_a_warp_alone_takes_little_less_than_in_microbenchmarks() -> None:
             alone = (r["pattern"], r["pitch"], r["warps"], r["held"]) == ("own", "1", "1", "1")
             if not alone or r["op"] not in ("loop_float", "loop_double"):
                 continue
-            wide, lanes = int(r["op"] == "loop_double"), float(r["m"])
+            wide, lanes = r["op"] == "loop_double", float(r["m"])
             said = SWAP_CHAIN(
-                first=FIRST[wide],
-                again=AGAIN[wide],
+                first=(FIRST_WIDE if wide else FIRST)(H200),
+                again=(AGAIN_WIDE if wide else AGAIN)(H200),
                 most=lanes,
-                growth=GROWTH,
+                growth=GROWTH(H200),
                 mixed=1.0,
-                bank=BANK,
+                bank=BANK(H200),
                 turns=lanes,
             )
             if lanes == 1:
@@ -57,7 +61,8 @@ def test_a_request_by_hand() -> None:
     # by hand: three lanes at a word go two rounds more, in two banks' turns of three lanes
     given = {"first": 100.0, "again": 200.0, "most": 3.0, "growth": 1.0, "bank": 5.0, "turns": 3.0}
     assert SWAP_CHAIN(mixed=1.0, **given) == pytest.approx(100 + 400 + 10)
-    assert SWAP_CHAIN(mixed=MIXED, **given) == pytest.approx(100 + 400 * MIXED + 10)
+    mixed = MIXED(H200)
+    assert SWAP_CHAIN(mixed=mixed, **given) == pytest.approx(100 + 400 * mixed + 10)
 
 
 def test_tries_keep_the_banks() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
+from perfmodel.hardware import load_device
 from perfmodel.models.atomics.slice_passes import (
     ANSWER_CLOCKS,
     ANSWER_LANE_CLOCKS,
@@ -14,9 +15,12 @@ from perfmodel.models.atomics.slice_passes import (
     DOUBLE_SPREAD,
     FULL_PASSES,
     HALF2_CLOCKS,
+    HALF2_FULL_CLOCKS,
     WIDE_FLOAT,
     SlicePass,
 )
+
+H200 = load_device("h200-sxm")
 
 
 @pytest.mark.parametrize(
@@ -56,12 +60,12 @@ def test_a_pass_waits_for_the_one_before_at_its_sector() -> None:
 
 def test_constants_are_the_measured_ratios() -> None:
     # measured, as the constants' docstrings have them: clocks of a pass on an H200 and an H100
-    assert pytest.approx(2.31 / 1.15, rel=0.02) == WIDE_FLOAT
-    assert pytest.approx(1.53 / 2.31, rel=0.02) == DOUBLE_SPREAD
+    assert pytest.approx(2.31 / 1.15, rel=0.02) == WIDE_FLOAT(H200)
+    assert pytest.approx(1.53 / 2.31, rel=0.02) == DOUBLE_SPREAD(H200)
     for lanes, clocks in ((1, 1.57), (2, 1.8), (4, 1.95), (8, 2.1)):
-        answer = ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(lanes)
+        answer = ANSWER_CLOCKS(H200) + ANSWER_LANE_CLOCKS(H200) * np.log2(lanes)
         assert answer == pytest.approx(clocks, rel=0.06)
-    assert 1.34 < HALF2_CLOCKS[0] < 1.55
-    assert 1.74 < HALF2_CLOCKS[1] < 1.82
-    assert 1.46 <= COMPARE_CLOCKS <= 1.50
-    assert 4.66 / 2 <= COMPARE_SECTOR_CLOCKS <= 4.87 / 2
+    assert 1.34 < HALF2_CLOCKS(H200) < 1.55
+    assert 1.74 < HALF2_FULL_CLOCKS(H200) < 1.82
+    assert 1.46 <= COMPARE_CLOCKS(H200) <= 1.50
+    assert 4.66 / 2 <= COMPARE_SECTOR_CLOCKS(H200) <= 4.87 / 2

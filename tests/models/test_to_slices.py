@@ -8,7 +8,13 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import Operands, Packets
-from perfmodel.models.atomics.to_slices import SEND_CYCLES, network, send_time
+from perfmodel.models.atomics.to_slices import (
+    REPEAT_CLOCKS,
+    SEND_CLOCKS,
+    SEND_CYCLES,
+    network,
+    send_time,
+)
 
 H200 = load_device("h200-sxm")
 
@@ -37,8 +43,10 @@ def operands(dtype: str, returns: bool = False, compares: bool = False) -> Opera
     ("lines", "sectors", "clocks"), [(1, 4, 5), (2, 4, 10), (4, 4, 20), (16, 2, 48), (32, 1, 36)]
 )
 def test_sending_takes_the_measured_clocks(lines: int, sectors: int, clocks: float) -> None:
-    # measured: additions of one A100 SM to so many lines (source of `SEND_CYCLES`)
-    assert SEND_CYCLES(packets=lines, s=sectors, repeats=0.0) == pytest.approx(clocks)
+    # measured: additions of one A100 SM to so many lines (note of `SEND_CLOCKS`)
+    each, again = SEND_CLOCKS(H200), REPEAT_CLOCKS(H200)
+    found = SEND_CYCLES(packets=lines, s=sectors, each=each, repeats=0.0, again=again)
+    assert found == pytest.approx(clocks)
 
 
 def test_packets_to_lines_that_a_request_has_named_follow_one_another() -> None:
@@ -65,7 +73,7 @@ def test_what_a_sector_costs_on_its_way(
     dtype: str, lanes: float, returns: bool, rates: tuple[float, float]
 ) -> None:
     # measured: G sectors a second with and without (measurements/suite/h200-sxm/sweeps,
-    # atomics-spread.csv, as the constants' docstrings have them)
+    # atomics-spread.csv, as the notes of the coefficients have them)
     slow, fast = rates
     width = 8 if dtype == "float64" else 4
     found = network(packets(lanes, width), operands(dtype, returns), H200)
@@ -99,4 +107,4 @@ def test_the_network_takes_the_mean_of_lone_and_full_sectors() -> None:
     assert full is not None
     expected = 1e6 * (0.5 / lone + 0.5 / full)
     assert network(sent, operands("int32"), H200).time_s == pytest.approx(expected)
-    assert network(sent, operands("int32", returns=True), H200).unhindered(False).cost == 1.0
+    assert network(sent, operands("int32", returns=True), H200).unhindered(False, H200).cost == 1.0

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import rows_cost
 from perfmodel.models.formula import Formula
@@ -29,8 +30,7 @@ ATOMIC_MISSES = Formula(
         "stays": "share of the elements' lines that L2 holds [1]",
     },
     holds="random and cyclic elements of 0.5 to 16 times L2 within 15%",
-    source="derived; held against the profiler "
-    "(measurements/suite/h200-sxm/sweeps/atomics-outgrown.csv)",
+    source="derived; held against the profiler's counts",
 )
 ATOMIC_WRITES = Formula(
     name="dirty sectors of atomics that L2 writes back",
@@ -44,8 +44,7 @@ ATOMIC_WRITES = Formula(
     },
     holds="cold launches through elements in turn, many times as many passes as L2 has changed "
     "lines, within 15%",
-    source="fitted: the profiler's DRAM writes "
-    "(measurements/suite/h200-sxm/sweeps/atomics-outgrown.csv, fit rows)",
+    source="fitted form: see dirty_share",
 )
 RANDOM_WRITES = Formula(
     name="dirty sectors of atomics at random places that L2 writes back",
@@ -58,44 +57,59 @@ RANDOM_WRITES = Formula(
     },
     holds="cold tables of a quarter to four times L2, 1/4 to 4 passes per sector: within 13% where "
     "more than half of them write back",
-    source="fitted form: the profiler's DRAM writes "
-    "(measurements/atomics/h200-sxm/contended/tables.csv, fit rows)",
+    source="fitted form: see random_dirty",
 )
 
 _FILLED: Final = 3.5
 """Sectors of a line that a request goes to, on average, from which on it goes to rows."""
 _KEPT: Final = 1 << 17
 """Lanes of a sample at most: see `perfmodel.cuda.emulate.counts`."""
-DIRTY_SHARE: Final = 0.3
-"""`d` of `ATOMIC_WRITES`."""
-RANDOM_DIRTY: Final = 0.395
-"""Share of L2 that changed lines of a table take up before the first is written back, of what works
-of an H200's; fitted, with `RANDOM_WRITES`: none of 24 MiB of 60, half of the passes of 32 MiB. An
-H100 keeps 0.415 of its 50 (measurements/atomics/h100-sxm/repeated, tables.csv)."""
-RANDOM_READ, RANDOM_WRITE = 2.25, 4.28
-"""DRAM time of a byte read and written back at random places of a large table, over a dense one's,
-on an H200; fitted, with `TABLE_ROWS`, to cold times of 16 MiB to 1 GiB, the smaller ones with their
-bytes counted (tables.csv of measurements/atomics/h200-sxm/contended and atomics/h100-sxm/repeated,
-atomics.csv and atomics-outgrown.csv of suite/h200-sxm/sweeps and suite/h100-sxm/sweeps, fit
-rows)."""
-TABLE_ROWS: Final = 13.5 * 2**20
-"""Bytes of a table of which half of what moves finds the DRAM row of another: what is read and what
-leaves L2 at a time lie closer in a small one."""
-ISOLATED_READ: Final = 48.0
-"""DRAM bytes read for an isolated sector that an atomic misses: measured, 48.0 for sectors 64, 128
-and 256 B apart (atomics-outgrown.csv); dense ones read 32, and of a table at random places 48 less
-16 times the share of its sectors that are gone to: within 3%
-(measurements/atomics/h200-sxm/contended, tables.csv)."""
-RANDOM_HITS, RANDOM_LOST = 1.27, 0.31
-"""Share of random passes to sectors gone to before that hit, for each capacity over table, and what
-of it is lost where a line has four sectors to go to: when it comes back, it has one of them. Fitted
-to the same file: 0.89, 0.46, 0.26 and 0 of tables of 64, 96, 128 and 256 MiB.
-"""
-
-# DRAM time of a sector's read and write-back over that of its dense bytes on an H200, one sector
-# every 32*2**i bytes; fitted to the fit rows of atomics-outgrown.csv. Others: `rows_cost`.
-_READ_COST: Final = (1.29, 1.33, 1.53, 1.85, 2.16)
-_WRITE_COST: Final = (1.29, 1.53, 2.15, 3.90, 4.75)
+DIRTY_SHARE: Final = Coefficient(
+    "atomics.atomic_memory.dirty_share",
+    "1",
+    "share of L2 that changed lines take up before they are written back",
+)
+RANDOM_DIRTY: Final = Coefficient(
+    "atomics.atomic_memory.random_dirty",
+    "1",
+    "the same of a table at random places, of the share of L2 that works",
+)
+RANDOM_READ: Final = Coefficient(
+    "atomics.atomic_memory.random_read",
+    "1",
+    "DRAM time of a byte read at random places of a large table, over a dense one",
+)
+RANDOM_WRITE: Final = Coefficient(
+    "atomics.atomic_memory.random_write", "1", "the same of a byte written back"
+)
+TABLE_ROWS: Final = Coefficient(
+    "atomics.atomic_memory.table_rows",
+    "B",
+    "bytes of a table of which half of what moves finds the DRAM row of another open",
+)
+ISOLATED_READ: Final = Coefficient(
+    "atomics.atomic_memory.isolated_read",
+    "B",
+    "DRAM bytes read for an isolated sector that an atomic misses",
+)
+RANDOM_HITS: Final = Coefficient(
+    "atomics.atomic_memory.random_hits",
+    "1",
+    "share of random passes to sectors gone to before that hit, for each capacity over table",
+)
+RANDOM_LOST: Final = Coefficient(
+    "atomics.atomic_memory.random_lost",
+    "1",
+    "what of it is lost where a line has four sectors to go to: it comes back with one",
+)
+READ_COST: Final = CoefficientTable(
+    "atomics.atomic_memory.read_cost",
+    "1",
+    "DRAM time to read a sector, one every 32*2**i bytes, over its dense bytes",
+)
+WRITE_COST: Final = CoefficientTable(
+    "atomics.atomic_memory.write_cost", "1", "the same to write it back"
+)
 
 
 class AtomicMemory(NamedTuple):
@@ -177,8 +191,8 @@ def atomic_memory(
     stays = resident_share(footprint, capacity, knee)
     if r.random:
         part = capacity / np.maximum(span, 1.0)
-        lost = RANDOM_LOST * (np.clip(LINE / pitch, 1.0, 4.0) - 1) / 3
-        stays = np.maximum(stays, np.clip(RANDOM_HITS * part - lost, 0.0, 1.0))
+        lost = RANDOM_LOST(device) * (np.clip(LINE / pitch, 1.0, 4.0) - 1) / 3
+        stays = np.maximum(stays, np.clip(RANDOM_HITS(device) * part - lost, 0.0, 1.0))
     first = np.minimum(sectors, asked)
     if warm:
         first = first * (1 - stays)
@@ -186,10 +200,10 @@ def atomic_memory(
     written = _written(r, found, capacity, warm, device)
     # What fits and is there stays; lines that come in drive changed ones out all the same.
     written = written * (1 - resident_share(footprint, capacity, knee) if warm else 1.0)
-    read_cost, write_cost = _costs(r, found)
+    read_cost, write_cost = _costs(r, found, device)
     return AtomicMemory(
         misses=misses,
-        read=_read(r, found, first, misses),
+        read=_read(found, first, misses, r.random, device),
         written=written * SECTOR,
         read_cost=rows_cost(read_cost, device),
         write_cost=rows_cost(write_cost, device),
@@ -230,43 +244,44 @@ def _written(r: Requests, found: _Elements, capacity: float, warm: bool, device:
     """Return the sectors that L2 writes back, as if none of them had been there before."""
     asked = found.asked
     if r.random and (r.sampled is None or found.part):
-        room = RANDOM_DIRTY * working_share(device) * capacity
+        room = RANDOM_DIRTY(device) * working_share(device) * capacity
         changed = np.minimum(room / np.maximum(found.span, LINE), 1 - 1e-9)
         before = 0.0 if warm else found.in_lines * found.span / LINE * -np.log1p(-changed)
         return np.asanyarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
-    footprint = found.lines * LINE
-    written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=DIRTY_SHARE, c=capacity, f=footprint))
+    footprint, share = found.lines * LINE, DIRTY_SHARE(device)
+    written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=share, c=capacity, f=footprint))
     # Fewer passes than L2 has changed lines leave nothing to write back.
-    return np.where(found.sectors * SECTOR < DIRTY_SHARE * capacity, 0.0, written)
+    return np.where(found.sectors * SECTOR < share * capacity, 0.0, written)
 
 
-def _costs(r: Requests, found: _Elements) -> tuple[Array, Array]:
-    """Return DRAM's time of a byte read and one written over a dense one's, on an H200."""
+def _costs(r: Requests, found: _Elements, device: Device) -> tuple[Array, Array]:
+    """Return DRAM's time of a byte read and one written over a dense one's, by the reference."""
     apart = np.maximum(found.pitch, SECTOR)
     if r.random:
         apart = np.where(found.part & (found.pitch <= SECTOR), SECTOR, LINE * 4.0)
     octaves = np.log2(apart / SECTOR)
     read_cost, write_cost = (
-        np.interp(octaves, np.arange(len(costs)), costs) for costs in (_READ_COST, _WRITE_COST)
+        np.interp(octaves, np.arange(len(costs)), costs)
+        for costs in (READ_COST(device), WRITE_COST(device))
     )
     if r.random:
-        lone, rows = apart > SECTOR, found.span / (found.span + TABLE_ROWS)
-        read_cost = 1 + (np.where(lone, RANDOM_READ, read_cost) - 1) * rows
-        write_cost = 1 + (np.where(lone, RANDOM_WRITE, write_cost) - 1) * rows
+        lone, rows = apart > SECTOR, found.span / (found.span + TABLE_ROWS(device))
+        read_cost = 1 + (np.where(lone, RANDOM_READ(device), read_cost) - 1) * rows
+        write_cost = 1 + (np.where(lone, RANDOM_WRITE(device), write_cost) - 1) * rows
     return read_cost, write_cost
 
 
-def _read(r: Requests, found: _Elements, first: Array, misses: Array) -> Array:
+def _read(found: _Elements, first: Array, misses: Array, random: bool, device: Device) -> Array:
     """Return the DRAM bytes read for sectors that are touched first, and for all that miss."""
-    pitch, span = found.pitch, found.span
+    pitch, span, isolated = found.pitch, found.span, ISOLATED_READ(device)
     # A sector that others of its 64 B follow brings what one of these would have brought.
-    beside = np.where(r.random, found.sectors * SECTOR / np.maximum(span, SECTOR), 1.0)
+    beside = np.where(random, found.sectors * SECTOR / np.maximum(span, SECTOR), 1.0)
     beside = np.where(pitch > SECTOR, 0.0, np.minimum(beside, 1.0))
-    each = ISOLATED_READ + (SECTOR - ISOLATED_READ) * beside
+    each = isolated + (SECTOR - isolated) * beside
     dense = np.minimum(first * each, np.maximum(span, first * SECTOR))
     if found.part:
         beside = np.where(pitch > SECTOR, beside, 1.0)
-    again = np.where((beside < 1) | (r.random and not found.part), ISOLATED_READ, float(SECTOR))
+    again = np.where((beside < 1) | (random and not found.part), isolated, float(SECTOR))
     return np.asanyarray(dense + np.maximum(misses - first, 0.0) * again)
 
 

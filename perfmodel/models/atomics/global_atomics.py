@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
@@ -61,11 +62,14 @@ SLICE_TIME = Formula(
     holds="enough threads to keep the slice busy",
     source="derived: passes of one slice are serial",
 )
-RETURN_LATENCY: Final = 2.0
-"""Latency of an atomic that returns over that of a near L2 hit: 530 to 650 clocks against 290, near
-and far sides together (atomics-chain.csv, atomics-cas.csv at one address; fit rows)."""
-OVERLAP: Final = 6.0
-"""Exponent between slice, network and SM; fitted (atomics.csv, fit rows)."""
+RETURN_LATENCY: Final = Coefficient(
+    "atomics.global_atomics.return_latency",
+    "1",
+    "latency of an atomic that returns over that of a near L2 hit",
+)
+OVERLAP: Final = Coefficient(
+    "atomics.global_atomics.overlap", "1", "exponent between slice, network and SM"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ def _atomic_time(
     least = packet_slot(sent.sectors, device)
     brief_pass_s = np.minimum(pass_s, least / device.sm_clock)
     brief_s = _slice_time(sent, busiest.share, brief_pass_s)
-    alone_s = way.unhindered(operands.compares).time_s
+    alone_s = way.unhindered(operands.compares, device).time_s
     parts = [slice_s, network_s, send_s]
     loops = tries_s = None
     lookups_s = np.atleast_1d(np.where(sent.passes > 0, np.maximum(brief_s, alone_s), 0.0))
@@ -178,7 +182,7 @@ def _atomic_time(
     hot = busiest.hot.granule
     return AtomicTime(
         position,
-        time_s=np.where(sent.passes > 0, together(*parts), 0.0),
+        time_s=np.where(sent.passes > 0, together(device, *parts), 0.0),
         slice_s=slice_s,
         network_s=network_s,
         send_s=send_s,
@@ -243,8 +247,9 @@ def _contention(instance: Instance, r: Requests, sent: Packets) -> Contention:
     )
 
 
-def together(*parts: Array) -> Array:
+def together(device: Device, *parts: Array) -> Array:
     """Return the time of parts that overlap."""
     stacked = np.stack(np.broadcast_arrays(*parts))
     largest = np.maximum(stacked.max(axis=0), 1e-30)
-    return np.asanyarray(largest * np.sum((stacked / largest) ** OVERLAP, axis=0) ** (1 / OVERLAP))
+    p = OVERLAP(device)
+    return np.asanyarray(largest * np.sum((stacked / largest) ** p, axis=0) ** (1 / p))

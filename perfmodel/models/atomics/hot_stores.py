@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
@@ -40,8 +41,7 @@ HOT_STORES_TIME = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
-    source="fitted: the time and the sectors of such launches "
-    "(measurements/l1/h200-sxm/overlaps/stores.csv, fit rows)",
+    source="fitted form: see sector_clocks and apart",
 )
 SLOWEST_SLICE = Formula(
     name="time of L2, all slices",
@@ -51,18 +51,14 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-SECTOR_CLOCKS: Final = 2.05
-"""Clocks of a slice for a stored sector.
-
-Fitted: 18752 stores to 8 sectors of 256 B, of which none merge, take 1.0 ns each; what is left of
-others 1.0 to 1.1.
-"""
-APART: Final = 0.36
-"""`apart` of `HOT_STORES_TIME`.
-
-Fitted: of the 8 stores of a block to one sector L2 counts 3.7, or 3.3 if they are 8 words of it.
-Of 4 and 8 stores of each warp with no wait between, it counts 1 a block or less.
-"""
+SECTOR_CLOCKS: Final = Coefficient(
+    "atomics.hot_stores.sector_clocks", "clocks", "clocks of a slice for a stored sector"
+)
+APART: Final = Coefficient(
+    "atomics.hot_stores.apart",
+    "1",
+    "part of the stores of a block to one sector, beyond the first, that do not merge",
+)
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 
@@ -99,6 +95,8 @@ class HotStores:
         Stores of a block to the most popular sector close together.
     apart : array
         Part of these, beyond the first, that do not merge on their way.
+    clocks : float
+        Of the slice for a sector.
     clock : float
         SM clock [Hz].
     """
@@ -107,6 +105,7 @@ class HotStores:
     share: Array
     together: Array
     apart: Array
+    clocks: float
     clock: float
 
     @property
@@ -119,7 +118,7 @@ class HotStores:
                 n=self.together,
                 apart=self.apart,
                 few=FEW,
-                clocks=SECTOR_CLOCKS,
+                clocks=self.clocks,
                 clock=self.clock,
             )
         )
@@ -156,7 +155,7 @@ def _concentrated(
     """Return what the slice that has most of an access's stores takes."""
     blocks = np.asanyarray(instance.blocks, dtype=float)
     slices = slice_count(device)
-    bursts, apart = np.ones(1), np.full(1, APART)
+    bursts, apart = np.ones(1), APART(device) * np.ones(1)
     if _again(requests, r) and not _waits(requests, r.access.loop):
         apart = apart * 0
     stores = r.sectors
@@ -182,6 +181,7 @@ def _concentrated(
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
         together=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
         apart=apart,
+        clocks=SECTOR_CLOCKS(device),
         clock=device.sm_clock,
     )
 
@@ -196,6 +196,7 @@ def _longer(found: HotStores, other: HotStores | None) -> HotStores:
         share=np.where(first, found.share, other.share),
         together=np.where(first, found.together, other.together),
         apart=np.where(first, found.apart, other.apart),
+        clocks=found.clocks,
         clock=found.clock,
     )
 

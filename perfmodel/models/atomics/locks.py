@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.retries import Contention, waves_and_sms
 from perfmodel.models.formula import Formula
@@ -28,8 +29,7 @@ WAITING = Formula(
         "c": "lanes at a lock at a time [1]",
     },
     holds="1 to 512 lanes",
-    source="derived: of c lanes one gets the lock a turn; `often` fitted, and counted as 2.2 to "
-    "2.8 (measurements/suite/h200-sxm/contention/retries.csv)",
+    source="derived: of c lanes one gets the lock a turn; see often",
 )
 LOCK_TIME = Formula(
     name="time of spin locks",
@@ -48,20 +48,25 @@ LOCK_TIME = Formula(
     },
     holds="a load and a store under the lock, warps with all lanes; of several waves of blocks a "
     "fifth too slow",
-    source="derived; turn and exponent fitted (measurements/suite/h200-sxm/contention/retries.csv)",
+    source="derived; see turn, lone and sharp",
 )
 
-TURN: Final = 6.0
-"""`turn` over the latency of a near L2 hit: 0.86 us; fitted to an H200, whose one SM at work was
-far from its locks, and an H100, whose one was near (retries.csv, fit rows). Which it is changes
-with every 4 KiB: 1400 clocks near, and 1838 far (measurements/atomics/h100-sxm/addresses,
-near.csv)."""
-LONE: Final = 1.2
-"""`lone` of `LOCK_TIME`; fitted (the same rows)."""
-OFTEN: Final = 2.63
-"""`often` of `WAITING`; fitted (retries.csv, fit rows)."""
-SHARP: Final = 4.5
-"""`p` of `LOCK_TIME`; fitted (retries.csv, fit rows)."""
+TURN: Final = Coefficient(
+    "atomics.locks.turn",
+    "1",
+    "time from one owner of a lock to the next, over the latency of a near L2 hit",
+)
+LONE: Final = Coefficient(
+    "atomics.locks.lone",
+    "1",
+    "turns that a lane takes while only its own warp's lanes want the lock",
+)
+OFTEN: Final = Coefficient(
+    "atomics.locks.often", "1", "tries of a lane that waits while the lock goes to the next one"
+)
+SHARP: Final = Coefficient(
+    "atomics.locks.sharp", "1", "how sharply the slowest of turns, slice and SM decides"
+)
 OTHERS: Final = 3.0
 """Requests of a lane that are no tries: the load, the store, and the exchange that frees."""
 
@@ -81,6 +86,8 @@ class SpinLocks:
     slice_s, send_s, others_s : array
         Time of the busiest slice for all tries, of an SM to send them, and of all SMs to send what
         is no try [s].
+    lone, sharp : float
+        `lone` and `p` of `LOCK_TIME`.
     """
 
     wanted: Array
@@ -89,13 +96,23 @@ class SpinLocks:
     slice_s: Array
     send_s: Array
     others_s: Array
+    lone: float
+    sharp: float
 
     @property
     def time_s(self) -> Array:
         """Time until all lanes have had their lock [s]."""
-        given = {"all": self.wanted, "lone": LONE, "together": self.together, "turn": self.turn_s}
         return np.atleast_1d(
-            LOCK_TIME(**given, others=self.others_s, slice=self.slice_s, send=self.send_s, p=SHARP)
+            LOCK_TIME(
+                others=self.others_s,
+                all=self.wanted,
+                lone=self.lone,
+                together=self.together,
+                turn=self.turn_s,
+                slice=self.slice_s,
+                send=self.send_s,
+                p=self.sharp,
+            )
         )
 
 
@@ -111,13 +128,15 @@ def spin_locks(wants: Contention, slice_s: Array, network_s: Array, device: Devi
     device : Device
     """
     waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
-    tries = np.asanyarray(WAITING(often=OFTEN, c=np.maximum(wants.usual / waves, 1.0)))
+    tries = np.asanyarray(WAITING(often=OFTEN(device), c=np.maximum(wants.usual / waves, 1.0)))
     send = network_s * (device.sm_count / sms)
     return SpinLocks(
         wanted=np.maximum(wants.wanted, 1.0),
         together=wants.together,
-        turn_s=TURN * device.l2_latency,
+        turn_s=TURN(device) * device.l2_latency,
         slice_s=tries * slice_s,
         send_s=tries * send,
         others_s=OTHERS * send,
+        lone=LONE(device),
+        sharp=SHARP(device),
     )

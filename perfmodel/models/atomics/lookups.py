@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
 from perfmodel.models.formula import Formula
@@ -38,8 +39,7 @@ LOOKUPS_TIME = Formula(
         "atomics": "time for atomics, without what they wait for [s]",
     },
     holds="0 to 8 loads beside an atomic, lone sectors and whole lines, within 4%; stores untried",
-    source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures "
-    "(measurements/atomics/h200-sxm/lookups)",
+    source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures",
 )
 CROSSING_AGAIN = Formula(
     name="loads that cross to the far L2 partition for what atomics changed there",
@@ -51,13 +51,13 @@ CROSSING_AGAIN = Formula(
     },
     holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic a load within 2%",
     source="derived: half of the loads are from the far side; of those of 64 B from there, and "
-    "atomics to the same 64 B, in any order, an atomic came last before so many "
-    "(measurements/atomics/h200-sxm/lookups/mixed.csv)",
+    "atomics to the same 64 B, in any order, an atomic came last before so many",
 )
-AGAIN_COST: Final = 1.58
-"""Time of such a load over that of a lone sector found on the near side, besides that; fitted: 20.5
-us for 4,194,304 loads, half of them far (measurements/atomics/h200-sxm/lookups/mixed.csv, fit
-rows)."""
+AGAIN_COST: Final = Coefficient(
+    "atomics.lookups.again_cost",
+    "1",
+    "what a load that crosses again takes more, over a lone sector found on the near side",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def lookups(
     for buffer in {requests[a.position].access.buffer for a in atomics}:
         again = again + _crossing_again(requests, traffic, buffer)
     lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
-    again_s = again * AGAIN_COST * lone * (device.l2_partitions > 1)
+    again_s = again * AGAIN_COST(device) * lone * (device.l2_partitions > 1)
     return Lookups(loads_s, stores_s, again_s, looked_up_s)
 
 

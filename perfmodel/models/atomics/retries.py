@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.packets import Packets
@@ -52,7 +53,7 @@ FAILING = Formula(
         "c": "lanes at an address at a time [1]",
     },
     holds="4 to 2048 lanes, slices busy: 0.9 of 16, 0.3 of 2048 counted",
-    source="fitted: tries counted and timed (measurements/suite/h200-sxm/contention/retries.csv)",
+    source="fitted form: see least and soon",
 )
 TRIES = Formula(
     name="attempts per lane",
@@ -68,7 +69,7 @@ TRIES = Formula(
     },
     holds="1 to 4096 lanes at an address; of several waves of blocks within 13% (one deviation)",
     source="derived: one lane an address wins a round, and of a burst one fewer competes after "
-    "each; `steady` fitted (retries.csv, fit rows)",
+    "each; see steady",
 )
 TRIP_CLOCKS = Formula(
     name="a round at the slowest address",
@@ -108,42 +109,74 @@ LOOP_TIME = Formula(
         "p": "how much the slice overlaps: bursts of warps meet there at random [1]",
     },
     holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
-    "slices: a tenth of runs is 13% off the usual one "
-    "(measurements/atomics/h200-sxm/cas/loops.csv)",
-    source="derived; exponents fitted (measurements/suite/h200-sxm/contention/retries.csv)",
+    "slices: a tenth of runs is 13% off the usual one",
+    source="derived; see overlap_own, overlap_alone, overlap_waves and overlap_others",
 )
 
-NEAR, FAR = 1.43, 2.19
-"""A round over the latency of a near L2 hit, at the near and at the far partition: 414 and 634
-clocks against 290, without the time to send a warp's own tries
-(measurements/atomics/h200-sxm/cas/rounds.csv).
-"""
-SIDE: Final = 4096.0
-"""Bytes that one L2 partition holds together (rounds.csv: places up to there are all near or all
-far)."""
-SAME_SIDE: Final = 16.0
-"""Blocks that a launch puts on SMs of one partition first (rounds.csv)."""
-LEAST, SOON = 0.296, 2.53
-"""`least` and `soon` of `FAILING`; fitted (retries.csv, fit rows)."""
-STEADY: Final = 0.371
-"""`steady` of `TRIES`; fitted (the same rows)."""
-OVERLAP_OWN: Final = 7.0
-"""`own` of `LOOP_TIME`; fitted (the same rows: tries of up to 8 warps of one SM cost nothing beside
-their rounds)."""
-OVERLAP_ALONE, OVERLAP_WAVES, OVERLAP_OTHERS = 1.65, 2.2, 1.27
-"""`p` of `LOOP_TIME` where only lanes of one warp meet, how much more it is for each part of the
-work that is not the last wave's, and where others meet; fitted, as the costs below, to an H200 and
-an H100 (retries.csv, fit rows; atomics/h100-sxm/addresses, loops.csv), whose one or two SMs alone
-were near their places. `TRIP_CLOCKS` stays between near and far, which change every 4 KiB."""
-READ_COST, READ_LINES = 2.03, 0.6
-"""First reads of lone sectors over as many additions, and the share of it that goes by lines."""
-LONE_COST, PAIR_COST, LANE_COST = 0.92, 1.76, 0.53
-"""Time on the way of a try's packet with one lane over an addition's, how much longer it is with a
-second sector, and with each lane beyond two: the more lanes, the longer a packet keeps its SM."""
-SHARED_COST: Final = 1.4
-"""The same of a lane whose neighbours want the same word: what one that returns takes."""
-SEVERAL: Final = 2.0
-"""Lanes of a warp at one word from which on its tries travel one by one."""
+NEAR: Final = Coefficient(
+    "atomics.retries.near", "1", "a round over the latency of a near L2 hit, at the near partition"
+)
+FAR: Final = Coefficient("atomics.retries.far", "1", "the same at the far partition")
+SIDE: Final = Coefficient("atomics.retries.side", "B", "bytes that one L2 partition holds together")
+SAME_SIDE: Final = Coefficient(
+    "atomics.retries.same_side", "1", "blocks that a launch puts on SMs of one partition first"
+)
+LEAST: Final = Coefficient(
+    "atomics.retries.least",
+    "1",
+    "tries that fail, over those of lanes that take turns, of very many lanes",
+)
+SOON: Final = Coefficient(
+    "atomics.retries.soon", "1", "how much more often they fail where lanes are few"
+)
+STEADY: Final = Coefficient(
+    "atomics.retries.steady",
+    "1",
+    "tries of a lane for each that competes, while others take their places",
+)
+OVERLAP_OWN: Final = Coefficient(
+    "atomics.retries.overlap_own", "1", "how sharply the slower of rounds and sending decides"
+)
+OVERLAP_ALONE: Final = Coefficient(
+    "atomics.retries.overlap_alone",
+    "1",
+    "exponent between rounds and slice where only lanes of one warp meet",
+)
+OVERLAP_WAVES: Final = Coefficient(
+    "atomics.retries.overlap_waves",
+    "1",
+    "how much more it is for each part of the work that is not the last wave's",
+)
+OVERLAP_OTHERS: Final = Coefficient(
+    "atomics.retries.overlap_others", "1", "the exponent where lanes of other warps meet"
+)
+READ_COST: Final = Coefficient(
+    "atomics.retries.read_cost", "1", "time of first reads of lone sectors over as many additions"
+)
+READ_LINES: Final = Coefficient("atomics.retries.read_lines", "1", "share of it that goes by lines")
+LONE_COST: Final = Coefficient(
+    "atomics.retries.lone_cost",
+    "1",
+    "time on the way of a try's packet with one lane over an addition's",
+)
+PAIR_COST: Final = Coefficient(
+    "atomics.retries.pair_cost", "1", "how much longer it is with a second sector"
+)
+LANE_COST: Final = Coefficient(
+    "atomics.retries.lane_cost",
+    "1",
+    "how much longer with each lane beyond two: the packet keeps its SM longer",
+)
+SHARED_COST: Final = Coefficient(
+    "atomics.retries.shared_cost",
+    "1",
+    "the time on the way of a lane whose neighbours want the same word",
+)
+SEVERAL: Final = Coefficient(
+    "atomics.retries.several",
+    "1",
+    "lanes of a warp at one word from which on its tries travel one by one",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +217,8 @@ class CasLoops:
         Time of the busiest slice for all tries, and of an SM to send its own [s].
     overlap : array
         `p` of `LOOP_TIME`.
+    own : float
+        `own` of `LOOP_TIME`.
     tries : array
         Attempts per lane, over all waves of blocks.
     """
@@ -193,6 +228,7 @@ class CasLoops:
     slice_s: Array
     send_s: Array
     overlap: Array
+    own: float
     tries: Array
 
     @property
@@ -204,7 +240,7 @@ class CasLoops:
                 rounds=self.rounds_s,
                 slice=self.slice_s,
                 send=self.send_s,
-                own=OVERLAP_OWN,
+                own=self.own,
                 p=self.overlap,
             )
         )
@@ -220,10 +256,11 @@ def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
         Lanes of a warp that want one address.
     device : Device
     """
-    lone = np.where(together > SEVERAL, SHARED_COST, LONE_COST)
+    lone = np.where(together > SEVERAL(device), SHARED_COST(device), LONE_COST(device))
     lanes = sent.lanes / np.maximum(sent.packets, 1e-9)
     second = np.clip(sent.sectors - 1, 0.0, 1.0)
-    packet = lone + second * (PAIR_COST + LANE_COST * np.maximum(lanes - 2, 0.0))
+    more = PAIR_COST(device) + LANE_COST(device) * np.maximum(lanes - 2, 0.0)
+    packet = lone + second * more
     return np.asanyarray(sent.packets * packet / device.require("atomic_sector_rate"))
 
 
@@ -236,8 +273,9 @@ def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
         That the requests of the launch go to, each counted on its own.
     device : Device
     """
-    asked = READ_LINES * lines + (1 - READ_LINES) * sectors
-    return np.asanyarray(READ_COST * asked / device.require("atomic_sector_rate"))
+    by_lines = READ_LINES(device)
+    asked = by_lines * lines + (1 - by_lines) * sectors
+    return np.asanyarray(READ_COST(device) * asked / device.require("atomic_sector_rate"))
 
 
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
@@ -294,9 +332,8 @@ def cas_loops(
     # A warp that competes with itself goes on with those of its lanes that are left.
     c = np.maximum(wants.usual / waves, wants.together)
     others = np.clip(c / wants.together - 1, 0.0, 1.0)
-    failing = np.asanyarray(FAILING(others=others, least=LEAST, soon=SOON, c=c))
-    found = np.asanyarray(TRIES(failing=failing, c=c, waves=waves, others=others, steady=STEADY))
-    mixed = 1 - 1 / waves
+    found = _tries(c, waves, others, device)
+    alone = OVERLAP_ALONE(device) + OVERLAP_WAVES(device) * (1 - 1 / waves)
     fewer = device.sm_count / sms
     rounds = ROUNDS_TIME(
         all=np.maximum(wants.wanted, wants.together * waves),
@@ -309,8 +346,19 @@ def cas_loops(
         rounds_s=np.asanyarray(rounds),
         slice_s=found * slice_s,
         send_s=found * send_s * fewer,
-        overlap=(1 - others) * (OVERLAP_ALONE + OVERLAP_WAVES * mixed) + OVERLAP_OTHERS * others,
+        overlap=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
+        own=OVERLAP_OWN(device),
         tries=found * waves,
+    )
+
+
+def _tries(c: Array, waves: Array, others: Array, device: Device) -> Array:
+    """Evaluate `TRIES`, of so many lanes at an address at a time."""
+    failing = FAILING(others=others, least=LEAST(device), soon=SOON(device), c=c)
+    return np.asanyarray(
+        TRIES(
+            failing=np.asanyarray(failing), c=c, waves=waves, others=others, steady=STEADY(device)
+        )
     )
 
 
@@ -318,10 +366,12 @@ def _trip_clocks(wants: Contention, span: Array, sms: Array, device: Device) -> 
     """Return the clocks of a round at the slowest address."""
     # Blocks of SMs on one side are all near a place, or all far.
     among = np.clip(wants.wanted / wants.together, 1.0, sms)
-    several = (span > SIDE) | (sms > np.maximum(among, SAME_SIDE))
+    near, same_side = NEAR(device), SAME_SIDE(device)
+    far = FAR(device) if device.l2_partitions > 1 else near
+    several = (span > SIDE(device)) | (sms > np.maximum(among, same_side))
     clocks = TRIP_CLOCKS(
-        near=NEAR * device.l2_latency * device.sm_clock,
-        far=(FAR if device.l2_partitions > 1 else NEAR) * device.l2_latency * device.sm_clock,
-        slowest=np.where(several, 1 / np.sqrt(np.where(sms > SAME_SIDE, among, 1.0)), 0.0),
+        near=near * device.l2_latency * device.sm_clock,
+        far=far * device.l2_latency * device.sm_clock,
+        slowest=np.where(several, 1 / np.sqrt(np.where(sms > same_side, among, 1.0)), 0.0),
     )
     return np.asanyarray(clocks)

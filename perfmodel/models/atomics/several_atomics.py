@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime, SliceLoad, together
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
@@ -41,14 +43,18 @@ APART = Formula(
         "share": "of the passes, those to the most popular 256 B [1]",
     },
     holds="as `BUSIEST_OF_SEVERAL`",
-    source="fitted form: additions of integers to 16 pieces of 256 B in each of two arrays take "
-    "120 and 114 us where each takes 94 and 91, to 256 pieces 40 and 41 where each takes 23, to "
-    "one word 201 where each takes 195 (measurements/atomics/h200-sxm/streams/several.csv, fit "
-    "rows)",
+    source="fitted form: see least and popular",
 )
-LEAST: Final = 2.0
-POPULAR: Final = 16.0
-"""`least` and `popular` of `APART`; by the same rows."""
+LEAST: Final = Coefficient(
+    "atomics.several_atomics.least",
+    "1",
+    "exponent between busiest slices of atomics to many places, which meet by chance",
+)
+POPULAR: Final = Coefficient(
+    "atomics.several_atomics.popular",
+    "1",
+    "how much sharper the slowest decides where all go to one place",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,9 @@ class SeveralTimes:
     lookups_s: Array
 
 
-def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -> SeveralTimes:
+def several_times(
+    atomics: Sequence[AtomicTime], requests: Sequence[Requests], device: Device
+) -> SeveralTimes:
     """Return the time of all atomics of a kernel.
 
     Parameters
@@ -74,6 +82,7 @@ def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -
         At least one.
     requests : sequence of Requests
         Of the global accesses.
+    device : Device
     """
     if len(atomics) == 1:
         return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s)
@@ -83,15 +92,15 @@ def several_times(atomics: Sequence[AtomicTime], requests: Sequence[Requests]) -
     once = [a for a in atomics if a.tries_s is None]
     if once:
         buffers = [requests[a.position].access.buffer for a in once]
-        slices = _busiest([a.load for a in once], buffers)
+        slices = _busiest([a.load for a in once], buffers, device)
         network, send = _total(a.network_s for a in once), _total(a.send_s for a in once)
-        time = time + together(slices, network, send)
-        brief = _busiest([a.brief for a in once], buffers)
+        time = time + together(device, slices, network, send)
+        brief = _busiest([a.brief for a in once], buffers, device)
         lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
     return SeveralTimes(np.asanyarray(time), np.asanyarray(lookups))
 
 
-def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str]) -> Array:
+def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str], device: Device) -> Array:
     """Return the time of the busiest slice; atomics of one buffer go to the same places."""
     beyond = [
         _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
@@ -99,7 +108,7 @@ def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str]) -> Array:
     ]
     weights = _total(load.most for load in loads)
     share = _total(load.most * load.popular for load in loads) / np.maximum(weights, 1e-30)
-    apart = np.asanyarray(APART(least=LEAST, popular=POPULAR, share=share))
+    apart = np.asanyarray(APART(least=LEAST(device), popular=POPULAR(device), share=share))
     even = _total(load.even for load in loads)
     return np.asanyarray(BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart)))
 

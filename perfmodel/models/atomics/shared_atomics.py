@@ -3,9 +3,8 @@
 32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
 several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
 one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
-1.03 clocks per warp at 1 to 3 addresses (measurements/built-in-kernels/h200-sxm/first). All other
-types are loops of load, add and compare-and-swap that the compiler writes, where one lane of one
-warp succeeds at a time.
+1.03 clocks per warp at 1 to 3 addresses. All other types are loops of load, add and
+compare-and-swap that the compiler writes, where one lane of one warp succeeds at a time.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
@@ -35,7 +36,7 @@ WRAPPED_WARPS = Formula(
     holds="from 32 elements to the threads of a block",
     source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
     "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
-    "warp at 48 elements, 1.29 at 100: measurements/built-in-kernels/h200-sxm/first)",
+    "warp at 48 elements, 1.29 at 100, measured)",
 )
 COPIES_TIME = Formula(
     name="clocks of a block with several private copies",
@@ -49,8 +50,7 @@ COPIES_TIME = Formula(
         "merge": "clocks of a block to clear and add up one bin of one copy [clocks]",
     },
     holds="copies divide the contention evenly",
-    source="derived; 0.3 clocks a bin and copy with 256 threads "
-    "(measurements/suite/h200-sxm/sweeps/privatized-histogram.csv)",
+    source="derived; see merge_clocks",
 )
 BEST_COPIES = Formula(
     name="best number of private copies",
@@ -61,22 +61,21 @@ BEST_COPIES = Formula(
     source="derived: where the derivative of `COPIES_TIME` by c vanishes",
 )
 
-AGGREGATED_CLOCKS: Final = 8.0
-"""Clocks that an SM takes for each warp that comes to a sum of warps at one address of a block,
-where the compiler adds up the warp first. A loop's additions take a clock each after that, so it is
-not the addition that lasts. Likely, and assumed, it is the special register that each warp reads
-for the address (S2UR in the machine code, outside of loops).
-
-Fitted: blocks of 1024 threads that do so live 1142 clocks, two an SM, and take 0.26 us a round more
-than such that only meet (measurements/atomics/h200-sxm/cas/blocks.csv); 5 to 15 clocks per warp, 9
-in the median (measurements/suite/h200-sxm/sweeps/privatized.csv, fit rows, int32 in blocks of
-1024).
-"""
-SWAP_CLOCKS: Final = 2.0
-"""Clocks of a lane's turn of a native compare-and-swap, which brings two operands: 2.05 with 16
-warps and more (measurements/atomics/h200-sxm/shared-memory)."""
-MERGE_CLOCKS: Final = 0.3
-"""`merge` of `COPIES_TIME`, blocks of 256 threads."""
+AGGREGATED_CLOCKS: Final = Coefficient(
+    "atomics.shared_atomics.aggregated_clocks",
+    "clocks",
+    "clocks that an SM takes for each warp that comes to a sum of warps at one address",
+)
+SWAP_CLOCKS: Final = Coefficient(
+    "atomics.shared_atomics.swap_clocks",
+    "clocks",
+    "clocks of a lane's turn of a native compare-and-swap, which brings two operands",
+)
+MERGE_CLOCKS: Final = Coefficient(
+    "atomics.shared_atomics.merge_clocks",
+    "clocks",
+    "clocks of a block to clear and add up one bin of one copy",
+)
 
 
 def turns_of(r: Requests) -> BankTurns:
@@ -86,7 +85,7 @@ def turns_of(r: Requests) -> BankTurns:
     return r.banks or bank_turns(r.sharing, lanes, r.random, r.width)
 
 
-def native_wavefronts(r: Requests, aggregated: Any) -> Array:
+def native_wavefronts(r: Requests, aggregated: Any, device: Device) -> Array:
     """Return the clocks that a shared atomic's requests hold the banks.
 
     Parameters
@@ -95,16 +94,18 @@ def native_wavefronts(r: Requests, aggregated: Any) -> Array:
         With `sharing`.
     aggregated : array
         1 where the compiler adds up the warp first.
+    device : Device
     """
-    each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS, 1.0)
+    each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS(device), 1.0)
     return np.asanyarray(r.requests * np.where(np.asanyarray(aggregated) > 0, 1.0, each))
 
 
-def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Array) -> Array:
+def aggregated_clocks(
+    instance: Instance, requests: Sequence[Requests], held: Array, device: Device
+) -> Array:
     """Return the clocks that a block waits until all warps of its SM have come to their sums.
 
-    Warps that want the old value wait for it by themselves (`compact` of
-    measurements/source-kernels/h200-sxm/corpus).
+    Warps that want the old value wait for it by themselves.
 
     Parameters
     ----------
@@ -113,6 +114,13 @@ def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Ar
         Of the shared accesses.
     held : array
         Blocks that share an SM.
+    device : Device
+
+    Notes
+    -----
+    A loop's additions take a clock each after that, so it is not the addition that lasts. Likely,
+    and assumed, it is the special register that each warp reads for the address (S2UR in the
+    machine code, outside of loops).
     """
     total = np.zeros(1)
     for r in requests:
@@ -122,17 +130,19 @@ def aggregated_clocks(instance: Instance, requests: Sequence[Requests], held: Ar
         each = np.maximum(np.asanyarray(instance.runs(r.access.loop), dtype=float), 1.0)
         silent = (np.asanyarray(kind.aggregated) > 0) & (np.asanyarray(kind.returns) == 0)
         sums = np.where(silent, r.requests / each, 0.0)
-        total = total + AGGREGATED_CLOCKS * sums / np.asanyarray(instance.blocks, float) * held
+        total = (
+            total + AGGREGATED_CLOCKS(device) * sums / np.asanyarray(instance.blocks, float) * held
+        )
     return total
 
 
-def bank_clocks(instance: Instance, r: Requests) -> Array:
+def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
     """Return the clocks that a shared access holds the banks."""
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     if kind is None or r.sharing is None:
         return r.data_wavefronts
     counts = r.access.operation == "increment"
-    once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated)
+    once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated, device)
     words = np.asanyarray(r.sharing.pitch) / BANK_WORD
     m = np.maximum(np.asanyarray(r.sharing.addresses, dtype=np.int64), 1)
     wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)
@@ -141,7 +151,7 @@ def bank_clocks(instance: Instance, r: Requests) -> Array:
     return np.asanyarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
 
 
-def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MERGE_CLOCKS) -> Array:
+def best_copies(turns: Any, each: Any, bins: Any, warps: Any, device: Device) -> Array:
     """Return how many private copies of a block's bins take the least time.
 
     Parameters
@@ -154,13 +164,12 @@ def best_copies(turns: Any, each: Any, bins: Any, warps: Any, merge: float = MER
         Bins of a copy.
     warps : array
         Warps of a block: more copies than these help nobody.
-    merge : float
-        Clocks of a block to clear and add up one bin of one copy.
+    device : Device
     """
     best = BEST_COPIES(
         turns=np.asanyarray(turns, dtype=float),
         each=np.asanyarray(each, dtype=float),
         bins=np.asanyarray(bins, dtype=float),
-        merge=merge,
+        merge=MERGE_CLOCKS(device),
     )
     return np.asanyarray(np.clip(best, 1.0, np.asanyarray(warps, dtype=float)))

@@ -15,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import SWAP_CLOCKS, turns_of
@@ -39,7 +40,7 @@ SWAP_CHAIN = Formula(
         "turns": "most lanes in one bank [1]",
     },
     holds="a warp alone, 1 to 32 lanes per word: within 8%; random words within 30%",
-    source="derived form; fitted (measurements/atomics/h200-sxm/shared-memory, fit rows)",
+    source="fitted form: see first, again, growth, mixed and bank",
 )
 SWAPS_SENT = Formula(
     name="clocks that attempts occupy the banks of an SM",
@@ -57,7 +58,7 @@ SWAPS_SENT = Formula(
     },
     holds="1 to 1024 lanes per word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of "
     "each warp go round in step",
-    source="counted (measurements/atomics/h200-sxm/shared-memory)",
+    source="fitted form: see often, often_alone and late",
 )
 SWAP_TIME = Formula(
     name="time of compare-and-swap loops in shared memory",
@@ -74,18 +75,42 @@ SWAP_TIME = Formula(
     source="derived form; exponent by choice",
 )
 
-FIRST: Final = (138.0, 160.0)
-AGAIN: Final = (240.0, 270.0)
-"""`first` and `again` of `SWAP_CHAIN`, for words of up to 4 B and of 8 B."""
-GROWTH: Final = 1.08
-MIXED: Final = 1.6
-BANK: Final = 6.0
-OFTEN, OFTEN_ALONE = 0.33, 0.5
-LATE: Final = 1.5
-"""Constants of `SWAP_CHAIN` and `SWAPS_SENT`, between microbenchmarks of such loops and kernels
-that do other work beside them, which lose a third to a half less
-(measurements/atomics/h200-sxm/shared-memory).
-"""
+FIRST: Final = Coefficient(
+    "atomics.shared_swaps.first", "clocks", "a load and a try that wins, words of up to 4 B"
+)
+FIRST_WIDE: Final = Coefficient(
+    "atomics.shared_swaps.first_wide", "clocks", "the same, words of 8 B"
+)
+AGAIN: Final = Coefficient(
+    "atomics.shared_swaps.again", "clocks", "a round of lanes that lost, words of up to 4 B"
+)
+AGAIN_WIDE: Final = Coefficient(
+    "atomics.shared_swaps.again_wide", "clocks", "the same, words of 8 B"
+)
+GROWTH: Final = Coefficient(
+    "atomics.shared_swaps.growth",
+    "1",
+    "how much longer rounds take whose lanes are more: an exponent",
+)
+MIXED: Final = Coefficient(
+    "atomics.shared_swaps.mixed",
+    "1",
+    "more where lanes draw their addresses: those of other words part too",
+)
+BANK: Final = Coefficient("atomics.shared_swaps.bank", "clocks", "for each further lane in a bank")
+OFTEN: Final = Coefficient(
+    "atomics.shared_swaps.often",
+    "1",
+    "further tries for each lane of the block at a word, where several warps come to it",
+)
+OFTEN_ALONE: Final = Coefficient(
+    "atomics.shared_swaps.often_alone", "1", "the same where one warp does"
+)
+LATE: Final = Coefficient(
+    "atomics.shared_swaps.late",
+    "clocks",
+    "of a further turn of lanes that draw theirs: those that part may go to other banks",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +152,7 @@ class SharedSwaps:
 
 
 def shared_swaps(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, clock: float
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
 ) -> SharedSwaps | None:
     """Return the loops of compare-and-swap that a source writes; None if there are none.
 
@@ -142,32 +167,32 @@ def shared_swaps(
         meeting = meetings_at(instance, r)
         others = 1 - 1 / (warps if r.random else meeting.warps)
         most = np.maximum(r.sharing.conflicts.most, 1.0)
-        serial = serial + others * meeting.wanted * _chain(r, mixed=1.0) / most
-        alone = _chain(r, mixed=MIXED if r.random else 1.0)
+        serial = serial + others * meeting.wanted * _chain(r, 1.0, device) / most
+        alone = _chain(r, MIXED(device) if r.random else 1.0, device)
         chain = chain + r.requests / blocks / warps * alone
-        sent = sent + _sent(r, meeting, warps, held / blocks)
+        sent = sent + _sent(r, meeting, warps, held / blocks, device)
     if not agreed(serial + chain > 0):
         return None
-    return SharedSwaps(rounds, serial, chain, sent, clock)
+    return SharedSwaps(rounds, serial, chain, sent, device.sm_clock)
 
 
-def _chain(r: Requests, mixed: float) -> Array:
+def _chain(r: Requests, mixed: float, device: Device) -> Array:
     """Return the clocks of a request of a warp alone; see `SWAP_CHAIN`."""
     assert r.sharing is not None
-    wide = int(r.width == 8)
+    first, again = (FIRST_WIDE, AGAIN_WIDE) if r.width == 8 else (FIRST, AGAIN)
     clocks = SWAP_CHAIN(
-        first=FIRST[wide],
-        again=AGAIN[wide],
+        first=first(device),
+        again=again(device),
         most=r.sharing.conflicts.most,
-        growth=GROWTH,
+        growth=GROWTH(device),
         mixed=mixed,
-        bank=BANK,
+        bank=BANK(device),
         turns=turns_of(r).turns,
     )
     return np.asanyarray(clocks)
 
 
-def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array) -> Array:
+def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Device) -> Array:
     """Return the clocks that tries keep the banks of an SM, whose share of the work is `of_sm`."""
     assert r.sharing is not None
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
@@ -176,11 +201,11 @@ def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array) -> Array:
     clocks = SWAPS_SENT(
         loads=r.requests * turns_of(r).words * of_sm,
         turns=turned,
-        swap=SWAP_CLOCKS,
+        swap=SWAP_CLOCKS(device),
         again=r.active_lanes * of_sm if r.random else turned,
-        often=np.where(met, OFTEN, OFTEN_ALONE),
+        often=np.where(met, OFTEN(device), OFTEN_ALONE(device)),
         c=lanes * warps * r.sharing.hottest,
         others=np.asanyarray(met, dtype=float),
-        late=LATE if r.random else SWAP_CLOCKS,
+        late=LATE(device) if r.random else SWAP_CLOCKS(device),
     )
     return np.asanyarray(clocks)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, BusiestSlice, Operands, Packets
@@ -26,30 +27,46 @@ FULL_PASSES = Formula(
     symbols={"share": "of the passes' bytes, those that lanes change [1]"},
     holds="lanes side by side, modulo any number: within 6%",
     source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
-    "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others "
-    "(measurements/atomics/h200-sxm/lines/lines.csv)",
+    "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others",
 )
-WIDE_FLOAT: Final = 2.0
-"""A pass that adds to doubles in both halves of a sector over one through a full sector of float32:
-2.31 against 1.15 clocks, with two doubles 16 B apart as with four (atomics.csv;
-atomics/h100-sxm/addresses, adds.csv)."""
-DOUBLE_SPREAD: Final = 0.66
-"""The same with three pieces of 256 B at the slice and more, over one or two: 1.53 against 2.31
-clocks."""
-ANSWER_CLOCKS, ANSWER_LANE_CLOCKS = 1.54, 0.16
-"""Clocks of a pass that gives the old value of one lane back, and how much more it takes each time
-that its lanes double: on an H100 1.57, 1.8, 1.95 and 2.1 with 1, 2, 4 and 8, on an H200 1.54 and
-1.8 with 1 and 8 (atomics/h100-sxm/addresses, adds.csv and answers.csv; slices.csv, atomics.csv, fit
-rows)."""
-HALF2_CLOCKS: Final = (1.4, 1.8)
-"""Clocks of a pass of half2 with one lane a sector and with full sectors: 1.34 to 1.55, and 1.74 to
-1.82 (slices.csv, atomics.csv, fit rows)."""
-COMPARE_CLOCKS: Final = 1.46
-COMPARE_SECTOR_CLOCKS: Final = 2.33
-"""Clocks of a slice for a packet of one compare-and-swap, and for each sector of a packet of
-several: 1.46 to 1.50; 2.35 and, with two sectors, 4.66 to 4.87
-(measurements/atomics/h200-sxm/cas/shapes.csv).
-"""
+WIDE_FLOAT: Final = Coefficient(
+    "atomics.slice_passes.wide_float",
+    "1",
+    "a pass that adds to doubles in both halves of a sector over a full one of float32",
+)
+DOUBLE_SPREAD: Final = Coefficient(
+    "atomics.slice_passes.double_spread",
+    "1",
+    "the same with three pieces of 256 B at the slice and more, over one or two",
+)
+ANSWER_CLOCKS: Final = Coefficient(
+    "atomics.slice_passes.answer_clocks",
+    "clocks",
+    "clocks of a pass that gives the old value of one lane back",
+)
+ANSWER_LANE_CLOCKS: Final = Coefficient(
+    "atomics.slice_passes.answer_lane_clocks",
+    "clocks",
+    "how much more it takes each time that its lanes double",
+)
+HALF2_CLOCKS: Final = Coefficient(
+    "atomics.slice_passes.half2_clocks",
+    "clocks",
+    "clocks of a pass of half2 with one lane a sector",
+)
+HALF2_FULL_CLOCKS: Final = Coefficient(
+    "atomics.slice_passes.half2_full_clocks", "clocks", "the same with full sectors"
+)
+COMPARE_CLOCKS: Final = Coefficient(
+    "atomics.slice_passes.compare_clocks",
+    "clocks",
+    "clocks of a slice for a packet of one compare-and-swap",
+)
+COMPARE_SECTOR_CLOCKS: Final = Coefficient(
+    "atomics.slice_passes.compare_sector_clocks",
+    "clocks",
+    "the same for each sector of a packet of several",
+)
 
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
 
@@ -100,7 +117,7 @@ def slice_pass(
     hot = busiest.hot
     pieces = np.where(hot.third > 0, busiest.most, 1.0)
     back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, device) / pieces
-    answer = (ANSWER_CLOCKS + ANSWER_LANE_CLOCKS * np.log2(sent.lanes_each)) * back
+    answer = (ANSWER_CLOCKS(device) + ANSWER_LANE_CLOCKS(device) * np.log2(sent.lanes_each)) * back
     # Only additions know what the bits mean.
     adds = r.access.operation in ("add", "increment", "raise")
     floats, doubles = (f[operands.dtype] & adds for f in (_FLOATS, DOUBLES))
@@ -138,17 +155,17 @@ def _addition(
     few = r.sharing.conflicts.addresses * r.width < SECTOR
     whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
     partial = device.require("atomic_interval")
-    in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT, 1.0)
+    in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT(device), 1.0)
     paired = np.where(doubles, _both_halves(r, sent), whole)
     each = partial + (in_full - partial) * paired
-    one, full = HALF2_CLOCKS
+    one, full = HALF2_CLOCKS(device), HALF2_FULL_CLOCKS(device)
     of_type = (one + (full - one) * sent.filled) * HALVES[operands.dtype]
     least = np.maximum(answer * operands.returns, of_type) / device.sm_clock
     pitch, places = r.sharing.pitch, r.sharing.addresses
     lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
     slot = slice_slot(each, sent.sectors, pieces, least, *lone, device)
     # Additions of doubles stay slower, if less so from the third piece on.
-    spread = 1 - (1 - DOUBLE_SPREAD) * np.clip(pieces - 2, 0.0, 1.0)
+    spread = 1 - (1 - DOUBLE_SPREAD(device)) * np.clip(pieces - 2, 0.0, 1.0)
     return each, np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))
 
 
@@ -165,6 +182,6 @@ def _both_halves(r: Requests, sent: Packets) -> Array:
 def _compare_time(sent: Packets, device: Device) -> Array:
     """Return the time of a pass of compare-and-swaps [s]."""
     several = np.clip(sent.lanes / np.maximum(sent.packets, 1e-9) - 1, 0.0, 1.0)
-    more = COMPARE_SECTOR_CLOCKS - COMPARE_CLOCKS
-    packet = COMPARE_CLOCKS + several * more + COMPARE_SECTOR_CLOCKS * (sent.sectors - 1)
+    alone, sector = COMPARE_CLOCKS(device), COMPARE_SECTOR_CLOCKS(device)
+    packet = alone + several * (sector - alone) + sector * (sent.sectors - 1)
     return np.asanyarray(packet / sent.sectors / device.sm_clock)

@@ -156,19 +156,19 @@ def _what_stays(
     accesses: GlobalAccesses, l2: L2, stores: _Stores, touched: Array, strided: Array
 ) -> _Stays:
     """Return what stays of the bytes that stores change, `touched`, and passes' dirty lines."""
-    l2_size, misses = accesses.l2_size, l2.misses
+    l2_size, misses, device = accesses.l2_size, l2.misses, accesses.device
     ways = granted_ways(accesses.control.set_aside, l2_size)
     if accesses.warm:
-        knee = dirty_knee(accesses.device)
-        found = l2.left * resident_share(touched, dirty_room(l2_size, ways), knee)
+        room = dirty_room(l2_size, ways, device)
+        found = l2.left * resident_share(touched, room, dirty_knee(device))
         return _Stays(found * touched, found, _ZERO)
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
     passing_reads = reads - _in_place(accesses, misses, stores.separate)
     once = accesses.running / _times(accesses, stores.alone)
     # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
-    passing = contention(l2.tables, passing_reads + strided, touched, l2_size, once)
-    left = dirty_left(passing.reads, touched, l2_size, ways, passing.drawn)
-    return _Stays(left, l2.left, replayed(passing, touched, l2_size))
+    passing = contention(l2.tables, passing_reads + strided, touched, l2_size, once, device)
+    left = dirty_left(passing.reads, touched, l2_size, device, ways, passing.drawn)
+    return _Stays(left, l2.left, replayed(passing, touched, l2_size, device))
 
 
 def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) -> Array:

@@ -29,7 +29,7 @@ class Dram:
     made_whole_bytes : array
         Of the bytes read, those that make sectors whole which strided stores left in part [B].
     writeback_bytes : array
-        What write-backs lose with a set-aside, as bytes that an H200's DRAM could move [B].
+        What write-backs lose with a set-aside, as bytes that the reference's DRAM could move [B].
     writeback_streams : array
         Bytes of streams read for each byte written, 1 at most.
     early_share : array

@@ -1,6 +1,6 @@
 """Stores at scattered places: sectors stored in part are read from DRAM, lone ones written alone.
 
-L2 keeps sectors of which it has a part only in an eighth of its lines. One that has to leave is
+L2 keeps sectors of which it has a part only in some of its lines. One that has to leave is
 read from DRAM, so that it is whole, and written: a word stored at a random place of a large array
 moves 64 bytes. What is whole stays, to be changed again, and is written when L2 has too many
 changed lines.
@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import ROWS, SPARSE
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
@@ -52,8 +54,7 @@ FILLED = Formula(
         "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
     },
     holds="single words and runs of 2 and 4, arrays of 1 MiB to 1 GiB, within 10% from 16 MiB on",
-    source="fitted form: an eighth of the lines of an H200's L2 "
-    "(measurements/dram/h200-sxm/scattered)",
+    source="fitted form: see part_lines",
 )
 WRITTEN_BACK = Formula(
     name="bytes that scattered stores make DRAM write",
@@ -71,7 +72,7 @@ WRITTEN_BACK = Formula(
         "footprint": "lines that all stores touch [B]",
     },
     holds="as `FILLED`",
-    source="fitted form, as `ATOMIC_WRITES` (measurements/dram/h200-sxm/scattered)",
+    source="fitted form, as `ATOMIC_WRITES`: see changed_lines",
 )
 STORE_WAITS = Formula(
     name="what L2 waits for DRAM at scattered stores, as dense bytes",
@@ -87,26 +88,49 @@ STORE_WAITS = Formula(
         "left": "of them, those that may stay changed [B]",
         "sparse": "share of those written that open a DRAM row: see `SPARSE` [1]",
     },
-    holds="as `FILLED`, times: those fitted on 24% low to 15% high, others 17% low to "
-    "16% high, which were in view when the form was chosen",
-    source="fitted: this part comes after L2's, not concurrently; whole sectors that are written "
-    "early, to be changed again, add next to nothing (measurements/dram/h200-sxm/scattered)",
+    holds="as `FILLED`, times: 24% low to 16% high",
+    source="fitted form: this part comes after L2's, not concurrently; see pair_wait, write_wait",
 )
 
-PART_LINES: Final = 1 / 8
-"""Share of L2's lines that may hold sectors stored in part: fitted, 58 to 62 thousand lines of an
-H200's 492 thousand, with 1 and with 4 such sectors in each."""
-CHANGED_LINES: Final = 0.433
-"""Share of L2's lines that stay changed at the end: see `DIRTY_LEFT`."""
-PAIR_WAIT: Final = 210.0
-WRITE_WAIT: Final = 100.0
-"""See `STORE_WAITS`: 47 and 23 ps."""
-RANDOM_KNEE: Final = (0.88, 1.35)
-CYCLIC_KNEE: Final = (0.89, 1.1)
-"""Lines stored to over L2 at which sectors start to leave before they are stored to again, and at
-which nearly all have: at random places, and where all others come between."""
-RANDOM_STAYS: Final = 0.5
-"""Share of L2 that random stores find beyond that."""
+PART_LINES: Final = Coefficient(
+    "dram.scattered_stores.part_lines",
+    "1",
+    "share of L2's lines that may hold sectors stored in part",
+)
+CHANGED_LINES: Final = Coefficient(
+    "dram.scattered_stores.changed_lines", "1", "share of L2's lines that stay changed at the end"
+)
+PAIR_WAIT: Final = Coefficient(
+    "dram.scattered_stores.pair_wait",
+    "B",
+    "wait for a sector that is read, and then written, as dense bytes",
+)
+WRITE_WAIT: Final = Coefficient(
+    "dram.scattered_stores.write_wait",
+    "B",
+    "wait for one that is stored whole and written, as dense bytes",
+)
+RANDOM_KNEE_LOW: Final = Coefficient(
+    "dram.scattered_stores.random_knee_low",
+    "1",
+    "lines stored to over L2 at which sectors at random places start to leave in between",
+)
+RANDOM_KNEE_HIGH: Final = Coefficient(
+    "dram.scattered_stores.random_knee_high", "1", "the same at which nearly all have left"
+)
+CYCLIC_KNEE_LOW: Final = Coefficient(
+    "dram.scattered_stores.cyclic_knee_low",
+    "1",
+    "as random_knee_low, where all others come between",
+)
+CYCLIC_KNEE_HIGH: Final = Coefficient(
+    "dram.scattered_stores.cyclic_knee_high",
+    "1",
+    "as random_knee_high, where all others come between",
+)
+RANDOM_STAYS: Final = Coefficient(
+    "dram.scattered_stores.random_stays", "1", "share of L2 that random stores find beyond that"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +181,7 @@ def strided_parts(
 ) -> Array:
     """Return the bytes that DRAM reads for sectors that strided stores leave in part [B].
 
-    As of scattered stores, but for what an eighth of L2's lines may hold: floats that are every
+    As of scattered stores, but for what `PART_LINES` of L2 may hold: floats that are every
     second to every sixteenth, and doubles, within 6% of what was measured.
 
     Parameters
@@ -168,7 +192,8 @@ def strided_parts(
     touched : sequence of array
         By position, bytes of the different sectors.
     """
-    requests, capacity = accesses.requests, accesses.l2_size
+    requests = accesses.requests
+    room = PART_LINES(accesses.device) * accesses.l2_size
     members: dict[str, list[int]] = {}
     for i in chosen:
         members.setdefault(requests[i].access.buffer, []).append(i)
@@ -186,7 +211,7 @@ def strided_parts(
         part = largest(_run_ends(wanted, once), _gaps(requests, found))
         part = np.where(wanted < once, part, 0.0)
         each = np.maximum(part * sectors / np.maximum(lines, 1e-9), 1.0)
-        last = np.minimum(part * once, PART_LINES * capacity / LINE * each * SECTOR)
+        last = np.minimum(part * once, room / LINE * each * SECTOR)
         filled = filled + np.maximum(part * once - last, 0.0)
     return np.asanyarray(filled)
 
@@ -252,17 +277,21 @@ def _stored(accesses: GlobalAccesses, members: Sequence[int]) -> _Stored:
     return _Stored(random, sectors, lines, part, once, touched)
 
 
-def _stays(found: _Stored, capacity: float) -> Array:
+def _stays(found: _Stored, capacity: float, device: Device) -> Array:
     """Return the share of whole sectors that are still in L2 when they are stored to again."""
-    knee = RANDOM_KNEE if found.random else CYCLIC_KNEE
+    low, high = (
+        (RANDOM_KNEE_LOW, RANDOM_KNEE_HIGH) if found.random else (CYCLIC_KNEE_LOW, CYCLIC_KNEE_HIGH)
+    )
+    knee = low(device), high(device)
     stays = resident_share(found.touched, np.asanyarray(capacity), knee)
     if found.random:
-        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS * capacity / found.touched))
+        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS(device) * capacity / found.touched))
     return stays
 
 
 def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredStores:
-    found, capacity = _stored(accesses, members), accesses.l2_size
+    found, capacity, device = _stored(accesses, members), accesses.l2_size, accesses.device
+    changed = CHANGED_LINES(device)
     once, part, touched = found.once, found.part, found.touched
     each = found.sectors / np.maximum(found.lines, 1e-9)
     last, left = (
@@ -272,9 +301,9 @@ def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredSto
             ),
             once,
         )
-        for share in (PART_LINES, CHANGED_LINES)
+        for share in (PART_LINES(device), changed)
     )
-    stored, gone = found.sectors * SECTOR, 1 - _stays(found, capacity)
+    stored, gone = found.sectors * SECTOR, 1 - _stays(found, capacity, device)
     filled = np.asanyarray(FILLED(part=part, once=once, last=last, stored=stored, gone=gone))
     written = WRITTEN_BACK(
         part=part,
@@ -283,18 +312,18 @@ def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredSto
         left=left,
         stored=stored,
         gone=gone,
-        dirty=CHANGED_LINES * capacity,
+        dirty=changed * capacity,
         footprint=touched,
     )
     waited = STORE_WAITS(
         lone=np.clip(2 * found.lines / np.maximum(found.sectors, 1e-9) - 1, 0.0, 1.0),
-        pair=PAIR_WAIT,
+        pair=PAIR_WAIT(device),
         filled=filled,
-        write=WRITE_WAIT,
+        write=WRITE_WAIT(device),
         part=part,
         once=once,
         left=left,
-        sparse=SPARSE(f=touched, rows=ROWS),
+        sparse=SPARSE(f=touched, rows=ROWS(device)),
     )
     return ScatteredStores(
         members=tuple(members),

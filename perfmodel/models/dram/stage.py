@@ -9,15 +9,13 @@ import numpy.typing as npt
 
 from perfmodel.models.dram.dram_writes import Writes, dram_writes
 from perfmodel.models.dram.record import Dram
-from perfmodel.models.dram.throughput import found_early, room_early, row_costs
+from perfmodel.models.dram.throughput import found_early, room_early
 from perfmodel.models.dram.writeback import (
-    DramMix,
-    SetAside,
     delays_writebacks,
     set_aside_write_cost,
     streams_between,
-    writeback_loss,
 )
+from perfmodel.models.dram.writeback_loss import DramMix, SetAside, writeback_loss
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.access_misses import total
@@ -47,7 +45,7 @@ def dram_stage(accesses: GlobalAccesses, l1: L1, l2: L2) -> Dram:
     early = _early_share(accesses, l2, writes, reads.moved)
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in l2.tables), _ZERO)
-    waited = random_waits(accesses, l2.tables, row_costs(accesses.device).rows)
+    waited = random_waits(accesses, l2.tables)
     return Dram(
         read_bytes=reads.moved,
         write_bytes=mix.written,
@@ -93,14 +91,13 @@ def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
     within = {i: t.size / t.waves.number for t in l2.tables if t.random for i in t.members}
     filled = {i: union.of_lines for i, union in l1.unions.items()}
-    rows, granule = row_costs(accesses.device), accesses.granule
     costs = (
         l2.misses.dram_bytes[i]
         * dram_read_cost(
             accesses.instance,
             accesses.requests[i],
-            granule,
-            rows,
+            accesses.granule,
+            accesses.device,
             filled.get(i, 0.0),
             within.get(i),
         )
@@ -126,14 +123,14 @@ def _mix(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads) -> Dra
 def _writeback_bytes(
     accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads, mix: DramMix
 ) -> Array:
-    """Return what write-backs lose with a set-aside, as bytes that an H200 could move [B]."""
+    """Return what write-backs lose with a set-aside, as bytes that the reference could move [B]."""
     granted, stores = writes.ways * accesses.l2_size / WAYS, accesses.of("store")
     aside = SetAside(
         ways=writes.ways if delays_writebacks(accesses.device) else writes.ways * 0,
         filled=filled_share(l2.tables, granted, reads.moved, accesses.warm, stores),
         resident=resident_part(l2.tables, granted),
     )
-    return writeback_loss(mix, aside, tabled=bool(l2.tables))
+    return writeback_loss(mix, aside, accesses.device, tabled=bool(l2.tables))
 
 
 def _early_share(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array) -> Array:
@@ -143,4 +140,4 @@ def _early_share(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array)
         return room_early(writes.left, reads, stored)
     touched = sum(l2.misses.touched, _ZERO)
     moved = (l2.read_sectors + l2.write_sectors) * SECTOR
-    return found_early(writes.found, moved, touched, stored)
+    return found_early(writes.found, moved, touched, stored, accesses.device)

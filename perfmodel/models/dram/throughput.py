@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import number
 from perfmodel.models.formula import Formula
@@ -29,62 +30,77 @@ MIXED_EFFICIENCY = Formula(
         "few": "exponent: how much even a few of the one cost the other [1]",
         "skew": "how much more writes lose by reads between them than reads by writes [1]",
     },
-    holds="by construction at 0, 1/2 and 1; within 3% between (strided copies, H200)",
+    holds="by construction at 0, 1/2 and 1; within 3% between (strided copies)",
     source="fitted form: the bus turns around more often than in proportion to read-write "
-    "neighbours, r(1 - r), where there are few writes; the "
-    "skew fitted: two reads a write reach 0.91 on an H200, two writes a read 0.85 "
-    "(measurements/suite/h200-sxm/sweeps/set-aside-mixtures.csv)",
+    "neighbours, r(1 - r), where there are few writes; see few and skew",
 )
 
-FEW: Final = 0.5
-"""See `MIXED_EFFICIENCY`.
-
-Fitted: strided copies of every 4th to 14th float, 80 to 93% reads, lose 3 to 5% to their writes,
-where in proportion to neighbours of both kinds they would lose half of that
-(measurements/suite/h200-sxm/foundation/strided.csv, suite/h200-sxm/sweeps/strided.csv, fit rows).
-"""
-SKEW: Final = 0.1
-"""See `MIXED_EFFICIENCY`; the two mixtures alone ask for 0.2 to 0.6, strided copies for none."""
-
-# Cost of reading one isolated atom, by its bytes (the fetch granularity) and the bytes from one to
-# the next, relative to dense reads. 64 B: fitted to strided copies of 16 Mi floats and more in two
-# sessions (measurements/suite/h200-sxm/foundation/strided.csv, dram/h200-sxm/pitches/pitches.csv,
-# fit rows), which differ by 10% from 256 B on: the middle of both. Two GPUs, it seems: on one of
-# them neither place nor size of memory make a difference (l2/h200-sxm/states/places.csv,
-# states.csv), unless some was freed before (freed.csv: 9 to 22% longer). Half the activity of DRAM
-# at 256 B is lost, evenly over its channels: fewer atoms of an open row are used; that this is the
-# mechanism is not established. 32 B, 128 B:
-# measurements/suite/h200-sxm/sweeps/strided-granularity.csv.
-_ATOM_COSTS: Final = {
-    32: {64: 1.07, 128: 1.94, 256: 2.6, 512: 2.9, 1024: 3.1, 2048: 3.2},
-    64: {64: 1.03, 96: 1.04, 128: 1.15, 192: 1.28, 256: 1.45, 512: 1.58, 1024: 1.67, 2048: 1.73},
-    128: {64: 1.0, 256: 1.0, 512: 1.03, 1024: 1.06, 2048: 1.1},
+FEW: Final = Coefficient(
+    "dram.throughput.few",
+    "1",
+    "exponent: how much even a few reads cost the writes, or a few writes the reads",
+)
+SKEW: Final = Coefficient(
+    "dram.throughput.skew",
+    "1",
+    "how much more writes lose by reads between them than reads by writes",
+)
+ATOM_COSTS_32: Final = CoefficientTable(
+    "dram.throughput.atom_costs_32",
+    "1",
+    "cost of an isolated atom of 32 B, every 64, 128 ... 2048 B, over dense reads",
+)
+ATOM_COSTS_64: Final = CoefficientTable(
+    "dram.throughput.atom_costs_64",
+    "1",
+    "the same of 64 B, every 64, 96, 128, 192, 256, 512, 1024, 2048 B",
+)
+ATOM_COSTS_128: Final = CoefficientTable(
+    "dram.throughput.atom_costs_128", "1", "the same of 128 B, every 64, 256, 512, 1024, 2048 B"
+)
+RANDOM_COSTS: Final = CoefficientTable(
+    "dram.throughput.random_costs",
+    "1",
+    "cost of an atom of 32, 64 and 128 B at random places, over dense reads",
+)
+RANDOM_WAITS: Final = CoefficientTable(
+    "dram.throughput.random_waits",
+    "B",
+    "what a miss of 32, 64 and 128 B at a random place adds to L2's time, as dense DRAM bytes",
+)
+ROWS: Final = Coefficient(
+    "dram.throughput.rows",
+    "B",
+    "bytes of a table of which half of the misses find the DRAM row of another open",
+)
+OPENING_LEAST: Final = Coefficient(
+    "dram.throughput.opening_least",
+    "1",
+    "least of what opening rows adds over what it adds on the reference",
+)
+OPENING_MOST: Final = Coefficient("dram.throughput.opening_most", "1", "most of it")
+_ATOMS: Final = {
+    32: ((64, 128, 256, 512, 1024, 2048), ATOM_COSTS_32),
+    64: ((64, 96, 128, 192, 256, 512, 1024, 2048), ATOM_COSTS_64),
+    128: ((64, 256, 512, 1024, 2048), ATOM_COSTS_128),
 }
-_RANDOM_COST: Final = {32: 3.7, 64: 1.79, 128: 1.125}
-"""At random places, by bytes fetched at each: 16 Mi floats of 2 GiB on an H200
-(measurements/suite/h200-sxm/sweeps/gather.csv)."""
-_RANDOM_WAIT: Final = {32: 68.0, 64: 53.0, 128: 50.0}
-"""What such a miss adds to L2's time, in dense DRAM bytes, by bytes fetched; see `SPARSE`. On an
-H100 it is as many bytes, not as `OPENING` has it: single floats of 16 MiB to 2 GiB are 3.6% rms off
-so, and 5.7 with it (suite/h100-sxm/sweeps, gather.csv, fit rows)."""
-ROWS: Final = 60.0 * 2**20
-"""Bytes of a table of which half of the misses at random places find the DRAM row of another; that
-rows are the mechanism is not established. Fitted with the waits: single floats of tables of 16 to
-2048 MiB (gather.csv, fit rows). Of an H200: others have as many open for each slice."""
+"""Bytes from one isolated atom to the next, and costs at these, by fetch granularity."""
+_WIDTHS: Final = (32, 64, 128)
+"""Bytes fetched at a random place that `RANDOM_COSTS` and `RANDOM_WAITS` are for."""
 OPENING = Formula(
-    name="what opening rows adds to atoms, over what it adds on an H200",
+    name="what opening rows adds to atoms, over what it adds on the reference",
     unit="1",
-    text="min(1.25, max(0.8, bandwidth/slices/usual))",
+    text="min(most, max(least, bandwidth/slices/usual))",
     symbols={
         "bandwidth": "peak of DRAM [B/s]",
         "slices": "slices of L2, each with its channels of DRAM [1]",
-        "usual": "peak by slice of an H200, on which the costs were measured [B/s]",
+        "usual": "peak by slice of the reference, on which the costs were measured [B/s]",
+        "least": "least of it [1]",
+        "most": "most of it [1]",
     },
-    holds="41.9 GB/s a slice (H100) and 51.2 (H200); below is taken as the lower",
+    holds="41.9 and 51.2 GB/s a slice; below is taken as the lower",
     source="derived: a row takes a channel as long on any of them, while faster pins move more "
-    "bytes meanwhile; copies of every 32nd to 128th of 16 Mi floats lose 0.8 of what they lose on "
-    "an H200 (suite/h100-sxm/sweeps and suite/h200-sxm/sweeps, strided.csv, fit rows), and sectors "
-    "that atomics read, change and write back lose as much of it (atomics-outgrown.csv of both)",
+    "bytes meanwhile; see opening_least and opening_most",
 )
 OVER_FETCH = Formula(
     name="over-fetch",
@@ -104,28 +120,9 @@ SPARSE = Formula(
         "f": "bytes of the table [B]",
         "rows": "bytes of which half of the misses do [B]",
     },
-    holds="tables of 16 MiB to 2 GiB on an H200",
-    source="fitted form: a miss of a table of 32 MiB takes 11 ps, of 64 MiB 14, of 256 MiB 18 and "
-    "of 2 GiB 20 (measurements/suite/h200-sxm/sweeps/gather.csv)",
+    holds="tables of 16 MiB to 2 GiB",
+    source="fitted form: see rows",
 )
-
-
-class RowCosts(NamedTuple):
-    """What DRAM rows cost on a device.
-
-    Attributes
-    ----------
-    opened : float
-        See `OPENING`.
-    rows : float
-        See `ROWS` [B].
-    """
-
-    opened: float = 1.0
-    rows: float = ROWS
-
-
-_LIKE_H200: Final = RowCosts()
 
 
 def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
@@ -154,17 +151,14 @@ def room_early(left: Any, reads: Any, stored: Any) -> Array:
     return np.asanyarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
 
 
-FOUND_BETWEEN: Final = 0.17
-"""Share of what a warm launch finds that lies between what it misses, if it reads alone: what is
-written waits for what it drives out.
-
-Fitted: warm copies of every 6th to 9th of 1 Mi floats, 0.5 to 0.8 of L2, on an H200 and an H100:
-3.3 and 6.1% rms, 4.6 and 8.6 without; 3.6 and 5.3 with a quarter (strided.csv of
-measurements/suite/h200-sxm/sweeps and suite/h100-sxm/sweeps, fit rows).
-"""
+FOUND_BETWEEN: Final = Coefficient(
+    "dram.throughput.found_between",
+    "1",
+    "share of what a warm launch finds that lies between what it misses, if it reads alone",
+)
 
 
-def found_early(resident: Any, asked: Any, touched: Any, stored: Any = 0.0) -> Array:
+def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: Device) -> Array:
     """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
 
     Parameters
@@ -176,26 +170,34 @@ def found_early(resident: Any, asked: Any, touched: Any, stored: Any = 0.0) -> A
         happens the first time says little.
     stored : array
         Bytes stored, of those asked.
+    device : Device
     """
     times = np.asanyarray(asked) / np.maximum(touched, 1.0)
-    separate = 1 - FOUND_BETWEEN * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
+    separate = 1 - FOUND_BETWEEN(device) * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
     return np.asanyarray(separate * resident * np.clip(2.0 - times, 0.0, 1.0))
 
 
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
-    slices = slice_count(device)
-    return number(
-        OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE(device))
+    found = OPENING(
+        bandwidth=device.dram_bandwidth,
+        slices=slice_count(device),
+        usual=PEAK_BY_SLICE(device),
+        least=OPENING_LEAST(device),
+        most=OPENING_MOST(device),
     )
+    return number(found)
 
 
-def row_costs(device: Device) -> RowCosts:
-    """Return what DRAM rows cost on a device."""
-    return RowCosts(opening(device), ROWS * slice_count(device) / FITTED_SLICES(device))
+def rows_open(device: Device) -> float:
+    """Return the bytes of a table of which half of the random misses find a row open [B].
+
+    By slice of L2: each has its channels of DRAM.
+    """
+    return ROWS(device) * slice_count(device) / FITTED_SLICES(device)
 
 
-def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
+def read_cost(pitch: Any, granule: int, device: Device) -> Array:
     """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
 
     Parameters
@@ -204,12 +206,12 @@ def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:
         From one atom to the next [B]; under 64 where they are dense.
     granule : int
         Bytes of an atom: the fetch granularity.
-    opened : float
-        See `OPENING`.
+    device : Device
     """
-    pitches, costs = zip(*_ATOM_COSTS[granule].items(), strict=True)
+    pitches, costs = _ATOMS[granule]
     octaves = np.log2(np.maximum(np.asanyarray(pitch, dtype=float), 64.0))
-    isolated = _as_opened(np.interp(octaves, np.log2(pitches), costs), opened)
+    found = np.interp(octaves, np.log2(pitches), costs(device))
+    isolated = _as_opened(found, opening(device))
     return np.asanyarray(np.where(np.asanyarray(pitch) < 64, 1.0, isolated))
 
 
@@ -219,11 +221,11 @@ def _as_opened(cost: Array, opened: Any) -> Array:
 
 
 def rows_cost(cost: Any, device: Device) -> Array:
-    """Return the cost of isolated bytes over dense ones on a device, from an H200's."""
+    """Return the cost of isolated bytes over dense ones on a device, from the reference's."""
     return _as_opened(np.asanyarray(cost, dtype=float), opening(device))
 
 
-def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) -> Array:
+def random_cost(wide: Any, table: Any, device: Device) -> Array:
     """Return the cost of DRAM bytes at random places, relative to dense ones.
 
     Parameters
@@ -232,25 +234,22 @@ def random_cost(wide: Any, table: Any = np.inf, costs: RowCosts = _LIKE_H200) ->
         Bytes fetched at each place.
     table : array
         Bytes over which the places lie.
-    costs : RowCosts
-        Of the device; by default an H200's.
+    device : Device
     """
-    opened = sparse(table, costs.rows) * costs.opened
-    return _as_opened(_by_width(_RANDOM_COST, wide), opened)
+    opened = sparse(table, device) * opening(device)
+    return _as_opened(_by_width(RANDOM_COSTS(device), wide), opened)
 
 
-def random_wait(wide: Any, table: Any, rows: float = ROWS) -> Array:
+def random_wait(wide: Any, table: Any, device: Device) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asanyarray(_by_width(_RANDOM_WAIT, wide) * sparse(table, rows))
+    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * sparse(table, device))
 
 
-def sparse(table: Any, rows: float = ROWS) -> Array:
-    """Evaluate `SPARSE`."""
+def sparse(table: Any, device: Device) -> Array:
+    """Return the share of random misses that open a row of their own; see `SPARSE`."""
     size = np.asanyarray(table, dtype=float)
-    finite = np.where(np.isfinite(size), size, 0.0)
-    return np.where(np.isfinite(size), SPARSE(f=finite, rows=rows), 1.0)
+    return np.asanyarray(SPARSE(f=size, rows=rows_open(device)))
 
 
-def _by_width(values: Mapping[int, float], wide: Any) -> Array:
-    sizes, found = zip(*values.items(), strict=True)
-    return np.asanyarray(np.interp(np.log2(np.maximum(wide, 1.0)), np.log2(sizes), found))
+def _by_width(values: Array, wide: Any) -> Array:
+    return np.asanyarray(np.interp(np.log2(np.maximum(wide, 1.0)), np.log2(_WIDTHS), values))

@@ -71,21 +71,20 @@ def random_fills(accesses: GlobalAccesses, tables: Sequence[Table], lone: float)
     return np.asanyarray(filled)
 
 
-def random_waits(accesses: GlobalAccesses, tables: Sequence[Table], rows: float) -> Array:
+def random_waits(accesses: GlobalAccesses, tables: Sequence[Table]) -> Array:
     """Return what L2 waits for DRAM at misses at random places, as dense bytes [B].
 
     Parameters
     ----------
     accesses, tables
         As for `random_fills`.
-    rows : float
-        See `perfmodel.models.dram.throughput.ROWS` [B].
     """
     waited = np.zeros(1)
     for table in _drawn_tables(accesses, tables):
         _, wide = random_draws(accesses.requests, table.members, accesses.granule)
         misses = table.read(accesses.warm) / wide
-        waited = waited + misses * random_wait(wide, table.size / table.waves.number, rows)
+        within = table.size / table.waves.number
+        waited = waited + misses * random_wait(wide, within, accesses.device)
     return np.asanyarray(waited)
 
 

@@ -146,7 +146,7 @@ def _unloaded(
 ) -> BatchLatency:
     """Return the latencies of a batch where DRAM has nothing else to do; blocks are `late` [s]."""
     device, traffic = b.execution.device, b.execution.traffic
-    far = RETURN_LATENCY if any(r.access.kind == "atomic" for r in b.own) else 1.0
+    far = RETURN_LATENCY(device) if any(r.access.kind == "atomic" for r in b.own) else 1.0
     written = traffic.dram_write_bytes * traffic.dram_write_cost
     moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
     words = max(float(np.max(r.width)) for r in b.own) / 4

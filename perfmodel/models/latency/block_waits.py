@@ -207,7 +207,7 @@ def _with_shared_accesses(execution: Execution, chain: Chain, concurrent: Array)
         chain,
         once=None if chain.once is None else chain.once + once,
         paced=None if chain.paced is None else chain.paced + looped,
-        barriers=aggregated_clocks(instance, on_chip, concurrent) + chain.barriers,
+        barriers=aggregated_clocks(instance, on_chip, concurrent, device) + chain.barriers,
         overhead=replace(chain.overhead, profiler=np.atleast_1d(slower)),
     )
 

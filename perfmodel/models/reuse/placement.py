@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
-from perfmodel.models.dram.throughput import RowCosts, random_cost, read_cost
+from perfmodel.models.dram.throughput import random_cost, read_cost
 from perfmodel.models.l2.drawn_lines import drawn_share
 from perfmodel.models.l2.random_tables import fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
@@ -26,7 +27,7 @@ def dram_read_cost(
     instance: Instance,
     r: Requests,
     granule: int,
-    costs: RowCosts,
+    device: Device,
     filled: float = 0.0,
     within: Array | None = None,
 ) -> Array:
@@ -36,8 +37,7 @@ def dram_read_cost(
     ----------
     instance, r, granule
         A launch, an access of its own, and the least that DRAM reads [B].
-    costs : RowCosts
-        Of the device.
+    device : Device
     filled : float
         Share of the lines that it reads with others, where blocks were followed.
     within : array, optional
@@ -47,8 +47,8 @@ def dram_read_cost(
         return np.ones(1)
     if r.random:
         size = buffer_bytes(instance, r) if within is None else within
-        return random_cost(fetched_by(r, granule), size, costs)
-    return read_cost(_pitch(r, granule), granule, costs.opened)
+        return random_cost(fetched_by(r, granule), size, device)
+    return read_cost(_pitch(r, granule), granule, device)
 
 
 def _pitch(r: Requests, granule: int) -> Array:

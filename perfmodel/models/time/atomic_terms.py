@@ -147,7 +147,7 @@ def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> G
     each = atomic_times(execution.instance, requests, execution.device, balance.load)
     if not each:
         return None
-    several = several_times(each, requests)
+    several = several_times(each, requests, execution.device)
     missed = dram.time_s * execution.traffic.atomic_dram_share
     return GlobalAtomics(tuple(each), several.time_s, several.lookups_s, missed)
 
@@ -156,7 +156,7 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
     """Return the time of loops of shared atomics, the compiler's and sources'; None without [s]."""
     given = (
         *(execution.instance, execution.on_chip, waits.latency.waves, waits.concurrent),
-        execution.device.sm_clock,
+        execution.device,
     )
     looping, swapping = shared_loops(*given), shared_swaps(*given)
     if looping is None and swapping is None:

@@ -263,8 +263,8 @@ def dram_time(traffic: Traffic, device: Device) -> DramTime:
         read=device.dram_read_efficiency,
         write=device.dram_write_efficiency,
         copy=device.dram_copy_efficiency,
-        few=FEW,
-        skew=SKEW,
+        few=FEW(device),
+        skew=SKEW(device),
     )
     cost = DRAM_BYTES(
         reads=traffic.dram_read_bytes,
