@@ -96,7 +96,7 @@ def test_luck_of_many_waits_evens_out_in_part(turns: int) -> None:
     }
     measured = (late["cold"] - late["warm"]) / device().sm_clock
     one = np.ones(1)
-    found = first_touch(1e9 * one, 1e4 * one, 132 * one, 132.0, turns * one)
+    found = first_touch(1e9 * one, 1e4 * one, 132 * one, 132.0, device(), turns * one)
     assert float(found[0]) == pytest.approx(measured, rel=0.6)
 
 

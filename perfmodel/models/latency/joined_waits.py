@@ -40,10 +40,10 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     Derived for misses: what misses L2 beside a read of DRAM by the loop is back as late, and the
     slowest of both reads later than one alone. Lookups in 32 MiB beside a stream gain 3.4% from a
     window that keeps their rows, where misses one after the other would make it 18%
-    (measurements/gather/h200-sxm/blocks/windows.csv, rows marked fit). That the latency of a hit
+    (measurements/gather, blocks/windows.csv, rows marked fit). That the latency of a hit
     adds is measured and not explained, for machine code has both loads out at a time: with the
     table lookups take 0.18 us a wave of blocks longer than without, as if one load waited for the
-    other (measurements/suite/h200-sxm/contention/embedding-parts.csv).
+    other (measurements/suite, contention/embedding-parts.csv).
     """
     first = {b.loop: b for b in reversed(batches) if b.loop is not None and not b.depth}
     return tuple(_beside(b, first[b.joins]) if b.joins in first else b for b in batches)
@@ -90,7 +90,7 @@ def neighbours_wait(
     beside it may have fetched. A warp waits for the slowest of its fetches: `DRAM_SPREAD` was
     fitted to loads of whole lines, two of 64 B each. Lookups beside 40 B each of a stream take 2.6%
     more with 32 B and 2.3% less with 128 B than with 64, by this 1.0 and 2.9
-    (measurements/gather/h200-sxm/blocks/windows.csv, rows marked fit).
+    (measurements/gather, blocks/windows.csv, rows marked fit).
     """
     none = np.zeros(1), np.ones(1)
     if any(requests[i].strides is None or requests[i].period is not None for i in members):
