@@ -16,6 +16,7 @@ from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts, Leading
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
+from perfmodel.models.latency.behind_writes import WRITE_WAIT
 from perfmodel.models.latency.first_passes import first_passes
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
 from perfmodel.models.latency.in_phase import firsts, in_phase
@@ -40,11 +41,6 @@ NEAR_BYTES: Final = Coefficient(
     "latency.batches.near_bytes",
     "B",
     "distance of loads up to which they follow on one another",
-)
-WRITE_WAIT: Final = Coefficient(
-    "latency.batches.write_wait",
-    "s",
-    "a read waits for writes, times their share of DRAM's time and its of a wave's",
 )
 WIDE_CLOCKS: Final = Coefficient(
     "latency.batches.wide_clocks",

@@ -15,13 +15,13 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch_loads import depths_of
 from perfmodel.models.latency.chain import Chain
+from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.latency.latency import (
     BLOCK_START,
     LATENCY_TIME,
     RAMP_TIME,
     WarpWork,
     block_chain,
-    first_touch,
 )
 from perfmodel.models.launch.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.requests.passes import conflict_clocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -44,29 +44,6 @@ BLOCK_OVERHEAD = Formula(
     },
     holds="blocks that follow one another on an SM",
     source="fitted form: lifetimes of empty blocks",
-)
-SLOWEST_SM = Formula(
-    name="how much longer the way to L2 is from the slowest SM",
-    unit="1",
-    text="spread*sqrt(1.386*log2(n))*(usual + (1 - usual)/waves)",
-    symbols={
-        "spread": "standard deviation over SMs, of the latency [1]",
-        "n": "SMs at work [1]",
-        "usual": "the mean SM's, over the slowest's [1]",
-        "waves": "waves of blocks: of many, slow SMs get fewer blocks [1]",
-    },
-    holds="1 to 132 SMs",
-    source="derived: the largest of n normal numbers",
-)
-FAR_SMS: Final = Coefficient(
-    "latency.chain.far_sms",
-    "1",
-    "standard deviation of the latency of L2 over SMs",
-)
-USUAL_SMS: Final = Coefficient(
-    "latency.chain.usual_sms",
-    "1",
-    "how much further the mean SM is than the first, over the slowest",
 )
 
 
@@ -261,58 +238,3 @@ class Chain:
         """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
         warps: Array = self.overhead.warps * self.overhead.warp / self.clock
         return warps + self.slowest
-
-
-def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
-    """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
-
-    Parameters
-    ----------
-    chain : Chain
-        Whose reads wait for no writes.
-    dram_wave : array
-        What DRAM needs for the blocks that run at a time [s].
-    latency : float
-        Of a DRAM read [s].
-    scattered : bool
-        Whether places are random.
-
-    Notes
-    -----
-    A wave is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
-    a row; of blocks that read at random places, which are at different points of their work at any
-    time, for all else too, and its instructions. See
-    `perfmodel.models.latency.batches.WRITE_WAIT`.
-    """
-    waits = sum(
-        (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)
-    )
-    whole = chain.between / chain.clock + sum(
-        (b.count * b.latency for b in chain.batches), np.zeros(1)
-    )
-    found = []
-    for b in chain.batches:
-        apart = whole if scattered else np.maximum(waits, b.count) * latency
-        load = np.atleast_1d(dram_wave / np.maximum(dram_wave + apart, 1e-30))
-        found.append(replace(b, latencies=replace(b.latencies, dram_load=load)))
-    return replace(chain, batches=tuple(found))
-
-
-def slowest_sm(blocks: Array, waves: Array, device: Device) -> Array:
-    """Return how much later data from L2 is at the slowest SM than at the first [s].
-
-    Parameters
-    ----------
-    blocks : array
-        Of the launch.
-    waves : array
-        Waves of them, one after the other.
-    device : Device
-    """
-    far = SLOWEST_SM(
-        spread=FAR_SMS(device),
-        n=np.clip(blocks, 1.0, device.sm_count),
-        usual=USUAL_SMS(device),
-        waves=np.maximum(waves, 1.0),
-    )
-    return np.asanyarray(device.l2_latency * far)

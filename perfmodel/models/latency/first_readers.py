@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.grid.affine import Variable
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -32,6 +33,7 @@ MOST_PAGES: Final = Coefficient(
 )
 
 
+@mechanism(neutral=lambda *_: np.ones(1), evidence=["source-kernels"])
 def reading_alike(r: Requests, wave: Array) -> Array:
     """Return how many blocks of those that run at a time read the same in the same turn.
 

@@ -14,6 +14,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.launch.waves import warps_let_in
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -21,6 +22,10 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 
+@mechanism(
+    neutral=lambda requests, loop, unroll, new, latencies, device: latencies,
+    evidence=["instructions", "source-kernels"],
+)
 def in_phase(
     requests: Sequence[Requests],
     loop: str,

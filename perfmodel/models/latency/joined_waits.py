@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import Batch
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.requests.warp_requests import Requests
@@ -32,6 +33,7 @@ READ_ONCE: Final = 1.5
 more are sectors that blocks share at their ends. Chosen; what is read again is brought in twice."""
 
 
+@mechanism(neutral=tuple, evidence=["gather", "suite"])
 def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     """Return the batches; of those that join a loop's, what DRAM takes longer overlaps with it.
 

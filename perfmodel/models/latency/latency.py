@@ -14,23 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
-from perfmodel.models.latency.batches import DRAM_SPREAD, load_batch
-from perfmodel.models.latency.chain import (
-    BlockOverhead,
-    Chain,
-    behind_writes,
-    instruction_clocks,
-    slowest_sm,
-)
+from perfmodel.models.latency.batches import load_batch
+from perfmodel.models.latency.behind_writes import behind_writes
+from perfmodel.models.latency.chain import BlockOverhead, Chain, instruction_clocks
 from perfmodel.models.latency.joined_waits import join_waits
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.latency.slowest_sm import slowest_sm
 
 Array = npt.NDArray[Any]
 
@@ -59,32 +53,6 @@ BARRIER_WARP: Final = Coefficient(
     "clocks",
     "what each warp adds to a barrier",
 )
-WAITS_POWER: Final = Coefficient(
-    "latency.latency.waits_power",
-    "1",
-    "power of the waits of a block by which the slowest SM's first reads are later",
-)
-COLD_SHARE: Final = Coefficient(
-    "latency.latency.cold_share",
-    "1",
-    "share of L2's reads that come from DRAM, up to which a launch waits for none",
-)
-FIRST_TOUCH = Formula(
-    name="reads of a cold launch's slowest SM beyond DRAM's latency",
-    unit="s",
-    text="max(0, spread*log2(n)*w**power - idle)",
-    symbols={
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "n": "SMs whose first blocks read at once [1]",
-        "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
-        "late end meanwhile; 0 where others follow them [s]",
-        "w": "reads from DRAM that a block waits for, one after the other [1]",
-        "power": "see `WAITS_POWER` [1]",
-    },
-    holds="launches whose blocks start together",
-    source="derived for one wait: the slowest of the SMs' first reads. Fitted form of many: luck "
-    "evens out. `idle` derived: blocks end as they are handed out",
-)
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",
@@ -109,30 +77,6 @@ LATENCY_TIME = Formula(
     holds="blocks replaced as they end",
     source="Little's law",
 )
-
-
-def first_touch(
-    dram_read_bytes: Array,
-    l2_read_sectors: Array,
-    blocks: Array,
-    sms: float,
-    device: Device,
-    waits: Any = 1.0,
-    idle: Any = 0.0,
-) -> Array:
-    """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
-
-    A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
-    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
-    """
-    late = FIRST_TOUCH(
-        spread=DRAM_SPREAD(device),
-        n=np.maximum(np.minimum(blocks, sms), 1.0),
-        w=np.maximum(waits, 1.0),
-        power=WAITS_POWER(device),
-        idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
-    )
-    return np.where(dram_read_bytes > COLD_SHARE(device) * SECTOR * l2_read_sectors, late, 0.0)
 
 
 def synchronised_once(kernel: Kernel) -> bool:

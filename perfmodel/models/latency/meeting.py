@@ -18,6 +18,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -120,6 +121,12 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
 
 
+def _all_overlap(blocks: LoadingBlocks, passes: bool = False) -> Array:
+    """Return the time if other blocks hide all that one computes."""
+    return np.maximum(blocks.latency_s, blocks.bandwidth_s)
+
+
+@mechanism(neutral=_all_overlap, evidence=["latency", "operators"])
 def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
 

@@ -19,6 +19,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
@@ -77,6 +78,7 @@ class SmsApart:
     load: float
 
 
+@mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])
 def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Array:
     """Return `load` of `BUSIEST_GPC`; `busy` blocks of the grid are at work, `held` fit an SM."""
     if instance.kernel.block_work:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -30,6 +31,7 @@ def most_passes(requests: Sequence[Requests]) -> Array:
     return found
 
 
+@mechanism(neutral=lambda *_: (np.zeros(1), np.zeros(1)), evidence=["instructions"])
 def conflict_clocks(
     instance: Instance, on_chip: Sequence[Requests], depths: Sequence[int], device: Device
 ) -> tuple[Array, Array]:

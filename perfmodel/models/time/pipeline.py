@@ -19,7 +19,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import NO_CLOCKS, BlockOverhead, Chain
-from perfmodel.models.latency.latency import first_touch
+from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
