@@ -37,7 +37,7 @@ def burst(**wanted: Any) -> dict[str, Any]:
 def test_a_load_waits_for_its_lines(blocks: int) -> None:
     # measured: 32 lines against one, a warp on each SM
     lone, dense = (burst(blocks=blocks, warps=1, step=s)["mean_clocks"] for s in (128, 4))
-    assert (lone - dense) / 31 == pytest.approx(LINE_CLOCKS, rel=0.25)
+    assert (lone - dense) / 31 == pytest.approx(LINE_CLOCKS(H200), rel=0.25)
 
 
 @pytest.mark.parametrize("blocks", [132, 264])

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
+from perfmodel.hardware import load_device
 from perfmodel.models.latency.first_readers import MOST_PAGES, pages_at_once, reading_alike
 from perfmodel.models.time.step_work import BlockWork
 from perfmodel.models.time.steps import Steps, steps_time
 from perfmodel.models.time.turns import LEFT_IDLE
+
+H100 = load_device("h100-sxm")
 
 
 def test_blocks_of_a_row_and_of_a_column_read_alike() -> None:
@@ -27,9 +30,10 @@ def test_a_block_reads_from_as_many_pages_as_its_rows_are_apart() -> None:
     # than are waited for one after the other
     def pages(n: int, k: int) -> float:
         requests = predict("gemm", mapping="smem", M=256, N=n, K=k).details.requests
-        return float(pages_at_once([r for r in requests if r.access.kind == "load"])[0])
+        loads = [r for r in requests if r.access.kind == "load"]
+        return float(pages_at_once(loads, H100)[0])
 
-    assert pages(2048, 4096) == MOST_PAGES
+    assert pages(2048, 4096) == MOST_PAGES(H100)
     assert pages(32, 32) == pytest.approx(2, abs=0.5)
 
 

@@ -207,6 +207,7 @@ def _loading_blocks(
     if execution.kernel.barriers:
         alone = queued_blocks(alone, busy_s, np.rint(concurrent))
     return LoadingBlocks(
+        device=execution.device,
         latency_s=alone,
         busy_s=busy_s,
         load_s=chain.slowest,

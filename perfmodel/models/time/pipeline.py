@@ -18,8 +18,8 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import BlockOverhead, Chain
-from perfmodel.models.latency.latency import first_touch
+from perfmodel.models.latency.chain import NO_CLOCKS, BlockOverhead, Chain
+from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
@@ -157,7 +157,7 @@ PARTED_TIME = replace(
     symbols={**TILED_TIME.symbols, "parts": "time to add up parts [s]"},
 )
 _NONE: Final = np.zeros(1)
-NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0)
+NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0, NO_CLOCKS)
 """What such a block waits for one after the other: nothing."""
 
 
@@ -239,7 +239,8 @@ def pipeline_time(
     pipes = {name: tiles.busy(each, clock, blocks) for name, each in busy.items()}
     taken, port_clocks = _taken_in(traffic, tiles.sms)
     l2_streams = _l2_streams(traffic, execution.device)
-    touch = first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles.tiles, tiles.sms)
+    read, asked = traffic.dram_read_bytes, traffic.l2_read_sectors
+    touch = first_touch(read, asked, tiles.tiles, tiles.sms, execution.device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
     terms = _Terms(
         pipes=pipes,

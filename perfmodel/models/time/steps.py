@@ -220,7 +220,7 @@ def steps_of(
         arriving=np.where(loads.step_s > 0, 1.0, 0.0),
         outside_s=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
         # Code that is known has its own clocks in its pace.
-        barrier_clocks=STEP_BARRIER if chain.paced is None else BARRIER_START,
+        barrier_clocks=STEP_BARRIER if chain.paced is None else BARRIER_START(execution.device),
         warp_clocks=STEP_BARRIER_WARP,
         clock=chain.clock,
     )

@@ -171,7 +171,7 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
     near, new = _near_latencies(batch, together)
     asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
-    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD)
+    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD(execution.device))
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
     return Walk(
