@@ -7,7 +7,7 @@ import pytest
 from measured import rows
 
 from perfmodel.measure.folders import root
-from perfmodel.models.time.issue import CONSTANT_CLOCKS, TABLE_BRANCH
+from perfmodel.models.time.issue import CONSTANT_CLOCKS
 
 FOLDER = root() / "dram/h200-sxm/scattered"
 SCHEDULERS = 4

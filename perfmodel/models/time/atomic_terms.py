@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
 from perfmodel.models.atomics.lookups import lookups
 from perfmodel.models.atomics.several_atomics import several_times
@@ -36,8 +37,11 @@ LOADED_TIME = Formula(
     "and 13.5 with 8 (measurements/atomics/h200-sxm/streams/tails.csv, fit rows). Integers at one "
     "word, which stand close where nobody is between them, ask for less, and floats for 1.7",
 )
-ATOMICS_OVERLAP: Final = 1.7
-"""`p` of `LOADED_TIME`."""
+ATOMICS_OVERLAP: Final = Coefficient(
+    "time.atomic_terms.overlap",
+    "1",
+    "exponent between atomics, with what they miss, and the bandwidth of loads and stores",
+)
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
@@ -184,7 +188,9 @@ def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array
     moves = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
     moved = np.maximum(bandwidth_s - atomics.missed_s, 0.0) * moves
     return np.asanyarray(
-        LOADED_TIME(bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP)
+        LOADED_TIME(
+            bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP(execution.device)
+        )
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.affine import Variable
@@ -27,20 +28,16 @@ from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 
 Array = npt.NDArray[Any]
 
-FIRST_OF_MANY: Final = 16e-9
-"""Seconds by which the first of 2 SMs that ask for a line has it sooner than one alone; of 4, twice
-as much: the others find it in L2.
-
-Fitted: a warp that walks over rows of its own takes 918 clocks a wait, one that shares them with 10
-others 800, with 131 others 713 (measurements/l2/h200-sxm/walks/products.csv, fit rows): 17 and 15
-ns.
-"""
-SOONEST: Final = 53e-9
-"""Seconds by which it is sooner at most.
-
-Measured: a step of one line that is waited for takes 725 to 738 clocks alone and 625 to 632 where
-20 SMs read the same (measurements/l2/h200-sxm/walks/walk.csv, fit rows).
-"""
+FIRST_OF_MANY: Final = Coefficient(
+    "time.walks.first_of_many",
+    "s",
+    "by which the first of 2 SMs that ask for a line has it sooner than one; of 4 twice",
+)
+SOONEST: Final = Coefficient(
+    "time.walks.soonest",
+    "s",
+    "by which it is sooner at most",
+)
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",
@@ -98,6 +95,8 @@ class Walk:
         That a warp waits for together [1].
     sms : array
         That read the same lines [1].
+    first_s, soonest_s : array or float
+        How much sooner the first of two readers has a line, and by how much at most [s].
     """
 
     own_s: Array
@@ -109,6 +108,8 @@ class Walk:
     spread_s: Array | float
     lines: Array
     sms: Array
+    first_s: Array | float
+    soonest_s: Array | float
 
     @property
     def time_s(self) -> Array:
@@ -123,8 +124,8 @@ class Walk:
                 dram=self.dram_s,
                 spread=self.spread_s,
                 m=self.lines,
-                first=FIRST_OF_MANY,
-                most=SOONEST,
+                first=self.first_s,
+                most=self.soonest_s,
                 s=self.sms,
             )
         )
@@ -184,6 +185,8 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
         spread_s=batch.latencies.spread_s,
         lines=np.maximum(apart, 1.0),
         sms=np.clip(asked, 1.0, execution.device.sm_count),
+        first_s=FIRST_OF_MANY(execution.device),
+        soonest_s=SOONEST(execution.device),
     )
 
 
