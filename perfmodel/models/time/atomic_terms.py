@@ -32,10 +32,7 @@ LOADED_TIME = Formula(
         "p": "how sharply one of both decides [1]",
     },
     holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
-    source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
-    "lane to many, after them or among them, in 1 to 12 waves of blocks: 11.1% rms, 12.1 with 1.4 "
-    "and 13.5 with 8 (measurements/atomics/h200-sxm/streams/tails.csv, fit rows). Integers at one "
-    "word, which stand close where nobody is between them, ask for less, and floats for 1.7",
+    source="fitted form: see `ATOMICS_OVERLAP`",
 )
 ATOMICS_OVERLAP: Final = Coefficient(
     "time.atomic_terms.overlap",
@@ -64,8 +61,7 @@ MISSING_TIME = Formula(
     },
     holds="cold tables of 16 to 256 MiB at random places within 17%",
     source="fitted form: misses hold up hits, 45.5 us where all hit in 42.1 and DRAM reads for 8, "
-    "15.2 where these are 12.4 and 7.6 (measurements/atomics/h200-sxm/contended/tables.csv, fit "
-    "rows)",
+    "15.2 where these are 12.4 and 7.6 (measurements/atomics, contended/tables.csv)",
 )
 
 

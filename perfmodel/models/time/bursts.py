@@ -44,7 +44,7 @@ BURST_TIME = Formula(
     holds="blocks whose loads are outside loops, and find their data in L2",
     source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
     "the last of its own; gathers of 1 to 16 waves, single floats of 2 MiB, take 1.4 us more than "
-    "L2 needs for them, whatever their number (measurements/gather/h200-sxm/tables/times.csv)",
+    "L2 needs for them, whatever their number (measurements/gather, tables/times.csv)",
 )
 
 

@@ -208,8 +208,8 @@ def issued(instructions: Mapping[str, Any], device: Device) -> Array:
     """Return the issue slots of all instructions of a launch, by `warp_instructions`.
 
     Moves of constants for the whole warp fit into the second slots of doubles: a kernel of which
-    they are two fifths issues in 85% of the clocks beside a busy FP64 pipe (expected_improvement of
-    measurements/source-kernels/h200-sxm/corpus-blind8).
+    they are two fifths issues in 85% of the clocks beside a busy FP64 pipe
+    (measurements/source-kernels).
     """
     slots = (issue_slots(pipe, count, device) for pipe, count in instructions.items())
     hidden = np.minimum(instructions.get(Pipe.UNIFORM, 0.0), instructions.get(Pipe.FMA64, 0.0))
@@ -234,7 +234,7 @@ def _in_turns(instructions: Mapping[str, Array], device: Device) -> Mapping[str,
 
     Products of 64 bits are turns of the multipliers, alone and in all. Special functions and
     conversions, if there are both, are one pipe's (XU): 8 of each take as long as 16 of either
-    (measurements/instructions/h200-sxm/mixes).
+    (measurements/instructions, mixes).
     """
     if Pipe.SFU in instructions and Pipe.CONVERSION in instructions:
         both = np.asanyarray(instructions[Pipe.SFU]) + instructions[Pipe.CONVERSION]

@@ -42,24 +42,21 @@ FETCH_TIME = Formula(
     holds="code that an earlier launch left in the SMs' caches",
     source="derived: the slowest of n SMs; warm blocks of one warp that read 512 B each take 0.77, "
     "0.85, 0.89 and 0.91 us on 1, 8, 32 and 132 SMs by CUPTI, 0.78, 0.85, 0.90 and 0.95 by this "
-    "(measurements/launch-overhead/h200-sxm/small/small.csv, fit rows)",
+    "(measurements/launch-overhead, small/small.csv, rows marked fit)",
 )
 CONSTANT_TIME = Formula(
     name="time to fetch constant memory for the first time",
     unit="s",
     text="(far*pieces + near*(lines - pieces))/clock",
     symbols={
-        "far": "clocks of the first word of 256 B [clocks]",
-        "near": "clocks of the first word of 64 B of what is there [clocks]",
-        "pieces": "256 B of what is read [1]",
-        "lines": "64 B of it [1]",
+        "far": "clocks of the first word of a far piece [clocks]",
+        "near": "clocks of the first word of a near piece of what is there [clocks]",
+        "pieces": "far pieces of what is read: see `CONSTANT_FAR_BYTES` [1]",
+        "lines": "near pieces of it [1]",
         "clock": "SM clock [Hz]",
     },
     holds="each word waited for, in order; by a profiler, which empties the caches of constants",
-    source="measured: a walk over constant memory takes 58 clocks a word, 170 and 328 where each "
-    "word is 64 and 256 B from the last and L2 has them, 260 and 650 where it has not, on all SMs; "
-    "`far` and `near` are what goes beyond the 58 "
-    "(measurements/l1/h200-sxm/overlaps/first_time.csv)",
+    source="measured form: see `CONSTANT_FAR_L2` and the coefficients beside it",
 )
 CONSTANT_NEAR: Final = Coefficient(
     "time.launch.constant_near",
@@ -107,13 +104,9 @@ LAST_TIME = Formula(
     },
     holds="always: the last block starts after all others",
     source="derived: blocks start one by one, the first of each wave in the place of one of the "
-    "wave before, as soon as that one has ended and those before it have started; gathers of 33 "
-    "to 1056 blocks take 0.6 to 0.8 us more than as many empty blocks, of 4224, 8448 and 16896 "
-    "1.2, 1.6 and 2.4: 0.736 us a wave, 0.735 by this, where 1056 empty blocks take 0.634 and a "
-    "block of gathers 0.70 (measurements/gather/h200-sxm/tables/times.csv). Blocks that start "
-    "together take turns: each waits for half of what all of them do; of gathers in runs of 8 one "
-    "lasts 1060 clocks alone, 1170 with 3 others, 1390 with 7, in later waves 1030 "
-    "(gather/h200-sxm/blocks)",
+    "wave before, as soon as that one has ended and those before it have started: see "
+    "`DISPATCH_OVERLAP`. Blocks that start together take turns: each waits for half of what all of "
+    "them do",
 )
 
 AFTER_TIME = Formula(
@@ -128,7 +121,7 @@ AFTER_TIME = Formula(
     holds="loads outside loops: L2 and DRAM have next to nothing to do until the last of them",
     source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
     "each, also where L2 is busy for 1.7 us with it "
-    "(measurements/launch-overhead/h200-sxm/blocks/times.csv)",
+    "(measurements/launch-overhead, blocks/times.csv)",
 )
 
 

@@ -100,7 +100,7 @@ BANDWIDTH_TIME = Formula(
     holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
     source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
     "33.6 MB with 30 MiB set aside leave 14 MB in L2 and take as long as both parts one after the "
-    "other (measurements/suite/h200-sxm/sweeps/set-aside-streams.csv)",
+    "other (measurements/suite, sweeps/set-aside-streams.csv)",
 )
 BURST_WAIT = Formula(
     name="latency with bursts",
@@ -114,7 +114,7 @@ BURST_WAIT = Formula(
         "concurrent": "blocks that share an SM [1]",
     },
     holds="blocks that ask for their data at once",
-    source="fitted: lifetimes of blocks on an H200 (block-lifetimes.csv)",
+    source="fitted form: see `BURST`",
 )
 
 SECOND_WAIT = Formula(
@@ -130,9 +130,7 @@ SECOND_WAIT = Formula(
     },
     holds="tables in L2 beside writes; what DRAM brings scatters the waves",
     source="derived: blocks that started together end together, and those after them wait for "
-    "their loads with nothing beside; measured: from 264 to 297 blocks of 1024 threads, 132 SMs, a "
-    "table beside a write takes 0.22 us longer than the write alone, from there to 8 waves 0.05 "
-    "us a wave (measurements/l2/h200-sxm/moving-sets/rounds.csv)",
+    "their loads with nothing beside; measured: see `SECOND_WAVE`",
 )
 
 

@@ -69,7 +69,7 @@ TOGETHER = Formula(
         "p": "exponent: how sharply one decides [1]",
     },
     holds="pipelines deep enough to wait for nothing after their start, but for what they state",
-    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
+    source="fitted form: see `OVERLAP`",
 )
 WAITS_TIME = Formula(
     name="time of blocks that wait at their steps",
@@ -97,7 +97,7 @@ PORT_CYCLES = Formula(
         "m": "SMs [1]",
     },
     holds="bulk copies of whole rows of a tile",
-    source="white papers for the port; the clocks a line fitted to rows that start off a line",
+    source="published for the port, fitted for lines: see `PORT` and `LINE_CLOCKS`",
 )
 L2_STREAMS = Formula(
     name="time of L2",
@@ -121,7 +121,7 @@ DRAM_TILES = Formula(
         "share": "of whose bandwidth tiles reach [1]",
     },
     holds="rows of a tile, some hundred bytes each, by one block an SM",
-    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
+    source="fitted: see `DRAM_SHARE`",
 )
 PARTS_TIME = Formula(
     name="time to add up parts",
@@ -135,8 +135,7 @@ PARTS_TIME = Formula(
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="fitted: products split along K by cuBLAS on an H200 "
-    "(measurements/matrix-products/h200-sxm/cublas)",
+    source="derived; the kernel states the turn, fitted to products split along K",
 )
 PIPELINE_START = Formula(
     name="start-up of a pipeline",

@@ -47,7 +47,7 @@ CROWD_TIME = Formula(
         "p": "exponent: how sharply one of both decides [1]",
     },
     holds="blocks that ask for their data once, and are replaced as they end",
-    source="fitted: streams and strided copies on an H200",
+    source="fitted form: see `perfmodel.models.time.memory_load.BLOCK_OVERLAP`",
 )
 MEMORY_TIME = Formula(
     name="time of memory",

@@ -56,7 +56,7 @@ STEP_WAIT = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="one wait for data a step",
-    source="derived; barriers measured on an H200 (barriers.csv)",
+    source="derived; barriers measured: see `STEP_BARRIER`",
 )
 BLOCK_TIME = Formula(
     name="time of a block concurrent with others",
@@ -86,7 +86,7 @@ STEPS_TIME = Formula(
     holds="equal blocks, handed out as others end",
     source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
     "came out at 56 where a wave began when the last had ended "
-    "(measurements/source-kernels/h200-sxm/textbook)",
+    "(measurements/source-kernels, textbook)",
 )
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
@@ -269,8 +269,8 @@ def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
 
     What a block waits for comes into L1 while it waits, and is in nobody's way but the other
     blocks'. Measured: 1 and 32 warps of a block that load a line each and meet take 315 and 318
-    clocks (measurements/matrix-products/h200-sxm/pytorch/barrier-steps.csv, load, medians of 132
-    blocks). What machine code waits for in some of its steps only comes beside work in the others.
+    clocks (measurements/matrix-products, pytorch/barrier-steps.csv, load, medians of 132 blocks).
+    What machine code waits for in some of its steps only comes beside work in the others.
     """
     loop = step_loop(execution.kernel)
     assert loop is not None

@@ -89,7 +89,7 @@ TILES_TIME = Formula(
         "rate": "bytes that an SM puts out a second [B/s]",
     },
     holds="blocks side by side start and end together",
-    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
+    source="fitted: see `TURN` and `STORE_RATE`",
 )
 
 

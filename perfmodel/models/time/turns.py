@@ -72,7 +72,7 @@ IN_TURN = Formula(
     holds="one wave of blocks that keep the schedulers busy while they compute: all wait, then "
     "all compute",
     source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
-    "for 2 to 12 blocks an SM (measurements/latency/h200-sxm/warps/crowds.csv)",
+    "for 2 to 12 blocks an SM (measurements/latency, warps/crowds.csv)",
 )
 ONCE_TIME = Formula(
     name="time of blocks that start together",
@@ -86,7 +86,7 @@ ONCE_TIME = Formula(
     },
     holds="one wave of blocks",
     source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
-    "L2 and 28 from DRAM (measurements/latency/h200-sxm/warps/crowds.csv): 4.3% and 5.7% rms, "
+    "L2 and 28 from DRAM (measurements/latency, warps/crowds.csv): 4.3% and 5.7% rms, "
     "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
     "before",
 )
@@ -215,8 +215,8 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     Neither FP32 nor FP64, for which issue is as slow. In kernels translated from PTX the
     multipliers neither: ptxas hands out what can run there or on the integer pipe so that the two
     take turns within a warp (`perfmodel.cuda.sass.pipe_balance`). With the instructions
-    that the profiler counted of nine kernels that only compute (corpora, H200), this is 0.93 to
-    1.11 of the measured clocks.
+    that the profiler counted of nine kernels that only compute (measurements/source-kernels), this
+    is 0.93 to 1.11 of the measured clocks.
     """
     free = {Pipe.FMA32, Pipe.FMA64, Pipe.WIDE} | ({Pipe.IMAD} if translated else set())
     return tuple(name for name in (Pipe.ISSUE, *PIPES) if name in terms and name not in free)

@@ -57,7 +57,7 @@ WALK_TIME = Formula(
     },
     holds="blocks that start together",
     source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
-    "to 32 warps (measurements/l2/h200-sxm/walks/products.csv)",
+    "to 32 warps (measurements/l2, walks/products.csv)",
 )
 BESIDE_WALK = Formula(
     name="time of all resources, with the walk over common data",
@@ -70,7 +70,7 @@ BESIDE_WALK = Formula(
     },
     holds="later waves find what the first has read",
     source="measured: blocks whose work takes less than their waits take as long as these, and two "
-    "an SM whose work takes as long 2 to 9% longer (measurements/l2/h200-sxm/walks/products.csv)",
+    "an SM whose work takes as long 2 to 9% longer (measurements/l2, walks/products.csv)",
 )
 
 
