@@ -18,6 +18,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import BlockWaits
 from perfmodel.models.launch.waves import Balance
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import DramTime, L2Time
 
 Array = npt.NDArray[Any]
@@ -169,6 +170,11 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
     return time
 
 
+def _no_bound(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
+    return np.zeros(1)
+
+
+@mechanism(neutral=_no_bound, evidence=["atomics"])
 def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
     """Return the time of atomics beside what loads and stores move, by `LOADED_TIME` [s].
 

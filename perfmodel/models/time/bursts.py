@@ -15,6 +15,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import L2Time
 from perfmodel.models.time.sm_times import L1Time
 
@@ -48,6 +49,11 @@ BURST_TIME = Formula(
 )
 
 
+def _no_bound(*_: Any, **__: Any) -> Array:
+    return np.zeros(1)
+
+
+@mechanism(neutral=_no_bound, evidence=["latency", "gather"])
 def burst_time(
     l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Array, device: Device
 ) -> Array:

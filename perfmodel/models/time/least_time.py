@@ -12,7 +12,7 @@ from perfmodel.models.latency.latency import LATENCY_TIME
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
 from perfmodel.models.time.issue import Pipe
-from perfmodel.models.time.launch import AFTER_TIME, LastBlock, last_block
+from perfmodel.models.time.last_block import AFTER_TIME, LastBlock, last_block
 from perfmodel.models.time.resources import Resources
 from perfmodel.models.time.walks import Walk, beside_walk, walk
 

@@ -13,6 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
@@ -136,6 +137,11 @@ def tiles_of(execution: Execution) -> Tiles:
     return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(waves=waves, r=resident)))
 
 
+def _nothing(turns: Array, waves: Array, size: Array, device: Device) -> Array:
+    return np.zeros(np.broadcast_shapes(turns.shape, waves.shape, size.shape))
+
+
+@mechanism(neutral=_nothing, evidence=["matrix-products"])
 def besides_steps(turns: Array, waves: Array, size: Array, device: Device) -> Array:
     """Return the time of tiles of so many bytes besides their steps [s]."""
     rate = STORE_RATE(device)

@@ -17,6 +17,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time, power_mean
 from perfmodel.models.time.issue import Pipe
 
@@ -159,6 +160,14 @@ def after_oldest(alone: Array, work: Array, own: Array, device: Device) -> Array
     return np.asanyarray(AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE(device)))
 
 
+def _overlapped(
+    arithmetic: Array, latency: Array, once: Array, waves: Array, far_waits: Array, device: Device
+) -> Array:
+    """Return the time of warps that always have others to compute while they wait [s]."""
+    return np.asanyarray(np.maximum(arithmetic, latency))
+
+
+@mechanism(neutral=_overlapped, evidence=["latency", "launch-overhead", "operators"])
 def turns_time(
     arithmetic: Array,
     latency: Array,

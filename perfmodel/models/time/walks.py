@@ -21,6 +21,7 @@ from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.first_readers import DRAM_PAGE, at_work
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -140,6 +141,11 @@ class Walk:
         )
 
 
+def _no_walk(execution: Execution, chain: Chain) -> Walk | None:
+    return None
+
+
+@mechanism(neutral=_no_walk, evidence=["l2"])
 def walk(execution: Execution, chain: Chain) -> Walk | None:
     """Return the walk of the loop that waits longest; None where no loop walks.
 
