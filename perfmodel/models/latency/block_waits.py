@@ -190,9 +190,9 @@ def _warp_work(
 ) -> WarpWork:
     """Return the instructions of a warp of those that have most to do."""
     warps = execution.warps
-    per_warp = issued(instructions) / warps
+    per_warp = issued(instructions, execution.device) / warps
     every = [*execution.requests, *execution.on_chip]
-    looped = looped_instructions(execution.instance, every) / warps
+    looped = looped_instructions(execution.instance, every, execution.device) / warps
     floats = instructions.get(Pipe.FMA32, np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
     return WarpWork(per_warp, looped, late_share=1 - floats, contention=contention)
 
