@@ -23,6 +23,9 @@ from perfmodel.measure import folders
 from perfmodel.measure.folders import measured
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
+
+Run = Callable[..., str]
+Refused = Callable[..., str]
 from perfmodel.validation.validate import transfers
 
 try:
@@ -341,3 +344,23 @@ def test_a_report_names_the_command_that_made_it(
         run("validate", "--from", str(folder), *words, "-o", str(report))
         command = " ".join(("perfmodel validate --from", str(folder), *words, "-o FILE.md"))
         assert f"Written by `{command}`; do not edit." in report.read_text()
+
+
+def test_without_says_what_a_mechanism_is_worth(run: Run) -> None:
+    # property: the same launches, with what all predict and with what they do without it
+    words = ("validate", "--device", "rtx-a6000", "--without", "first_touch")
+    found = json.loads(run(*words, "--json"))
+    assert (found["schema"], found["without"]) == ("perfmodel.worth/1", ["first_touch"])
+    groups = {score["group"]: score for score in found["scores"]}
+    assert groups["all"]["cases"] == found["launches"]
+    assert groups["launches that change"]["cases"] == found["changed"] > 0
+    assert groups["all"]["with"] != groups["all"]["without"]
+    text = run(*words)
+    assert f"{found['changed']} of {found['launches']} measured launches change" in text
+
+
+def test_unknown_mechanisms_are_refused(refused: Refused) -> None:
+    assert "no mechanism is called 'tuns'; did you mean 'turns'?" in refused(
+        "validate", "--without", "tuns"
+    )
+    assert "leave out --transfer" in refused("validate", "--without", "turns", "--transfer")
