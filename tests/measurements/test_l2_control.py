@@ -253,11 +253,11 @@ def test_reads_beyond_the_writes_go_on_while_those_are_held_up() -> None:
     # rows)
     two = rows("set-aside-mixtures", SUITE, function="stream_two_reads", cache="cold")
     idle = min(r["time_us"] for r in two if r["set_mib"] == 0)
-    assert len(held_up := [r for r in two if r["timing"] == "events" and r["set_mib"]]) > 7
+    held_up = [r for r in two if r["timing"] == "events" and r["set_mib"]]
+    assert len(held_up) > 7
     for row in held_up:
-        aside = SetAside(float(np.ceil(row["set_mib"] / 3.75)))
-        mix = DramMix(row["bytes"], 2 * row["bytes"], 0.0)
-        lost = writeback_loss(mix, aside, load_device("h200-sxm"), tabled=False)
+        n, aside = row["bytes"], SetAside(np.ceil(row["set_mib"] / 3.75))
+        lost = writeback_loss(DramMix(n, 2 * n, 0.0), aside, load_device("h200-sxm"), tabled=False)
         assert idle + lost / 4.814e6 == pytest.approx(row["time_us"], rel=0.045), row
 
 
