@@ -12,6 +12,7 @@ from perfmodel.cli.output import print_json, show
 EXAMPLES = (
     "perfmodel devices",
     "perfmodel devices h100-sxm",
+    "perfmodel devices h100-sxm --coefficients",
     "perfmodel devices my-gpu.toml --json",
 )
 
@@ -26,10 +27,20 @@ def devices(
             show_default=False,
         ),
     ] = None,
+    coefficients: Annotated[
+        bool,
+        typer.Option(
+            "--coefficients", help="List the coefficients of the mechanisms instead of the figures."
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """List the GPUs, or show one with the source of every figure."""
+    from perfmodel.errors import PerfmodelError
     from perfmodel.hardware import device_names, load_device
+
+    if coefficients and name is None:
+        raise PerfmodelError("--coefficients is of one device: name it, as in devices h100-sxm")
 
     found = [load_device(each) for each in ([name] if name is not None else device_names())]
     if json:
@@ -38,6 +49,10 @@ def devices(
         print_json(
             [device_summary(each) for each in found] if name is None else device_record(found[0])
         )
+    elif coefficients:
+        from perfmodel.reports.device_text import coefficients_report
+
+        show(coefficients_report(found[0]))
     else:
         from perfmodel.reports.device_text import device_report, devices_report
 

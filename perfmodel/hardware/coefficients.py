@@ -158,16 +158,58 @@ def _declare(found: Coefficient | CoefficientTable) -> None:
     _declared[found.name] = found
 
 
-def coefficients_of(compute_capability: str) -> Coefficients:
+def coefficients_of(
+    compute_capability: str, stated: Mapping[str, CoefficientValue] = MappingProxyType({})
+) -> Coefficients:
     """Return the coefficients that GPUs of a compute capability have, their own or inherited.
 
     Parameters
     ----------
     compute_capability : str
         Such as "9.0".
+    stated : mapping of str to CoefficientValue
+        By name, what a device file states instead.
     """
     known = architectures()
-    return _read(compute_capability if compute_capability in known else known[-1])
+    found = _read(compute_capability if compute_capability in known else known[-1])
+    if not stated:
+        return found
+    origins = {**found.origins, **stated}
+    values = {name: value.value for name, value in origins.items()}
+    return Coefficients(
+        found.compute_capability, MappingProxyType(values), MappingProxyType(origins)
+    )
+
+
+def stated_coefficients(table: object, where: str) -> dict[str, CoefficientValue]:
+    """Return the coefficients of a device file's table ``[coefficients]``, by name.
+
+    Parameters
+    ----------
+    table : object
+        As read: ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` with the keys of the catalogue.
+    where : str
+        Start of the error messages.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no such coefficient, or its table is wrong.
+    """
+    if not isinstance(table, dict):
+        raise PerfmodelError(f'{where}: coefficients must be tables, [coefficients."NAME"]')
+    usual = coefficients_of("").origins
+    found: dict[str, CoefficientValue] = {}
+    for name, entry in table.items():
+        label = f"{where}, coefficient {shown(name)}"
+        if name not in usual:
+            raise PerfmodelError(f"{label} is not one{nearest(name, list(usual))}")
+        found[name] = _value(entry, label)
+        if found[name].unit != usual[name].unit:
+            raise PerfmodelError(f"{label} must be in {usual[name].unit!r}")
+        if isinstance(found[name].value, tuple) != isinstance(usual[name].value, tuple):
+            raise PerfmodelError(f"{label}: value must be as many numbers as in the catalogue")
+    return found
 
 
 def architectures() -> tuple[str, ...]:
@@ -193,6 +235,25 @@ def _read(capability: str) -> Coefficients:
 
 
 def _value(entry: object, where: str) -> CoefficientValue:
+    table = _checked(entry, where)
+    value = table["value"]
+    many = isinstance(value, list)
+    error = table.get("standard_error")
+    for one in (*(value if many else [value]), 0.0 if error is None else error):
+        if isinstance(one, bool) or not isinstance(one, (int, float)) or not np.isfinite(one):
+            raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(one)}")
+    return CoefficientValue(
+        tuple(float(one) for one in value) if many else float(value),
+        table["unit"],
+        table["kind"],
+        " ".join(table["source"].split()),
+        " ".join(table.get("note", "").split()),
+        error,
+    )
+
+
+def _checked(entry: object, where: str) -> dict[str, Any]:
+    """Return the table of a coefficient whose keys and texts are as they must be."""
     if not isinstance(entry, dict):
         raise PerfmodelError(f"{where} must be a table with value, unit, kind and source")
     for key in entry:
@@ -203,16 +264,7 @@ def _value(entry: object, where: str) -> CoefficientValue:
             raise PerfmodelError(f"{where} has no {key}")
     if entry["kind"] not in get_args(Kind):
         raise PerfmodelError(f"{where}: kind must be one of {', '.join(get_args(Kind))}")
-    value = entry["value"]
-    many = isinstance(value, list)
-    for one in value if many else [value]:
-        if isinstance(one, bool) or not isinstance(one, (int, float)) or not np.isfinite(one):
-            raise PerfmodelError(f"{where}: value must be a finite number, not {shown(one)}")
-    return CoefficientValue(
-        tuple(float(one) for one in value) if many else float(value),
-        entry["unit"],
-        entry["kind"],
-        " ".join(entry["source"].split()),
-        " ".join(entry.get("note", "").split()),
-        entry.get("standard_error"),
-    )
+    for key in ("unit", "source", "note"):
+        if not isinstance(entry.get(key, ""), str):
+            raise PerfmodelError(f"{where}: {key} must be text in quotes, not {shown(entry[key])}")
+    return entry

@@ -10,6 +10,9 @@ device) and ``format = 1`` (the version that it was written for), and tables suc
     kind = "datasheet"
     source = "..."
 
+Tables ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` state coefficients of the mechanisms that
+were fitted on this GPU; see `perfmodel.hardware.coefficients`.
+
 A figure replaces the extended file's whole figure of that name, its other sources included.
 Cycles and rates per SM convert with the clock and SMs of the device that is loaded at the end.
 """
@@ -24,7 +27,11 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.hardware.coefficients import coefficients_of
+from perfmodel.hardware.coefficients import (
+    CoefficientValue,
+    coefficients_of,
+    stated_coefficients,
+)
 from perfmodel.hardware.device import Device, Inheritance, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
@@ -47,6 +54,7 @@ class _Sheet(NamedTuple):
     path: Path
     headers: dict[str, Any]
     figures: dict[str, Figure]
+    coefficients: dict[str, CoefficientValue]
 
 
 def load_device(name_or_path: str | Path) -> Device:
@@ -139,9 +147,11 @@ def _build(path: Path) -> Device:
         )
     headers: dict[str, Any] = {}
     figures: dict[str, Figure] = {}
+    fitted: dict[str, CoefficientValue] = {}
     for sheet in reversed(chain):
         headers |= sheet.headers
         figures |= sheet.figures
+        fitted |= sheet.coefficients
     name = leaf.headers.get("name")
     if name is None:
         raise PerfmodelError(f'{where} has no name: add name = "..."')
@@ -161,7 +171,7 @@ def _build(path: Path) -> Device:
         title=leaf.headers.get("title", name),
         compute_capability=headers["compute_capability"],
         figures=MappingProxyType(ordered),
-        coefficients=coefficients_of(headers["compute_capability"]),
+        coefficients=coefficients_of(headers["compute_capability"], fitted),
         **_numbers(ordered, where),
     )
 
@@ -255,16 +265,19 @@ def _read(path: Path) -> _Sheet:
     known = quantities()
     headers: dict[str, Any] = {}
     figures: dict[str, Figure] = {}
+    fitted: dict[str, CoefficientValue] = {}
     for key, value in table.items():
         if key in _HEADERS:
             headers[key] = _header(key, value, where)
+        elif key == "coefficients":
+            fitted = stated_coefficients(value, where)
         elif key in known:
             figures[key] = read_figure(value, known[key], f"{where}, figure {key!r}")
         else:
             raise PerfmodelError(
                 f"{where} has an unknown figure {shown(key)}{nearest(key, [*known, *_HEADERS])}"
             )
-    return _Sheet(path, headers, figures)
+    return _Sheet(path, headers, figures, fitted)
 
 
 def _header(key: str, value: object, where: str) -> object:

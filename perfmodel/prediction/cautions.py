@@ -50,8 +50,14 @@ def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
 
 
 def _inherited(details: Details) -> Iterator[str]:
-    """Yield whose figures a GPU has that nobody measured."""
+    """Yield whose figures and coefficients a GPU has that nobody measured."""
     device = details.device
+    fitted_on = device.coefficients.compute_capability
+    if fitted_on != device.compute_capability:
+        yield (
+            f"{device.name}: coefficients of the mechanisms are inherited from compute capability "
+            f"{fitted_on}: not measured on this GPU ({device.compute_capability})"
+        )
     found = device.inherited
     if found is None:
         return

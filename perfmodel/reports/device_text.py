@@ -8,6 +8,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 
 from perfmodel.hardware import Device, Figure, Level, hierarchy
+from perfmodel.hardware.coefficients import CoefficientValue
 from perfmodel.hardware.device import quantities
 from perfmodel.reports import units
 from perfmodel.reports.tables import Align, labelled, plain, table
@@ -25,7 +26,7 @@ class Sources:
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, str, str, float | None], int] = {}
 
-    def mark(self, *figures: Figure) -> str:
+    def mark(self, *figures: Figure | CoefficientValue) -> str:
         """Return the mark of figures' sources: ``"[3]"``, or ``"[3,7]"``."""
         keys = [(f.kind, f.source, f.note, f.standard_error) for f in figures]
         marks = [self._numbers.setdefault(key, len(self._numbers) + 1) for key in keys]
@@ -81,10 +82,47 @@ def device_report(device: Device) -> RenderableType:
         "",
         table(("figure", "value", "kind", "source"), figures, align=("left", "right")),
         *([plain(f"Unknown: {', '.join(lacking)}.")] if lacking else []),
+        plain(
+            f"{len(device.coefficients.origins)} coefficients of the mechanisms, {_whose(device)}: "
+            "listed by --coefficients."
+        ),
         "",
         plain("Sources", "bold"),
         labelled(sources.lines(), width=4),
     )
+
+
+def coefficients_report(device: Device) -> RenderableType:
+    """Return the coefficients of the mechanisms on a device, each with its sources."""
+    found, sources = device.coefficients, Sources()
+    rows = [
+        (name, _coefficient(value), value.kind, sources.mark(value))
+        for name, value in sorted(found.origins.items())
+    ]
+    return Group(
+        plain(
+            f"{device.name}: {len(rows)} coefficients of the mechanisms, {_whose(device)}", "bold"
+        ),
+        "",
+        table(("stage.mechanism.coefficient", "value", "kind", "source"), rows, align=("left",)),
+        "",
+        plain("Sources", "bold"),
+        labelled(sources.lines(), width=5),
+    )
+
+
+def _whose(device: Device) -> str:
+    capability = device.coefficients.compute_capability
+    if capability == device.compute_capability:
+        return f"fitted on GPUs of compute capability {capability}"
+    return f"inherited from compute capability {capability}: not measured on this GPU"
+
+
+def _coefficient(value: CoefficientValue) -> str:
+    unit = "" if value.unit == "1" else f" {value.unit}"
+    if isinstance(value.value, tuple):
+        return f"{value.value[0]:g} to {value.value[-1]:g}{unit}, {len(value.value)} values"
+    return f"{value.value:.10g}{unit}"
 
 
 def level_rows(device: Device, sources: Sources) -> list[tuple[str, ...]]:

@@ -35,6 +35,11 @@ def device_record(device: Device) -> dict[str, Any]:
     return {
         **device_summary(device),
         "figures": {name: _figure(figure) for name, figure in device.figures.items()},
+        "coefficients": {
+            "compute_capability": device.coefficients.compute_capability,
+            "inherited": device.coefficients.compute_capability != device.compute_capability,
+            "values": {n: asdict(value) for n, value in device.coefficients.origins.items()},
+        },
         "hierarchy": [
             {
                 "name": level.name,

@@ -99,7 +99,7 @@ def test_tables_are_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("[y]\nz = 1\n", "must be a table with value"),
         ('[y.z]\nvalue = 1\nunit = "1"\nkind = "fitted"\n', "has no source"),
         ('[y.z]\nvalue = 1\nunit = "1"\nkind = "guess"\nsource = "s"\n', "kind must be one of"),
-        ('[y.z]\nvalue = nan\nunit = "1"\nkind = "fitted"\nsource = "s"\n', "a finite number"),
+        ('[y.z]\nvalue = nan\nunit = "1"\nkind = "fitted"\nsource = "s"\n', "finite numbers"),
         ('[y.z]\nvalues = 1\nunit = "1"\nkind = "fitted"\nsource = "s"\n', "unknown key 'values'"),
         ("y = 1\n", "must be tables of coefficients"),
     ],
@@ -114,3 +114,49 @@ def test_wrong_files(
     with pytest.raises(PerfmodelError, match=message):
         coefficients_of("1.5")
     coefficients._read.cache_clear()
+
+
+STATED = """
+extends = "h100-sxm"
+name = "mine"
+
+[coefficients."l2.throughput.concurrent"]
+value = {value}
+unit = "{unit}"
+kind = "fitted"
+source = "a fit of mine"
+"""
+
+
+def test_a_device_file_states_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(STATED.format(value=0.5, unit="1"))
+    mine, h100 = load_device(path), load_device("h100-sxm")
+    assert CONCURRENT(mine) == 0.5
+    assert mine.coefficients.origins[CONCURRENT.name].source == "a fit of mine"
+    assert mine != h100
+    warm = {"bytes": 16 << 20, "cache": "warm"}
+    assert predict("copy", device=mine, **warm).time_s < predict("copy", **warm).time_s
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (STATED.format(value=0.5, unit="s"), "must be in '1'"),
+        (STATED.format(value=[1, 2], unit="1"), "as many numbers as in the catalogue"),
+        (STATED.replace("concurrent", "concurent").format(value=1, unit="1"), "did you mean"),
+        ('extends = "h100-sxm"\nname = "x"\ncoefficients = 3\n', "must be tables"),
+        (STATED.format(value='"x"', unit="1"), "finite numbers"),
+    ],
+)
+def test_wrong_ones_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(PerfmodelError, match=message):
+        load_device(path)
+
+
+def test_what_is_inherited_is_said() -> None:
+    a100 = predict("copy", device="a100-sxm-80")
+    assert any("inherited from compute capability 9.0" in text for text in a100.warnings)
+    assert not any("inherited" in text for text in predict("copy").warnings)
