@@ -47,6 +47,7 @@ def test_tables_read_at_random_beside_streams_miss_as_counted() -> None:
             np.full(1, float(H200.sm_count)),
             np.full(1, streamed * SECTOR),
             np.full(1, H200.l1_shared_size - 8192.0),
+            H200,
         )
         share = float(brought[0]) / (r["load_sectors"] - streamed)
         counted = (r["l1_fill_sectors"] - streamed) / (r["load_sectors"] - streamed)

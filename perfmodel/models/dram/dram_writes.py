@@ -25,7 +25,7 @@ from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.residency import WAYS, granted_ways
 from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import DIRTY_KNEE, resident_share
+from perfmodel.models.reuse.reuse_windows import dirty_knee, resident_share
 
 Array = npt.NDArray[Any]
 
@@ -159,7 +159,8 @@ def _what_stays(
     l2_size, misses = accesses.l2_size, l2.misses
     ways = granted_ways(accesses.control.set_aside, l2_size)
     if accesses.warm:
-        found = l2.left * resident_share(touched, dirty_room(l2_size, ways), DIRTY_KNEE)
+        knee = dirty_knee(accesses.device)
+        found = l2.left * resident_share(touched, dirty_room(l2_size, ways), knee)
         return _Stays(found * touched, found, _ZERO)
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
     passing_reads = reads - _in_place(accesses, misses, stores.separate)

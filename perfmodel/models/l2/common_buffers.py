@@ -12,7 +12,7 @@ from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +59,8 @@ def brought_once(
         if r.access.kind == "load":
             loads.setdefault(r.access.buffer, []).append(i)
     sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
-    resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size)
+    knee = reuse_knee(accesses.device)
+    resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size, knee)
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
         alone = [np.minimum(found[i], touched[i]) for i in members]
@@ -89,7 +90,7 @@ def changed_once(
     changing : collection of int
         Positions of the atomics that follow rules of their own.
     """
-    requests = accesses.requests
+    requests, knee = accesses.requests, reuse_knee(accesses.device)
     found: dict[int, Array] = {}
     for buffer in {requests[i].access.buffer for i in changing}:
         members = [i for i in changing if requests[i].access.buffer == buffer]
@@ -103,7 +104,7 @@ def changed_once(
         size = buffer_bytes(accesses.instance, requests[members[0]])
         own = [dram_reads[i] for i in (*members, *loads)]
         least = largest(size, *own)
-        resident = resident_share(size, accesses.l2_size)
+        resident = resident_share(size, accesses.l2_size, knee)
         spared = np.minimum(
             BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least), atomic
         )

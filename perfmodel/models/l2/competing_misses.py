@@ -37,7 +37,7 @@ from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import WARM_KNEE, resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
 Array = npt.NDArray[Any]
 
@@ -177,7 +177,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
         waiting=waiting,
         pinned=pinned(one.size, stays, granted, one.capacity),
         # What a launch before has left has to outlast all blocks, not the concurrent ones only.
-        left=resident_share(one.resident + one.streams, one.capacity, WARM_KNEE),
+        left=resident_share(one.resident + one.streams, one.capacity, warm_knee(accesses.device)),
         moves=moves,
     )
 

@@ -15,7 +15,7 @@ from perfmodel.models.l2.random_tables import RANDOM_ROOM
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -66,7 +66,7 @@ def followed_misses(
         every = touched.get(r.access.buffer, _ZERO) + new
         touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
     every = sum(touched.values(), _ZERO)
-    resident = resident_share(every, capacity)
+    resident = resident_share(every, capacity, reuse_knee(accesses.device))
     found = {}
     for buffer, own_bytes in touched.items():
         members = [i for i in chosen if requests[i].access.buffer == buffer]

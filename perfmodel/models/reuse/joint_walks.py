@@ -32,7 +32,7 @@ from perfmodel.models.reuse.followed_blocks import (
     touched_sectors,
     trips_around,
 )
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -61,7 +61,8 @@ def new_shares(
     """
     if math.prod(accesses.instance.shape) != 1:
         return {}
-    resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size)
+    knee = reuse_knee(accesses.device)
+    resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size, knee)
     if not agreed(resident > 0):
         return {}
     found: dict[int, Array] = {}
