@@ -80,7 +80,7 @@ class _Asked:
 
 def _asked(accesses: GlobalAccesses, l1: L1) -> _Asked:
     requests, stores = accesses.requests, accesses.of("store")
-    reaching = sent(l1.groups, requests, accesses.warps_on_sm)
+    reaching = sent(l1.groups, requests, accesses.warps_on_sm, accesses.device)
     stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
     lines = [r.lines * part for r, part in zip(requests, reaching, strict=True)]
     writes = total(stored, stores)
