@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2 import residency, set_overflow
 from perfmodel.models.l2.drawn_lines import (
@@ -21,6 +22,7 @@ from perfmodel.models.l2.drawn_lines import (
 
 MIB = 2**20
 H200 = 60.0 * MIB
+GPU = load_device("h200-sxm")
 
 
 class Lru:
@@ -212,7 +214,7 @@ def test_hit_ratio_picks_a_sixteenth_more() -> None:
 def test_the_best_hit_ratio_does_not_thrash(aside: int, window: int) -> None:
     # property: what it picks fits the ways set aside, and no longer window fits better
     granted = float(residency.granted(aside * MIB, H200))
-    ratio = float(residency.best_hit_ratio(granted, window * MIB))
+    ratio = float(residency.best_hit_ratio(granted, window * MIB, GPU))
     picked = float(residency.picked_share(ratio)) * window * MIB
     assert picked <= granted
     if window * MIB <= granted:
@@ -237,7 +239,7 @@ def test_misses_grow_with_streams_and_tables() -> None:
     sizes = np.linspace(0.1, 40, 200) * MIB
     for read, written in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
         streams = residency.Streams(sizes * read, sizes * written)
-        misses = residency.normal_misses(sizes, streams, residency.Streams(0, 0), H200).lost
+        misses = residency.normal_misses(sizes, streams, residency.Streams(0, 0), H200, GPU).lost
         assert np.all(np.diff(misses) >= -1e-12)
         assert misses[0] < 1e-3
         assert misses[-1] > 0.99
@@ -247,8 +249,8 @@ def test_streams_marked_streaming_do_less_harm() -> None:
     # measured: a write stream marked streaming leaves an 8 MiB table alone (data-reset-out-window)
     size = 8.0 * MIB
     streams = residency.Streams(0.0, size)
-    plain = residency.normal_misses(size, streams, residency.Streams(0.0, 0.0), H200)
-    marked = residency.normal_misses(size, streams, streams, H200)
+    plain = residency.normal_misses(size, streams, residency.Streams(0.0, 0.0), H200, GPU)
+    marked = residency.normal_misses(size, streams, streams, H200, GPU)
     assert plain.lost > 0.05
     assert marked.lost < 0.01
 
