@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import number
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import H200_SLICES, PEAK_BY_SLICE, slice_count
+from perfmodel.models.l2.slices import FITTED_SLICES, PEAK_BY_SLICE, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
 
@@ -185,12 +185,14 @@ def found_early(resident: Any, asked: Any, touched: Any, stored: Any = 0.0) -> A
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
     slices = slice_count(device)
-    return number(OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE))
+    return number(
+        OPENING(bandwidth=device.dram_bandwidth, slices=slices, usual=PEAK_BY_SLICE(device))
+    )
 
 
 def row_costs(device: Device) -> RowCosts:
     """Return what DRAM rows cost on a device."""
-    return RowCosts(opening(device), ROWS * slice_count(device) / H200_SLICES)
+    return RowCosts(opening(device), ROWS * slice_count(device) / FITTED_SLICES(device))
 
 
 def read_cost(pitch: Any, granule: int = 64, opened: float = 1.0) -> Array:

@@ -211,12 +211,12 @@ def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str,
     streams : array
         See `streams_between`.
     """
-    slices = slice_count(device)
+    slices, peak = slice_count(device), PEAK_BY_SLICE(device)
     return {
         "dram": dram,
-        "pace": device.dram_bandwidth / (PEAK_BY_SLICE * slices),
+        "pace": device.dram_bandwidth / (peak * slices),
         "bytes": lost,
-        "rate": PEAK_BY_SLICE * slices,
+        "rate": peak * slices,
         "p": DECIDES - (DECIDES - STREAMS_DECIDE) * np.asanyarray(streams, dtype=float),
     }
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import busiest_of_table, isolated_sector, slice_count
+from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -130,9 +130,9 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     Of a small table at random places the busiest slice decides.
     """
     total = np.zeros(1)
-    lone, slices = isolated_sector(device), slice_count(device)
+    lone = isolated_sector(device)
     busiest = {
-        i: busiest_of_table(table.size, slices)
+        i: busiest_of_table(table.size, device)
         for table in traffic.tables
         if table.random
         for i in table.members
