@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from measured import FOLDER, rows
 
+from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.dram.writeback import DramMix, SetAside, writeback_loss
@@ -518,7 +519,9 @@ def test_windows_that_nearly_fill_a_set_aside(function: str, rms: float) -> None
         table, way = row["small_bytes"], 62914560 / 16
         stream = 0 if function == "data_reset" else row["large_bytes"]
         missed = (row["dram_read_bytes"] - stream - table) / (row["large_bytes"] - table)
-        off.append(float(overflow(table / way, 1.0, row["set_bytes"] / way)) - missed)
+        off.append(
+            float(overflow(table / way, 1.0, row["set_bytes"] / way, load_device(DEVICE))) - missed
+        )
     assert len(off) >= 44
     assert np.sqrt(np.mean(np.square(off))) < rms
 

@@ -63,7 +63,7 @@ def test_overflow_is_what_an_lru_cache_loses(ways: int, lines: float, picked: fl
                     again += 1
                     missed += line not in cache
                 cache.use(line)
-    found = float(set_overflow.overflow(lines, picked, ways))
+    found = float(set_overflow.overflow(lines, picked, ways, GPU))
     assert found == pytest.approx(missed / again, abs=0.03)
 
 
@@ -105,12 +105,12 @@ def test_random_overflow_has_limits() -> None:
 
 def test_overflow_has_limits() -> None:
     # property: whole ways, all picked: nothing or everything is lost
-    assert set_overflow.overflow(4.4, 1.0, 5.0) == 0
-    assert set_overflow.overflow(7.0, 1.0, 5.0) == pytest.approx(1)
-    assert set_overflow.overflow(4.0, 0.5, 0.0) == 1
-    some = set_overflow.overflow(np.array([4.0, 8.0, 16.0]), 0.5, 5.0)
+    assert set_overflow.overflow(4.4, 1.0, 5.0, GPU) == 0
+    assert set_overflow.overflow(7.0, 1.0, 5.0, GPU) == pytest.approx(1)
+    assert set_overflow.overflow(4.0, 0.5, 0.0, GPU) == 1
+    some = set_overflow.overflow(np.array([4.0, 8.0, 16.0]), 0.5, 5.0, GPU)
     assert np.all(np.diff(some) > 0)
-    assert np.all(np.diff(set_overflow.overflow(8.0, 0.5, np.arange(1.0, 9.0))) <= 0)
+    assert np.all(np.diff(set_overflow.overflow(8.0, 0.5, np.arange(1.0, 9.0), GPU)) <= 0)
 
 
 @pytest.mark.parametrize("table_lines", [600, 1500, 4000])
@@ -220,7 +220,9 @@ def test_the_best_hit_ratio_does_not_thrash(aside: int, window: int) -> None:
     if window * MIB <= granted:
         assert ratio == 1
     way = H200 / residency.WAYS
-    lost = set_overflow.overflow(window * MIB / way, residency.picked_share(ratio), granted / way)
+    lost = set_overflow.overflow(
+        window * MIB / way, residency.picked_share(ratio), granted / way, GPU
+    )
     assert float(lost) < 0.35
 
 
@@ -228,8 +230,8 @@ def test_two_kernels_of_one_set_aside() -> None:
     # the notes' example, in whole ways: windows of 16 over 16; hitRatio 1.0 evicts, 0.5 does not
     way = H200 / residency.WAYS
     lines, ways = 16 * MIB / way, residency.granted_ways(16 * MIB, H200)
-    whole = float(set_overflow.overflow(lines, 1.0, ways - 16 * MIB / way))
-    half = float(set_overflow.overflow(lines, 9 / 16, ways - 9 * MIB / way))
+    whole = float(set_overflow.overflow(lines, 1.0, ways - 16 * MIB / way, GPU))
+    half = float(set_overflow.overflow(lines, 9 / 16, ways - 9 * MIB / way, GPU))
     assert whole > 0.95
     assert half < 0.65 * whole
 

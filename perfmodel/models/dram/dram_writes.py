@@ -109,7 +109,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     granted = ways * accesses.l2_size / WAYS
     return Writes(
         written=written,
-        taken=taken + drawn_lines_cost(l2.tables, granted, reads, written),
+        taken=taken + drawn_lines_cost(l2.tables, granted, reads, written, accesses.device),
         left=stays.left + sum((s.left for s in scattered), _ZERO),
         found=stays.found,
         made_whole=sum((s.filled for s in scattered), _ZERO) * new + strided,

@@ -179,7 +179,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
         parts=parts,
         merged=merged,
         waiting=waiting,
-        pinned=pinned(one.size, stays, granted, one.capacity),
+        pinned=pinned(one.size, stays, granted, one.capacity, accesses.device),
         # What a launch before has left has to outlast all blocks, not the concurrent ones only.
         left=resident_share(one.resident + one.streams, one.capacity, warm_knee(accesses.device)),
         moves=moves,
