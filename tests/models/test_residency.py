@@ -51,9 +51,11 @@ def test_overflow_is_what_an_lru_cache_loses(ways: int, lines: float, picked: fl
     # some have more lines than others
     generator = np.random.default_rng(1)
     sets, again, missed = 2000, 0, 0
-    rare = set_overflow.UNEVEN_SHARE
+    rare = set_overflow.UNEVEN_SHARE(GPU)
     for _ in range(sets):
-        uneven = generator.choice([-1, 0, 1], p=[rare, 1 - 2 * rare, rare]) * set_overflow.UNEVEN
+        uneven = generator.choice([-1, 0, 1], p=[rare, 1 - 2 * rare, rare]) * set_overflow.UNEVEN(
+            GPU
+        )
         count = int(lines + uneven + generator.random())
         persisting = [line for line in range(count) if generator.random() < picked]
         cache = Lru(ways)

@@ -28,7 +28,7 @@ BROUGHT_ONCE = Formula(
     holds="buffers that their walks cover together; less is spared where they hardly coincide",
     source="derived: no byte comes twice while L2 holds it; measured of bodies that are read as "
     "one's own and as all others, 268,032 and 84,736 bytes of 262,144 and 80,000 "
-    "(measurements/source-kernels/h200-sxm/corpus)",
+    "(measurements/source-kernels, corpus)",
 )
 _ZERO: Final = np.zeros(1)
 
