@@ -13,6 +13,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.l1_tables import table_fills
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
@@ -44,6 +45,7 @@ def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
     return np.asanyarray(resident * once + (1 - resident) * found)
 
 
+@mechanism(neutral=lambda accesses, fills: list(fills), evidence=["l1"])
 def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]:
     """Return the sectors that loads bring into L1, with those of tables that all blocks draw from.
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
@@ -96,6 +97,10 @@ SENT_SECTORS = Formula(
 )
 
 
+@mechanism(
+    neutral=lambda groups, requests, warps, device: [np.ones(1) for _ in requests],
+    evidence=["source-kernels", "instructions", "dram"],
+)
 def sent(
     groups: Sequence[Group], requests: Sequence[Requests], warps: Array, device: Device
 ) -> list[Array]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
@@ -33,6 +34,10 @@ BROUGHT_ONCE = Formula(
 _ZERO: Final = np.zeros(1)
 
 
+@mechanism(
+    neutral=lambda accesses, dram_reads, touched, known: list(dram_reads),
+    evidence=["source-kernels"],
+)
 def brought_once(
     accesses: GlobalAccesses,
     dram_reads: Sequence[Array],

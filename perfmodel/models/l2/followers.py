@@ -20,6 +20,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.l2.private_sets import NEIGHBOURS, MovedSet, PrivateSet
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -84,6 +85,10 @@ LOADS_APART: Final = Coefficient(
 )
 
 
+@mechanism(
+    neutral=lambda instance, loads, one, moves, passes, device: (np.zeros(1), np.zeros(1)),
+    evidence=["l2", "suite"],
+)
 def caught(
     instance: Instance,
     loads: Sequence[Requests],

@@ -24,6 +24,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import side_by_side
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll
@@ -211,6 +212,10 @@ class _Readers:
         return own
 
 
+@mechanism(
+    neutral=lambda instance, requests, traffic, device, held, busy, latency: traffic,
+    evidence=["l2", "l1", "suite", "source-kernels"],
+)
 def with_merged_reads(
     instance: Instance,
     requests: Sequence[Requests],

@@ -15,6 +15,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import knee_misses
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
 
@@ -94,6 +95,10 @@ def sharpness(fetched: Array, written: Array, device: Device) -> Array:
     return np.asanyarray(turns / np.maximum(4 * share * (1 - share), turns / alone))
 
 
+@mechanism(
+    neutral=lambda used, capacity, resident, others, missing, device: np.zeros(1),
+    evidence=["suite"],
+)
 def near_lost(
     used: Any, capacity: float, resident: Any, others: Any, missing: Any, device: Device
 ) -> Array:

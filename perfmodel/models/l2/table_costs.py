@@ -15,6 +15,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.random_tables import random_draws
 from perfmodel.models.l2.tables import Table
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
@@ -102,6 +103,7 @@ def _drawn_tables(accesses: GlobalAccesses, tables: Sequence[Table]) -> list[Tab
     ]
 
 
+@mechanism(neutral=lambda tables, reads, written, warm, device: np.zeros(1), evidence=["suite"])
 def scattered_cost(
     tables: Sequence[Table], reads: Array, written: Array, warm: bool, device: Device
 ) -> Array:

@@ -19,6 +19,7 @@ from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.residency import WAYS
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.tables import Table
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.groups import atoms_over_sectors
 from perfmodel.models.reuse.placement import line_bytes
@@ -88,6 +89,7 @@ def found_warm(
     return np.asanyarray(FOUND_WARM(f=f, c=c, half=half, step=step, all=WARM_ALL(device)))
 
 
+@mechanism(neutral=lambda accesses, misses: np.zeros(1), evidence=["l2", "gather"])
 def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
     """Return the share of its data that a launch finds in L2 where the same one has just run."""
     instance, requests = accesses.instance, accesses.requests

@@ -18,6 +18,7 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct, distinct_pairs
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
@@ -106,6 +107,7 @@ class Union(NamedTuple):
         return new, atoms
 
 
+@mechanism(neutral=lambda accesses: dict[int, Union](), evidence=[])
 def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 

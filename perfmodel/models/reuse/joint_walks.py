@@ -23,6 +23,7 @@ from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
 from perfmodel.models.l1.record import L1
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
@@ -42,6 +43,7 @@ their neighbours. By choice."""
 _ZERO: Final = np.zeros(1)
 
 
+@mechanism(neutral=lambda accesses, l1, touched, dram_reads: dict[int, Array](), evidence=[])
 def new_shares(
     accesses: GlobalAccesses, l1: L1, touched: Sequence[Array], dram_reads: Sequence[Array]
 ) -> dict[int, Array]:

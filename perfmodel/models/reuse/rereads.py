@@ -22,6 +22,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import taking_part
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
@@ -125,6 +126,7 @@ def _missing(touched: Array, resident: Array | float) -> Array:
     return np.asanyarray(np.maximum(1 - resident / np.maximum(touched, 1.0), 0.0))
 
 
+@mechanism(neutral=lambda instance, requests, groups: list[Reread](), evidence=["instructions"])
 def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:
