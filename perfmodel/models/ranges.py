@@ -25,14 +25,14 @@ from perfmodel.models.dram.dirty_lines import dirty_left
 from perfmodel.models.global_accesses import GlobalAccesses, L2Start
 from perfmodel.models.grid.geometry import BLOCK_INDICES, block_shape
 from perfmodel.models.l1.record import L1
-from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, l2_misses
+from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, fitted_knees, l2_misses
 from perfmodel.models.l2.private_sets import PrivateSet
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import KNEE, REWRITTEN_KNEE, resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -209,7 +209,9 @@ def _rereads(launch: _Launch) -> float:
     once = sum(buffers.values())
     if not loads or asked < 1.1 * once or once * device.l2_partitions < low * device.l2_size:
         return total
-    reads = [_again(launch, Knees(reuse=each)).dram_bytes for each in (KNEE, (low, high))]
+    fitted = fitted_knees(device)
+    both = fitted, fitted._replace(reuse=(low, high))
+    reads = [_again(launch, each).dram_bytes for each in both]
     return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
 
 
@@ -249,13 +251,15 @@ def _rewritten(launch: _Launch) -> float:
     if stored <= REWRITTEN * once or not low - spread < once / launch.device.l2_size:
         return 0.0
 
+    fitted = fitted_knees(launch.device)
+
     def written(ends: tuple[float, float]) -> float:
-        return _number(_again(launch, Knees(rewritten=ends)).rewritten)
+        return _number(_again(launch, fitted._replace(rewritten=ends)).rewritten)
 
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)
     around = written((low - shift, high - shift)) - written((low + shift, high + shift))
-    difference = written(REWRITTEN_KNEE) - written((low, high))
+    difference = written(fitted.rewritten) - written((low, high))
     return difference + math.copysign(around / 2, difference)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.models.global_accesses import CacheState
-from perfmodel.models.reuse.reuse_windows import WARM_KNEE, resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 from perfmodel.models.time.stage import Timing
 from perfmodel.operators.model_shape import ModelShape, with_context
 from perfmodel.operators.step import MOST_VECTORS, Operator, operators
@@ -230,7 +230,7 @@ def predict_operators(
         remedy = "choose a smaller batch or context, or a GPU with more memory"
         what = f"weights and cache of {shape.name} at batch {batch} and context {shape.context}"
         raise not_held(what, parts.items(), device, remedy)
-    kept = float(resident_share(step, float(device.l2_size), WARM_KNEE).reshape(-1)[0])
+    kept = float(resident_share(step, float(device.l2_size), warm_knee(device)).reshape(-1)[0])
     listed = operators(shape, batch)
     found: list[OperatorTime] = []
     for done, operator in enumerate(listed):

@@ -120,7 +120,8 @@ def _residency(base: Prediction, fixed: int | None, mps: bool) -> Iterator[Chang
         # A few set-asides first, with the least that holds all: where none gains, no other does.
         coarse = {*steps[::_COARSE], *steps[-1:], *[s for s in steps if s >= length][:1]}
         for set_aside in sorted(filter(None, steps), key=lambda s: (s not in coarse, s)):
-            ratio = float(best_hit_ratio(granted(set_aside, device.l2_size), float(length)))
+            fits = granted(set_aside, device.l2_size)
+            ratio = float(best_hit_ratio(fits, float(length), device))
             ratios = {round(ratio, 4), round(min(1.0, set_aside / length), 4)}
             for each in sorted(ratios):
                 control = replace(

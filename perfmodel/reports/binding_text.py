@@ -70,7 +70,7 @@ def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 
 def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    traffic = prediction.traffic
+    traffic, device = prediction.traffic, prediction.details.device
     stages = prediction.details.time.sm.l1.stages
     data, fills, tags, port = map(scalar, (stages.data, stages.fills, stages.tags, stages.port))
     requests = (
@@ -78,10 +78,12 @@ def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
         + traffic["global_store_requests"]
         + traffic["shared_requests"]
     )
-    each = requests / prediction.details.device.sm_count
+    each = requests / device.sm_count
     filled = units.count(float(np.max(prediction.details.traffic.l1_fill_sectors)))
     if port > max(data + fills, tags):
-        return "The SM's port from L2 is busy", (f"{filled} sectors, {PORT_CLOCKS} clocks each")
+        return "The SM's port from L2 is busy", (
+            f"{filled} sectors, {PORT_CLOCKS(device)} clocks each"
+        )
     if tags > data + fills:
         return "The L1 tag stage is busy", (
             f"{units.count(requests)} requests, {units.several(tags / each, 'wavefront')} each"

@@ -66,7 +66,7 @@ def test_stores_leave_an_sm_one_sector_a_clock() -> None:
     assert found
     for row in found:
         sectors = PART / 32 * 64 * row["at_work"] / row["sms"]
-        assert row["most_clocks"] == pytest.approx(sectors * SENT_CLOCKS, rel=0.05)
+        assert row["most_clocks"] == pytest.approx(sectors * SENT_CLOCKS(H200), rel=0.05)
 
 
 @pytest.mark.parametrize("n", [1 << 24, 1 << 26])

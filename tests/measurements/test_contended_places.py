@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
+from perfmodel.hardware import load_device
 from perfmodel.models.l1.throughput import LONE_WARP
 from perfmodel.models.l2.slices import most_pieces
 
@@ -31,7 +32,7 @@ def test_a_lone_warp_takes_twice_its_passes_and_two_warps_do_not(op: str, words:
         for r in rows("shared.csv")
         if (r["op"], r["spacing"]) == (op, str(words))
     }
-    assert clocks[1] == pytest.approx(LONE_WARP * words, rel=0.03)
+    assert clocks[1] == pytest.approx(LONE_WARP(load_device("h200-sxm")) * words, rel=0.03)
     assert clocks[2] / 2 == pytest.approx(words, rel=0.03)
 
 
@@ -66,7 +67,9 @@ def shares() -> dict[int, float]:
 @pytest.mark.parametrize("pieces", [8, 16, 20, 24, 28, 32, 48, 64, 80, 96, 112])
 def test_the_busiest_slice_is_the_mean_of_many_places(pieces: int) -> None:
     # measured; single places of 20 to 96 pieces have up to one piece more or fewer
-    assert float(most_pieces(pieces, 94)) == pytest.approx(shares()[pieces], rel=0.12)
+    assert float(most_pieces(pieces, load_device("h200-sxm"))) == pytest.approx(
+        shares()[pieces], rel=0.12
+    )
 
 
 def tables(use: str) -> list[dict[str, str]]:

@@ -16,11 +16,13 @@ from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.launch_file import read_launches
+from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
+from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads, at_once
 from perfmodel.prediction import Prediction
 
+H200 = load_device("h200-sxm")
 FOLDER = root() / "source-kernels/h100-sxm/examiner"
 SOURCES = root() / "source-kernels/h100-sxm/examiner/program"
 with (FOLDER / "launches.csv").open(newline="") as file:
@@ -58,13 +60,13 @@ def test_the_first_look_is_what_it_was() -> None:
 def test_stores_of_a_record_after_its_loads_merge_as_counted() -> None:
     # 6 loads, 3 stores of 4 B, records of 24 B: 6 lines a request, whose sectors are 3 times one
     asked, sent = (measured("moves", 7, f"{c}_sectors") for c in ("global_store", "l2_write"))
-    merged = MERGED(lines=6.0, warps=64, **after_loads(6, 3))
+    merged = MERGED(lines=6.0, warps=64, **after_loads(6, 3, H200))
     assert float(SENT_SECTORS(asked=asked, merged=merged, union=1 / 3)) == pytest.approx(
         sent, rel=0.08
     )
     # more loads before as many stores: fewer warps at theirs
-    assert float(merged) > float(MERGED(lines=6.0, warps=64, **after_loads(1, 3)))
-    assert float(MERGED(lines=8.0, warps=4, **AT_ONCE)) > 0.85
+    assert float(merged) > float(MERGED(lines=6.0, warps=64, **after_loads(1, 3, H200)))
+    assert float(MERGED(lines=8.0, warps=4, **at_once(H200))) > 0.85
 
 
 @needs_nvcc

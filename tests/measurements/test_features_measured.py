@@ -21,11 +21,13 @@ from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.launch_file import read_launches
 from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.l1.merged_stores import AT_ONCE, MERGED, SENT_SECTORS, after_loads
+from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads, at_once
 from perfmodel.prediction import Prediction
 
+H200 = load_device("h200-sxm")
 FOLDER = root() / "source-kernels/h200-sxm/features"
 SOURCES = root() / "source-kernels/h200-sxm/features/program"
 SESSION = tomllib.loads((FOLDER / "session.toml").read_text())
@@ -160,7 +162,7 @@ def test_words_stored_one_by_one_merge_as_they_did() -> None:
     for row in (r for r in found if r["use"] == "validation" and int(r["count"]) > 1):
         count, asked = int(row["count"]), float(row["global_store_sectors"])
         # 32 lanes of 4 B, `stride` words apart, in lines of 128 B
-        how = after_loads(1, count) if row["loaded"] == "1" else AT_ONCE
+        how = after_loads(1, count, H200) if row["loaded"] == "1" else at_once(H200)
         merged = MERGED(lines=float(min(int(row["stride"]), 32)), warps=64, **how)
         sent = float(np.max(SENT_SECTORS(asked=asked, merged=merged, union=1 / count)))
         errors.append(sent / float(row["l2_write_sectors"]) - 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from measured import rows
 
+from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.l1.throughput import PAGE_REACH
 from perfmodel.prediction import Prediction, predict
@@ -41,7 +42,7 @@ def test_translations_miss_where_tables_are_larger_than_their_reach() -> None:
     for mib in (64, 1024, 8192):
         found = gather(135168, 1, mib * MIB).details
         pages = float(found.time.sm.l1.stages.pages[0])
-        share = max(0.0, 1 - PAGE_REACH / (mib * MIB))
+        share = max(0.0, 1 - PAGE_REACH(load_device("h200-sxm")) / (mib * MIB))
         apart = mib / 2 * (1 - (1 - 2 / mib) ** 32) / 32  # of 32 lanes, on pages of their own
         assert pages == pytest.approx(6.2 * 135168 / 132 * share * apart, rel=0.02)
 

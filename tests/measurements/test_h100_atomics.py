@@ -97,7 +97,9 @@ def test_lone_sectors_come_by_slices_and_not_by_bandwidth() -> None:
         rates[name] = reads / (times[64] - times[16])
         lone = device.l2_read_bandwidth / SECTOR / isolated_sector(device)
         assert lone == pytest.approx(rates[name], rel=0.03)
-        assert lone == pytest.approx(LOOKUPS_A_CLOCK * (device.l2_slices or 0) * device.sm_clock)
+        assert lone == pytest.approx(
+            LOOKUPS_A_CLOCK(device) * (device.l2_slices or 0) * device.sm_clock
+        )
     assert rates["h100"] / rates["h200"] == pytest.approx(80 / 94, rel=0.02)
 
 
@@ -120,7 +122,7 @@ def test_the_busiest_of_80_slices_is_the_counted_one() -> None:
         pieces = int(r["pieces"])
         share = float(r["l2_most_atomic_sectors"]) / float(r["l2_atomic_sectors"])
         expected = pytest.approx(1.5 * share * pieces, rel=0.05)
-        assert float(most_pieces(pieces, 80)) == expected, r
+        assert float(most_pieces(pieces, H100)) == expected, r
 
 
 def test_the_busiest_slice_decides_for_small_tables() -> None:
@@ -134,7 +136,7 @@ def test_the_busiest_slice_decides_for_small_tables() -> None:
     for r in found:
         slower = (float(r["time_us"]) - 3.04) / (float(large["time_us"]) - 3.04)
         expected = pytest.approx(slower, rel=0.1)
-        assert float(busiest_of_table(int(r["table_bytes"]), 80)) == expected, r
+        assert float(busiest_of_table(int(r["table_bytes"]), H100)) == expected, r
 
 
 def test_loads_and_atomics_add_up() -> None:

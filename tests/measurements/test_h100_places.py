@@ -102,8 +102,8 @@ def test_answers_share_ways_that_do_not_go_by_slice() -> None:
     assert returning == pytest.approx(1.17, abs=0.02)
     assert silent == pytest.approx(1.0, abs=0.02)
     pieces = np.array([48.0, 52.0, 128.0, 256.0])
-    most = most_pieces(pieces, 80)
-    back = most_answers(pieces, most, 80)
+    most = most_pieces(pieces, DEVICE)
+    back = most_answers(pieces, most, DEVICE)
     assert most == pytest.approx([3, 3, 3, 6])
     for n, ways in zip(pieces[1:], back[1:], strict=True):
         clocks = of_piece("int32_returns", int(n)) * 1e-6 * CLOCK / (1 << 20) if n < 160 else 9.63

@@ -47,6 +47,7 @@ def test_tables_read_at_random_beside_streams_miss_as_counted() -> None:
             np.full(1, float(H200.sm_count)),
             np.full(1, streamed * SECTOR),
             np.full(1, H200.l1_shared_size - 8192.0),
+            H200,
         )
         share = float(brought[0]) / (r["load_sectors"] - streamed)
         counted = (r["l1_fill_sectors"] - streamed) / (r["load_sectors"] - streamed)
@@ -59,7 +60,7 @@ def test_walks_whose_loads_wait_in_turn_are_merged_and_those_asked_for_together_
         seen = r["l2_read_sectors"] / r["l1_fill_sectors"]
         if r["one_by_one"]:
             assert seen == pytest.approx(
-                float(MERGED_READS(merged=STEP, alike=16.0, most=4.0)), abs=0.03
+                float(MERGED_READS(merged=STEP(H200), alike=16.0, most=4.0)), abs=0.03
             )
         elif r["at_once"] == 8:
-            assert seen > float(MERGED_READS(merged=CHANCE, alike=16.0, most=4.0))
+            assert seen > float(MERGED_READS(merged=CHANCE(H200), alike=16.0, most=4.0))

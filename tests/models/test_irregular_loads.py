@@ -16,10 +16,10 @@ from perfmodel.models.requests.request_record import past_l1
 def test_loads_of_one_buffer_bring_each_sector_once_all_together() -> None:
     # Property: three loads of 1000 sectors each of a buffer of as many bring them once, not thrice
     # (links of a lattice on an H200: 37.8 MB read; 113 MB were predicted when each counted alone).
-    asked, size, capacity = np.full(1, 1000.0), np.full(1, 1000.0 * SECTOR), np.full(1, 1e9)
-    alone, read = irregular(asked, size, 64.0, capacity, asked)
+    asked, size, all_of_it = np.full(1, 1000.0), np.full(1, 1000.0 * SECTOR), np.ones(1)
+    alone, read = irregular(asked, size, 64.0, all_of_it, asked)
     assert (alone[0], read[0]) == (1000, 1000 * SECTOR)
-    each, part = irregular(asked, size, 64.0, capacity, 3 * asked)
+    each, part = irregular(asked, size, 64.0, all_of_it, 3 * asked)
     assert np.allclose([3 * each[0], 3 * part[0]], [1000, 1000 * SECTOR])
 
 

@@ -9,6 +9,7 @@ import pytest
 from measured import FOLDER, rows
 
 from perfmodel import predict
+from perfmodel.hardware import load_device
 from perfmodel.models.l1.throughput import PORT_CLOCKS, l1_stages
 from perfmodel.models.latency.batch import MOST_SPREAD
 from perfmodel.models.latency.batches import DRAM_SPREAD
@@ -73,7 +74,7 @@ def test_clocks_of_requests_that_miss() -> None:
 def test_port_of_an_sm() -> None:
     # measured: 32 warps an SM that read L2 as fast as they can, before L2 is what limits
     reached = [r["bytes_per_clock"] for r in rows("ports", MEASURED, warps=32) if r["blocks"] < 132]
-    assert np.median(reached) == pytest.approx(32 / PORT_CLOCKS, rel=0.1)
+    assert np.median(reached) == pytest.approx(32 / PORT_CLOCKS(load_device("h200-sxm")), rel=0.1)
 
 
 def test_slowest_of_a_batch_from_dram() -> None:
@@ -156,7 +157,9 @@ def test_waiting_by_hand(tmp_path: Path) -> None:
     assert float(stages["fills"][0]) == pytest.approx(requests * 32 * 3.6 / 8, rel=0.01)
     stores = 8  # one request of a line a warp
     assert float(stages["data"][0]) == pytest.approx(requests * 8 * 4.4 / 8 + stores, rel=0.01)
-    assert float(stages["port"][0]) == pytest.approx(requests * 32 / 8 * PORT_CLOCKS, rel=0.02)
+    assert float(stages["port"][0]) == pytest.approx(
+        requests * 32 / 8 * PORT_CLOCKS(load_device("h200-sxm")), rel=0.02
+    )
 
 
 TWO_LOOPS = """

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
@@ -20,6 +21,7 @@ from perfmodel.models.l1.l1_tables import (
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 LINE, SECTOR = 128, 32
+GPU = load_device("h200-sxm")
 
 
 def reads(table: int, threads: int) -> Requests:
@@ -62,14 +64,16 @@ def test_random_places_against_a_cache(table: int) -> None:
     # A warp's lanes rarely share sectors: the draws are the sectors.
     r = replace(r, sectors=np.full(1, float(threads)), lines=np.full(1, float(threads)))
     one = np.ones(1)
-    found = table_fills(r, table * one, table * one, one, 0 * one, capacity / TABLE_SHARE * one)
+    found = table_fills(
+        r, table * one, table * one, one, 0 * one, capacity / TABLE_SHARE(GPU) * one, GPU
+    )
     assert float(found[0]) == pytest.approx(drawn(table, threads, capacity), rel=0.05)
 
 
 def test_what_fits_is_fetched_once_an_sm() -> None:
     r = reads(32 << 10, 1 << 20)
     one = np.ones(1)
-    found = table_fills(r, 32768 * one, 32768 * one, 132 * one, 0 * one, 2e5 * one)
+    found = table_fills(r, 32768 * one, 32768 * one, 132 * one, 0 * one, 2e5 * one, GPU)
     assert float(found[0]) == pytest.approx(132 * 32768 / 32, rel=0.01)
 
 
@@ -111,6 +115,6 @@ def test_addresses_that_start_again_are_fetched_once_an_sm(period: int, once: bo
     if r.period is None:  # whole lines: the requests need none, but the addresses still repeat
         r = replace(r, period=np.array([period * 4.0]))
     beside = r.sectors * SECTOR  # a stream of as many bytes
-    sectors = periodic_fills(r, r.sectors, np.array([132.0]), beside, np.array([200e3]))
+    sectors = periodic_fills(r, r.sectors, np.array([132.0]), beside, np.array([200e3]), GPU)
     expected = period * 4 / SECTOR * 132 if once else float(r.sectors.max())
     assert float(np.max(sectors)) == pytest.approx(expected)

@@ -115,10 +115,10 @@ def test_the_busiest_slice_decides_for_small_tables() -> None:
     large = next(r for r in rows("mixed.csv") if r["table_bytes"] == "8388608" and r["lone"] == "4")
     for r in found:
         slower = (float(r["time_us"]) * 1e-6 - LAUNCH) / (float(large["time_us"]) * 1e-6 - LAUNCH)
-        expected = float(busiest_of_table(int(r["table_bytes"]), 94))
+        expected = float(busiest_of_table(int(r["table_bytes"]), load_device("h200-sxm")))
         assert slower == pytest.approx(expected, rel=0.2)
     assert len(found) == 12
-    assert float(busiest_of_table(1 << 30, 94)) == 1
+    assert float(busiest_of_table(1 << 30, load_device("h200-sxm"))) == 1
 
 
 def test_atomics_without_loads_are_as_before() -> None:

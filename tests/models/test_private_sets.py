@@ -24,7 +24,7 @@ MIB = 1 << 20
 def test_two_parts_take_as_long_as_all_passes(size: int, passes: int, before: float) -> None:
     """Derived: each pass takes the longer of L2 and DRAM, of what misses in it."""
     capacity = 60.0 * MIB
-    one = private_set(size * MIB, Streams(0.0, 0.0), capacity, passes, before)
+    one = private_set(size * MIB, Streams(0.0, 0.0), capacity, passes, before, H200)
     even = 0.53
     at = before + np.linspace(0, passes - 1, 200_001)
     young = (1 + (at / one.age.half) ** 2) ** -1.5

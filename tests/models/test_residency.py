@@ -22,6 +22,7 @@ from perfmodel.models.l2.drawn_lines import (
 
 MIB = 2**20
 H200 = 60.0 * MIB
+GPU = load_device("h200-sxm")
 
 
 class Lru:
@@ -50,9 +51,11 @@ def test_overflow_is_what_an_lru_cache_loses(ways: int, lines: float, picked: fl
     # some have more lines than others
     generator = np.random.default_rng(1)
     sets, again, missed = 2000, 0, 0
-    rare = set_overflow.UNEVEN_SHARE
+    rare = set_overflow.UNEVEN_SHARE(GPU)
     for _ in range(sets):
-        uneven = generator.choice([-1, 0, 1], p=[rare, 1 - 2 * rare, rare]) * set_overflow.UNEVEN
+        uneven = generator.choice([-1, 0, 1], p=[rare, 1 - 2 * rare, rare]) * set_overflow.UNEVEN(
+            GPU
+        )
         count = int(lines + uneven + generator.random())
         persisting = [line for line in range(count) if generator.random() < picked]
         cache = Lru(ways)
@@ -62,7 +65,7 @@ def test_overflow_is_what_an_lru_cache_loses(ways: int, lines: float, picked: fl
                     again += 1
                     missed += line not in cache
                 cache.use(line)
-    found = float(set_overflow.overflow(lines, picked, ways))
+    found = float(set_overflow.overflow(lines, picked, ways, GPU))
     assert found == pytest.approx(missed / again, abs=0.03)
 
 
@@ -104,12 +107,12 @@ def test_random_overflow_has_limits() -> None:
 
 def test_overflow_has_limits() -> None:
     # property: whole ways, all picked: nothing or everything is lost
-    assert set_overflow.overflow(4.4, 1.0, 5.0) == 0
-    assert set_overflow.overflow(7.0, 1.0, 5.0) == pytest.approx(1)
-    assert set_overflow.overflow(4.0, 0.5, 0.0) == 1
-    some = set_overflow.overflow(np.array([4.0, 8.0, 16.0]), 0.5, 5.0)
+    assert set_overflow.overflow(4.4, 1.0, 5.0, GPU) == 0
+    assert set_overflow.overflow(7.0, 1.0, 5.0, GPU) == pytest.approx(1)
+    assert set_overflow.overflow(4.0, 0.5, 0.0, GPU) == 1
+    some = set_overflow.overflow(np.array([4.0, 8.0, 16.0]), 0.5, 5.0, GPU)
     assert np.all(np.diff(some) > 0)
-    assert np.all(np.diff(set_overflow.overflow(8.0, 0.5, np.arange(1.0, 9.0))) <= 0)
+    assert np.all(np.diff(set_overflow.overflow(8.0, 0.5, np.arange(1.0, 9.0), GPU)) <= 0)
 
 
 @pytest.mark.parametrize("table_lines", [600, 1500, 4000])
@@ -213,13 +216,15 @@ def test_hit_ratio_picks_a_sixteenth_more() -> None:
 def test_the_best_hit_ratio_does_not_thrash(aside: int, window: int) -> None:
     # property: what it picks fits the ways set aside, and no longer window fits better
     granted = float(residency.granted(aside * MIB, H200))
-    ratio = float(residency.best_hit_ratio(granted, window * MIB))
+    ratio = float(residency.best_hit_ratio(granted, window * MIB, GPU))
     picked = float(residency.picked_share(ratio)) * window * MIB
     assert picked <= granted
     if window * MIB <= granted:
         assert ratio == 1
     way = H200 / residency.WAYS
-    lost = set_overflow.overflow(window * MIB / way, residency.picked_share(ratio), granted / way)
+    lost = set_overflow.overflow(
+        window * MIB / way, residency.picked_share(ratio), granted / way, GPU
+    )
     assert float(lost) < 0.35
 
 
@@ -227,8 +232,8 @@ def test_two_kernels_of_one_set_aside() -> None:
     # the notes' example, in whole ways: windows of 16 over 16; hitRatio 1.0 evicts, 0.5 does not
     way = H200 / residency.WAYS
     lines, ways = 16 * MIB / way, residency.granted_ways(16 * MIB, H200)
-    whole = float(set_overflow.overflow(lines, 1.0, ways - 16 * MIB / way))
-    half = float(set_overflow.overflow(lines, 9 / 16, ways - 9 * MIB / way))
+    whole = float(set_overflow.overflow(lines, 1.0, ways - 16 * MIB / way, GPU))
+    half = float(set_overflow.overflow(lines, 9 / 16, ways - 9 * MIB / way, GPU))
     assert whole > 0.95
     assert half < 0.65 * whole
 
@@ -238,7 +243,7 @@ def test_misses_grow_with_streams_and_tables() -> None:
     sizes = np.linspace(0.1, 40, 200) * MIB
     for read, written in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
         streams = residency.Streams(sizes * read, sizes * written)
-        misses = residency.normal_misses(sizes, streams, residency.Streams(0, 0), H200).lost
+        misses = residency.normal_misses(sizes, streams, residency.Streams(0, 0), H200, GPU).lost
         assert np.all(np.diff(misses) >= -1e-12)
         assert misses[0] < 1e-3
         assert misses[-1] > 0.99
@@ -248,8 +253,8 @@ def test_streams_marked_streaming_do_less_harm() -> None:
     # measured: a write stream marked streaming leaves an 8 MiB table alone (data-reset-out-window)
     size = 8.0 * MIB
     streams = residency.Streams(0.0, size)
-    plain = residency.normal_misses(size, streams, residency.Streams(0.0, 0.0), H200)
-    marked = residency.normal_misses(size, streams, streams, H200)
+    plain = residency.normal_misses(size, streams, residency.Streams(0.0, 0.0), H200, GPU)
+    marked = residency.normal_misses(size, streams, streams, H200, GPU)
     assert plain.lost > 0.05
     assert marked.lost < 0.01
 

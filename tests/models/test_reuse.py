@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
@@ -91,14 +92,16 @@ def test_lines_at_random_places_fill_sets_unevenly() -> None:
     # numbers but for what `WARM_STEP` says of them, lines at random Poisson; those of full sets go
     generator = np.random.default_rng(7)
     sets, ways = 200_000, 16
+    gpu = load_device("h200-sxm")
+    half = WARM_HALF(gpu)
     for in_order, at_random in ((0.3, 0.25), (0.1, 0.5), (0.3, 0.45), (0.0, 0.8)):
-        each = generator.poisson(at_random / WARM_HALF * ways, sets) + generator.logistic(
-            in_order / WARM_HALF * ways, 0.0365 / np.log(2) / WARM_HALF * ways, sets
+        each = generator.poisson(at_random / half * ways, sets) + generator.logistic(
+            in_order / half * ways, 0.0365 / np.log(2) / half * ways, sets
         )
         lost = float(np.mean(each > ways))
-        kept = float(found_warm(in_order + at_random, 1.0, at_random))
+        kept = float(found_warm(in_order + at_random, 1.0, at_random, half, gpu))
         assert kept == pytest.approx(1 - lost, abs=0.05)
-    assert found_warm(0.3, 1.0, 0.3) == 1
+    assert found_warm(0.3, 1.0, 0.3, half, gpu) == 1
 
 
 @pytest.mark.parametrize("start", range(0, 16))

@@ -12,7 +12,7 @@ from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.l2.private_sets import NEAR, moved_set
+from perfmodel.models.l2.private_sets import NEAR_STEADY, moved_set
 from perfmodel.models.l2.residency import Streams
 from perfmodel.models.l2.sides import CROSSING_TIME, crossing_inputs, near_lost
 from perfmodel.prediction import predict, predict_many
@@ -31,11 +31,11 @@ def crossing_mib(kernel: str | Kernel, **sizes: Any) -> float:
 
 def test_copies_are_lost_as_passes_outlast_l2() -> None:
     # limits: none while L2 holds many passes, half where it holds one, all where it holds none
-    lost = [float(near_lost(d, 60.0, 1.0, 0.0, 0.0)) for d in (0.5, 50.0, 120.0)]
+    lost = [float(near_lost(d, 60.0, 1.0, 0.0, 0.0, H200)) for d in (0.5, 50.0, 120.0)]
     assert lost == pytest.approx([0.0, 0.5, 1.0], abs=0.025)
     # property: normal lines that miss are among those without a copy
-    assert near_lost(50.0, 60.0, 0.0, 1.0, 0.2) == pytest.approx((0.5 - 0.2) / 0.8, abs=0.03)
-    assert near_lost(50.0, 60.0, 0.0, 1.0, 0.6) == 0
+    assert near_lost(50.0, 60.0, 0.0, 1.0, 0.2, H200) == pytest.approx((0.5 - 0.2) / 0.8, abs=0.03)
+    assert near_lost(50.0, 60.0, 0.0, 1.0, 0.6, H200) == 0
 
 
 @pytest.mark.parametrize(("mib", "set_mib", "counted"), [(8, 8, 672), (16, 16, 792)])
@@ -146,10 +146,10 @@ def test_drift_has_limits() -> None:
     given: dict[str, Any] = {"streams": Streams(0.0, 0.0), "capacity": 60.0 * MIB, "near": True}
 
     def missed(resident: int = 64 * MIB, warm: bool = False, **changed: Any) -> float:
-        one = moved_set(resident, **given, warm=warm, **changed)
+        one = moved_set(resident, **given, warm=warm, device=H200, **changed)
         return float(one.lost(one.age.young))
 
     assert missed(passes=2) > 0.99
-    assert missed(passes=1e6) == pytest.approx(NEAR.steady, abs=0.01)
+    assert missed(passes=1e6) == pytest.approx(NEAR_STEADY(H200), abs=0.01)
     assert missed(passes=30, resident=16 * MIB) < 1e-3
     assert missed(passes=30, warm=True) < missed(passes=30)

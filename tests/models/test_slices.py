@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.models.l2.slices import most_pieces, slice_slot
 
-CLOCK = 1.98e9
+H200 = load_device("h200-sxm")
+CLOCK = H200.sm_clock
 # measured: lts__t_sectors.max over .sum/1.5 of int32 additions on an H200, one session
 COUNTED = {8: 2, 16: 2, 32: 3, 64: 3, 128: 5.5, 256: 6, 512: 12}
 
 
 @pytest.mark.parametrize(("pieces", "most"), COUNTED.items())
 def test_the_busiest_slice_is_the_counted_one(pieces: int, most: float) -> None:
-    assert float(most_pieces(pieces, 94)) == pytest.approx(most, rel=0.12)
+    assert float(most_pieces(pieces, H200)) == pytest.approx(most, rel=0.12)
 
 
 def test_the_busiest_slice_has_no_less_than_the_average_and_no_more_than_all() -> None:
     pieces = np.unique(np.geomspace(1, 1e7, 400).astype(int))
     for slices in (80, 94, 96):
-        found = most_pieces(pieces, slices)
+        found = most_pieces(pieces, replace(H200, l2_slices=slices))
         assert np.all(found >= pieces / slices)
         assert np.all(found <= pieces)
         assert np.all(np.diff(found) >= 0)
@@ -33,7 +37,7 @@ def _clocks(
 ) -> float:
     alone, lone = np.array(1.48 / CLOCK), (np.array(lines), np.array(pieces))
     given = np.array(sectors), np.array(most), np.array(least / CLOCK)
-    return float(slice_slot(alone, *given, *lone, CLOCK)) * CLOCK
+    return float(slice_slot(alone, *given, *lone, H200)) * CLOCK
 
 
 @pytest.mark.parametrize("answers", [0.0, 1.57])

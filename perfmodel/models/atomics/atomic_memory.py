@@ -16,7 +16,7 @@ from perfmodel.models.l2.slices import working_share
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -187,7 +187,8 @@ def atomic_memory(
     found = _elements(r, size)
     asked, sectors, span, pitch = found.asked, found.sectors, found.span, found.pitch
     footprint = found.lines * LINE
-    stays = resident_share(footprint, capacity)
+    knee = reuse_knee(device)
+    stays = resident_share(footprint, capacity, knee)
     if r.random:
         part = capacity / np.maximum(span, 1.0)
         lost = RANDOM_LOST(device) * (np.clip(LINE / pitch, 1.0, 4.0) - 1) / 3
@@ -198,7 +199,7 @@ def atomic_memory(
     misses = np.asanyarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
     written = _written(r, found, capacity, warm, device)
     # What fits and is there stays; lines that come in drive changed ones out all the same.
-    written = written * (1 - resident_share(footprint, capacity) if warm else 1.0)
+    written = written * (1 - resident_share(footprint, capacity, knee) if warm else 1.0)
     read_cost, write_cost = _costs(r, found, device)
     return AtomicMemory(
         misses=misses,

@@ -44,7 +44,7 @@ from perfmodel.models.atomics.retries import (
 from perfmodel.models.atomics.slice_passes import SlicePass, slice_pass
 from perfmodel.models.atomics.to_slices import network, send_time
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import PACKET_CLOCKS, PACKET_SLOT, SECTOR_CLOCKS, slice_count
+from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -167,7 +167,7 @@ def _atomic_time(
     slice_s = _slice_time(sent, busiest.share, pass_s)
     send_s = send_time(sent, r.requests * r.sharing.conflicts.lines, device) * balance
     # Nobody else waits for a type's operands, old values, or turns at one sector.
-    least = PACKET_SLOT(packet=PACKET_CLOCKS, sector=SECTOR_CLOCKS, s=sent.sectors)
+    least = packet_slot(sent.sectors, device)
     brief_pass_s = np.minimum(pass_s, least / device.sm_clock)
     brief_s = _slice_time(sent, busiest.share, brief_pass_s)
     alone_s = way.unhindered(operands.compares, device).time_s

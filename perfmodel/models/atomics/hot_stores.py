@@ -173,7 +173,7 @@ def _concentrated(
     # What is not side by side shares a slice by chance: the problem of birthdays.
     meet = -np.expm1(-pieces * (pieces - 1) / 2 / slices)
     third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
-    most = most_pieces(pieces, slices)
+    most = most_pieces(pieces, device)
     busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
     return HotStores(
         stores=np.atleast_1d(stores),

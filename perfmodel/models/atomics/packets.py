@@ -151,7 +151,7 @@ def busiest_slice(r: Requests, device: Device) -> BusiestSlice:
     slices = slice_count(device)
     pieces = 1 / np.maximum(hot.third, 1e-12)
     most = np.where(
-        moves_on(r, device), most_pieces(pieces, slices, turns=True), most_pieces(pieces, slices)
+        moves_on(r, device), most_pieces(pieces, device, turns=True), most_pieces(pieces, device)
     )
     share = np.atleast_1d(BUSIEST_SLICE(h=hot.granule, third=hot.third, most=most))
     return BusiestSlice(hot, most, np.maximum(share, 1 / slices))

@@ -13,7 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, BusiestSlice, Operands, Packets
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import PASS_TIME, most_answers, slice_count, slice_slot
+from perfmodel.models.l2.slices import PASS_TIME, most_answers, slice_slot
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE
 from perfmodel.models.requests.warp_requests import Requests
@@ -116,7 +116,7 @@ def slice_pass(
     """
     hot = busiest.hot
     pieces = np.where(hot.third > 0, busiest.most, 1.0)
-    back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, slice_count(device)) / pieces
+    back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, device) / pieces
     answer = (ANSWER_CLOCKS(device) + ANSWER_LANE_CLOCKS(device) * np.log2(sent.lanes_each)) * back
     # Only additions know what the bits mean.
     adds = r.access.operation in ("add", "increment", "raise")
@@ -163,7 +163,7 @@ def _addition(
     least = np.maximum(answer * operands.returns, of_type) / device.sm_clock
     pitch, places = r.sharing.pitch, r.sharing.addresses
     lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
-    slot = slice_slot(each, sent.sectors, pieces, least, *lone, device.sm_clock)
+    slot = slice_slot(each, sent.sectors, pieces, least, *lone, device)
     # Additions of doubles stay slower, if less so from the third piece on.
     spread = 1 - (1 - DOUBLE_SPREAD(device)) * np.clip(pieces - 2, 0.0, 1.0)
     return each, np.maximum(slot, in_full * np.where(doubles, spread * paired, 0.0))

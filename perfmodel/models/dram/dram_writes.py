@@ -25,7 +25,7 @@ from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.residency import WAYS, granted_ways
 from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import DIRTY_KNEE, resident_share
+from perfmodel.models.reuse.reuse_windows import dirty_knee, resident_share
 
 Array = npt.NDArray[Any]
 
@@ -109,7 +109,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     granted = ways * accesses.l2_size / WAYS
     return Writes(
         written=written,
-        taken=taken + drawn_lines_cost(l2.tables, granted, reads, written),
+        taken=taken + drawn_lines_cost(l2.tables, granted, reads, written, accesses.device),
         left=stays.left + sum((s.left for s in scattered), _ZERO),
         found=stays.found,
         made_whole=sum((s.filled for s in scattered), _ZERO) * new + strided,
@@ -159,7 +159,8 @@ def _what_stays(
     l2_size, misses, device = accesses.l2_size, l2.misses, accesses.device
     ways = granted_ways(accesses.control.set_aside, l2_size)
     if accesses.warm:
-        found = l2.left * resident_share(touched, dirty_room(l2_size, ways, device), DIRTY_KNEE)
+        room, knee = dirty_room(l2_size, ways, device), dirty_knee(device)
+        found = l2.left * resident_share(touched, room, knee)
         return _Stays(found * touched, found, _ZERO)
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
     passing_reads = reads - _in_place(accesses, misses, stores.separate)

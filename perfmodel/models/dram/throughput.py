@@ -12,7 +12,7 @@ from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import number
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import H200_SLICES, PEAK_BY_SLICE, slice_count
+from perfmodel.models.l2.slices import FITTED_SLICES, PEAK_BY_SLICE, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
 
@@ -182,7 +182,7 @@ def opening(device: Device) -> float:
     found = OPENING(
         bandwidth=device.dram_bandwidth,
         slices=slice_count(device),
-        usual=PEAK_BY_SLICE,
+        usual=PEAK_BY_SLICE(device),
         least=OPENING_LEAST(device),
         most=OPENING_MOST(device),
     )
@@ -194,7 +194,7 @@ def rows_open(device: Device) -> float:
 
     By slice of L2: each has its channels of DRAM.
     """
-    return ROWS(device) * slice_count(device) / H200_SLICES
+    return ROWS(device) * slice_count(device) / FITTED_SLICES(device)
 
 
 def read_cost(pitch: Any, granule: int, device: Device) -> Array:

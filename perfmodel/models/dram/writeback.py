@@ -153,11 +153,11 @@ def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str,
     streams : array
         See `streams_between`.
     """
-    slices, sharp = slice_count(device), DECIDES(device)
+    slices, peak, sharp = slice_count(device), PEAK_BY_SLICE(device), DECIDES(device)
     return {
         "dram": dram,
-        "pace": device.dram_bandwidth / (PEAK_BY_SLICE * slices),
+        "pace": device.dram_bandwidth / (peak * slices),
         "bytes": lost,
-        "rate": PEAK_BY_SLICE * slices,
+        "rate": peak * slices,
         "p": sharp - (sharp - STREAMS_DECIDE(device)) * np.asanyarray(streams, dtype=float),
     }

@@ -13,10 +13,11 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.l1_tables import table_fills
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -40,15 +41,16 @@ def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
     # A buffer that L1 holds comes once to each SM.
     size = buffer_bytes(accesses.instance, r)
     once = np.minimum(found, accesses.sms * size / SECTOR)
-    resident = resident_share(size, accesses.l1_size)
+    resident = resident_share(size, accesses.l1_size, reuse_knee(accesses.device))
     return np.asanyarray(resident * once + (1 - resident) * found)
 
 
+@mechanism(neutral=lambda accesses, fills: list(fills), evidence=["l1"])
 def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]:
     """Return the sectors that loads bring into L1, with those of tables that all blocks draw from.
 
     Blocks of an SM find what each other has drawn, and all loads of a table draw from it together
-    (measurements/l1/h200-sxm/reuse, tables and lists).
+    (measurements/l1, reuse: tables and lists).
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]
     fills : sequence of array
         What each brings otherwise, each block by itself.
     """
-    instance, requests = accesses.instance, accesses.requests
+    instance, requests, device = accesses.instance, accesses.requests, accesses.device
     tables: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
         cached = r.access.kind == "load" and r.access.cache == "l1"
@@ -74,7 +76,7 @@ def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]
         every = replace(first, sectors=sectors, lines=lines, random=True)
         loads = (i for i in accesses.of("load") if i not in members)
         others = sum((fills[i] for i in loads), _ZERO) * SECTOR
-        brought = table_fills(every, table, table, accesses.sms, others, accesses.l1_size)
+        brought = table_fills(every, table, table, accesses.sms, others, accesses.l1_size, device)
         share = brought / np.maximum(sectors, 1e-9)
         for i in members:
             found[i] = np.minimum(fills[i], requests[i].sectors * share)
@@ -103,8 +105,10 @@ def drawn_table_fills(accesses: GlobalAccesses, r: Requests, others: Array) -> A
         Bytes that the other loads bring into all L1s.
     """
     whole, sms, capacity = buffer_bytes(accesses.instance, r), accesses.sms, accesses.l1_size
+    device = accesses.device
     if r.places is None:
-        return table_fills(r, whole, reached_bytes(accesses.instance, r), sms, others, capacity)
+        reached = reached_bytes(accesses.instance, r)
+        return table_fills(r, whole, reached, sms, others, capacity, device)
     per_sm = accesses.blocks / sms
     live, reached = (
         np.minimum(whole, r.places.of(n, sms))
@@ -112,4 +116,4 @@ def drawn_table_fills(accesses: GlobalAccesses, r: Requests, others: Array) -> A
     )
     waves = np.maximum(reached / live, 1.0)
     one = replace(r, sectors=r.sectors / waves, lines=r.lines / waves)
-    return waves * table_fills(one, live, live, sms, others / waves, capacity)
+    return waves * table_fills(one, live, live, sms, others / waves, capacity, device)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
@@ -20,7 +21,14 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
 from perfmodel.models.reuse.irregular_unions import Union, among
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import SharedCache, Walks, Window, fetched, resident_share
+from perfmodel.models.reuse.reuse_windows import (
+    SharedCache,
+    Walks,
+    Window,
+    fetched,
+    resident_share,
+    reuse_knee,
+)
 
 Array = npt.NDArray[Any]
 
@@ -36,11 +44,13 @@ FOUND = Formula(
     source="derived: each is at a place of its own, and L1 holds what came last; measured of naive "
     "attention, 16 and 12 blocks an SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
     "and 1024 tokens, where it says 0.87, 0.58 and 0.44 "
-    "(measurements/operators/h200-sxm/attention/naive.csv)",
+    "(measurements/operators, attention)",
 )
-_DRIFT: Final = 4.0
-"""Iterations that warps of a block are apart at most, while a load of one finds what another one
-read: assumed."""
+DRIFT: Final = Coefficient(
+    "l1.l1_fills.drift",
+    "1",
+    "iterations that warps of a block are apart, while one finds what another read",
+)
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -83,7 +93,7 @@ def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Arr
     found = block_fills(accesses, cached)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {r.access.buffer: buffer_bytes(instance, r) for r in requests if _by_l1(r)}
-    stays = resident_share(sum(lengths.values(), _ZERO), capacity)
+    stays = resident_share(sum(lengths.values(), _ZERO), capacity, reuse_knee(accesses.device))
     walk = np.maximum(sum(found, _ZERO) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
     totals = []
@@ -105,7 +115,7 @@ def _fill_at_places(
     for i, r in enumerate(accesses.requests):
         others = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
         if r.period is not None and _by_l1(r):
-            fills[i] = periodic_fills(r, fills[i], accesses.sms, others, capacity)
+            fills[i] = periodic_fills(r, fills[i], accesses.sms, others, capacity, accesses.device)
         elif _is_followed(r):
             fills[i] = followed_fills(accesses, r)
         elif r.strides is None and _by_l1(r):
@@ -113,7 +123,7 @@ def _fill_at_places(
             if r.in_blocks is not None:
                 fills[i] = together_fills(accesses, r, fills[i])
             if i in unions:
-                most = unions[i].filled(capacity, accesses.blocks_on_sm)
+                most = unions[i].filled(capacity, accesses.blocks_on_sm, accesses.device)
                 fills[i] = np.minimum(fills[i], r.sectors * most)
 
 
@@ -122,6 +132,7 @@ def _fill_unions_once(
 ) -> None:
     """Let loads that share a union bring a buffer that L1 holds once to each SM."""
     requests, capacity = accesses.requests, accesses.l1_size
+    knee = reuse_knee(accesses.device)
     for common in among(unions):
         members = [i for i in common if requests[i].access.cache == "l1"]
         if not members:
@@ -129,7 +140,7 @@ def _fill_unions_once(
         size = buffer_bytes(accesses.instance, requests[members[0]])
         every = sum((fills[i] for i in members), _ZERO)
         once = np.minimum(every, accesses.sms * np.ceil(size / SECTOR))
-        part = 1 - resident_share(size, capacity) * (1 - once / np.maximum(every, 1e-9))
+        part = 1 - resident_share(size, capacity, knee) * (1 - once / np.maximum(every, 1e-9))
         for i in members:
             fills[i] = fills[i] * part
 
@@ -179,7 +190,8 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
         trips = np.asanyarray(accesses.instance.trips[loop.variable], dtype=float)
         times = times * np.maximum(trips, 1.0)
     step = r.in_blocks[2] * LINE / times * accesses.blocks_on_sm
-    resident = resident_share(_DRIFT * step, accesses.l1_size)
+    device = accesses.device
+    resident = resident_share(DRIFT(device) * step, accesses.l1_size, reuse_knee(device))
     return np.asanyarray(resident * together + (1 - resident) * fills)
 
 
@@ -189,7 +201,8 @@ def block_fills(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array
     Loops that follow each other do not run at the same time: each fills L1 by itself.
     """
     instance, requests = accesses.instance, accesses.requests
-    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm)
+    knee = reuse_knee(accesses.device)
+    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, knee)
     base = thread_extents(requests, groups)
     found: dict[int, Array] = {}
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):

@@ -12,12 +12,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import ATOM_HITS
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -68,18 +69,26 @@ WALKED_MISSES = Formula(
     },
     holds="walkers that start anywhere on one way: each hits from where another one started",
     source="derived: the longest of `all` ways between `own` random places of a circle, for which "
-    "the launch waits, within 7%; chains of 16 and 32 walkers within 6% (measurements/"
-    "suite/h200-sxm/sweeps/chains.csv, fit rows)",
+    "the launch waits, within 7%; chains of 16 and 32 walkers within 6% "
+    "(measurements/suite, sweeps/chains.csv, fit rows)",
 )
 
 
-TABLE_SHARE: Final = 0.9
-"""Share of L1 that holds a table at random places: 224 KiB of 248 still fit, and of 256 KiB a third
-misses (measurements/suite/h200-sxm/contention/random-reads.csv, fit rows)."""
+TABLE_SHARE: Final = Coefficient(
+    "l1.l1_tables.table_share",
+    "1",
+    "share of L1 that holds a table at random places",
+)
 
 
 def table_fills(
-    r: Requests, table: Array, reached: Array, sms: Array, others: Array, capacity: Array
+    r: Requests,
+    table: Array,
+    reached: Array,
+    sms: Array,
+    others: Array,
+    capacity: Array,
+    device: Device,
 ) -> Array:
     """Return the sectors that an irregular or random access brings into all L1s.
 
@@ -97,22 +106,25 @@ def table_fills(
         Bytes that the other loads bring into all L1s.
     capacity : array
         Bytes of L1.
+    device : Device
     """
     asked = r.sectors / sms
     sectors = np.maximum(reached / SECTOR, 1.0)
     if not r.random:
         # A walk that is no random one may touch everything before it comes back.
-        resident = resident_share(table, capacity)
+        resident = resident_share(table, capacity, reuse_knee(device))
         return np.asanyarray((resident * np.minimum(asked, sectors) + (1 - resident) * asked) * sms)
     draws = np.maximum(r.lines / sms, 1e-9)
-    found = _line_hits(table, others / sms / draws, TABLE_SHARE * capacity)
+    found = _line_hits(table, others / sms / draws, TABLE_SHARE(device) * capacity)
     parts = np.clip(LINE / SECTOR / np.maximum(r.sectors / np.maximum(r.lines, 1e-9), 1e-9), 1, 4)
     hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
     first = TOUCHED_SECTORS(s=sectors, r=asked)
     return np.asanyarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
 
 
-def periodic_fills(r: Requests, fills: Array, sms: Array, others: Array, capacity: Array) -> Array:
+def periodic_fills(
+    r: Requests, fills: Array, sms: Array, others: Array, capacity: Array, device: Device
+) -> Array:
     """Return the sectors that an access brings into all L1s whose addresses start again.
 
     Blocks that follow each other on an SM come by the same place again after at most a period, and
@@ -131,10 +143,11 @@ def periodic_fills(r: Requests, fills: Array, sms: Array, others: Array, capacit
         Bytes that the other loads bring into all L1s.
     capacity : array
         Bytes of L1.
+    device : Device
     """
     assert r.period is not None
     around = r.period * (1 + others / np.maximum(r.sectors * SECTOR, 1.0))
-    resident = resident_share(around, capacity)
+    resident = resident_share(around, capacity, reuse_knee(device))
     once = np.minimum(np.ceil(r.period / SECTOR) * sms, fills)
     return np.asanyarray(resident * once + (1 - resident) * fills)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -26,19 +27,36 @@ Array = npt.NDArray[Any]
 HIT_SHARE = Formula(
     name="share of local memory's loads that a cache serves",
     unit="1",
-    text="min(1, (0.94*c/f)**1.8)",
+    text="min(1, (scale*c/f)**power)",
     symbols={
         "c": "capacity of the cache [B]",
         "f": "local memory of the threads that share it at a time [B]",
+        "scale": "local memory over capacity below which it serves all [1]",
+        "power": "how steeply its share falls beyond [1]",
     },
     holds="arrays that are read more than once",
-    source="fitted by hand: L1 and L2 hits of 11 launches on an H200, f/c from 0.1 to 9, within "
-    "0.27 (measurements/source-kernels/h200-sxm/copies, counters.csv)",
+    source="fitted form",
 )
-WRITTEN_KNEE: Final = (0.2, 1.1)
-"""Local memory of the resident threads over L2's capacity at which written lines start to leave L2
-for DRAM, and at which all do. Fitted by hand: DRAM bytes written of 9 launches on an H200, within
-0.2 of the share (measurements/source-kernels/h200-sxm/copies, counters.csv)."""
+HIT_SCALE: Final = Coefficient(
+    "l1.local_memory.hit_scale",
+    "1",
+    "local memory over capacity below which a cache serves all loads of it",
+)
+HIT_POWER: Final = Coefficient(
+    "l1.local_memory.hit_power",
+    "1",
+    "how steeply the share served falls with local memory over capacity",
+)
+WRITTEN_LOW: Final = Coefficient(
+    "l1.local_memory.written_low",
+    "1",
+    "local memory over L2 from which written lines start to leave for DRAM",
+)
+WRITTEN_HIGH: Final = Coefficient(
+    "l1.local_memory.written_high",
+    "1",
+    "local memory over L2 from which all written lines do",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +91,19 @@ def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
     r : Requests
         Of the access.
     """
-    l2_size, blocks = accesses.l2_size, accesses.blocks
+    device, l2_size, blocks = accesses.device, accesses.l2_size, accesses.blocks
     size = buffer_bytes(accesses.instance, r)
     on_sm = size / blocks * accesses.blocks_on_sm
     at_once = size / blocks * accesses.wave
     sectors = np.asanyarray(r.sectors, dtype=float)
     if r.access.kind == "store":
-        leaves = 1 - resident_share(at_once, l2_size, WRITTEN_KNEE)
+        knee = WRITTEN_LOW(device), WRITTEN_HIGH(device)
+        leaves = 1 - resident_share(at_once, l2_size, knee)
         none = sectors * 0.0
         return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
     # Where lanes read different words, the sectors' other words are read soon after.
     wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
-    fills = wanted * (1 - HIT_SHARE(c=accesses.l1_size, f=np.maximum(on_sm, 1.0)))
-    misses = fills * (1 - HIT_SHARE(c=l2_size, f=np.maximum(at_once, 1.0)))
+    falls = {"scale": HIT_SCALE(device), "power": HIT_POWER(device)}
+    fills = wanted * (1 - HIT_SHARE(c=accesses.l1_size, f=np.maximum(on_sm, 1.0), **falls))
+    misses = fills * (1 - HIT_SHARE(c=l2_size, f=np.maximum(at_once, 1.0), **falls))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)

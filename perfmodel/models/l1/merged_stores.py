@@ -10,8 +10,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
@@ -30,42 +32,57 @@ MERGED = Formula(
         "sharp": "exponent [1]",
     },
     holds="words stored one after the other, 2 to 8 of them; less with operations between them",
-    source="fitted: 2 to 8 words of 2 to 32 a thread on an H200, 0.09 rms of the sectors that L2 "
-    "gets on rows marked fit, 0.11 on the others "
-    "(measurements/source-kernels/h200-sxm/features/apart.csv, of half a million threads, and "
-    "instructions/h200-sxm/latency/stores.csv, apart, of one and four million, which merge less: "
-    "0.75 to 0.88 of 2 to 4 words, against 0.94 to 0.99). With 8 operations between them stores "
-    "save next to nothing (the latter): that those of one iteration follow one another is assumed, "
-    "as ptxas puts them at the end. Between a warp's stores all others of its SM store once: 10 "
-    "words each in 10 lines merge 0.86 with 7 warps an SM, and 0.28 with 64 "
-    "(measurements/source-kernels/h100-sxm/corpus-blind15, verlet_step_aos, which was in view)",
+    source="fitted form. With 8 operations between them stores save next to nothing: that those of "
+    "one iteration follow one another is assumed, as ptxas puts them at the end",
 )
-AT_ONCE: Final = {"most": 0.869, "half": 6.65, "sharp": 6.59}
-"""`MERGED` of warps that store as soon as they start: all of an SM at a time."""
+MOST_AT_ONCE: Final = Coefficient(
+    "l1.merged_stores.most_at_once",
+    "1",
+    "share of what stores could save that they do where they follow at once",
+)
+HALF_AT_ONCE: Final = Coefficient(
+    "l1.merged_stores.half_at_once",
+    "1",
+    "lines of a request at which half is left where an SM is full, stores at once",
+)
+SHARP_AT_ONCE: Final = Coefficient(
+    "l1.merged_stores.sharp_at_once",
+    "1",
+    "exponent of the lines, of warps that store as soon as they start",
+)
 HALF_LATER = Formula(
     name="lines of a request at which half is left, of warps that wait for loads",
     unit="1",
-    text="4.2*(1 + 2.39*sqrt(loads)/stores)",
+    text="lines*(1 + spread*sqrt(loads)/stores)",
     symbols={
         "loads": "that a thread waits for before it stores [1]",
         "stores": "that follow one another [1]",
+        "lines": "lines of a request at which half is left, of many stores [1]",
+        "spread": "how much loads before few stores spread the warps apart [1]",
     },
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
-    source="fitted, with `SHARP_LATER`: 2 to 8 words of 2 to 32 a thread that loads one before "
-    "(measurements/source-kernels/h200-sxm/features/apart.csv, rows marked fit), and 3 words of 6 "
-    "lines after 6 loads (source-kernels/h100-sxm/examiner, push_aos): 0.033 rms of the sectors "
-    "that L2 gets, 0.038 of other rows, and 10 words of 10 lines after 10 loads to the last digit "
-    "(source-kernels/h100-sxm/corpus-blind15, in view)",
+    source="fitted form, with `SHARP_LATER`",
 )
-SHARP_LATER: Final = 3.12
-OWN_LOADS: Final = 0.66
-"""What of that is left where each store waits for a load of its own: they come one by one, as their
-loads do.
-
-Fitted: 2, 3 and 4 planes of 1 and 4 Mi floats as the words of one array, 0.46 to 0.65 of what could
-be saved, where stores of one loaded value save 0.98 (measurements/dram/h100-sxm/tiles/planes.csv,
-known and one).
-"""
+HALF_LATER_LINES: Final = Coefficient(
+    "l1.merged_stores.half_later_lines",
+    "1",
+    "the same lines of warps that wait for loads, where many stores follow them",
+)
+LOADS_SPREAD: Final = Coefficient(
+    "l1.merged_stores.loads_spread",
+    "1",
+    "how much loads before few stores spread the warps apart",
+)
+SHARP_LATER: Final = Coefficient(
+    "l1.merged_stores.sharp_later",
+    "1",
+    "exponent of the lines, of warps that wait for loads",
+)
+OWN_LOADS: Final = Coefficient(
+    "l1.merged_stores.own_loads",
+    "1",
+    "what is left of the saving where each store waits for a load of its own",
+)
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",
     unit="1",
@@ -80,7 +97,13 @@ SENT_SECTORS = Formula(
 )
 
 
-def sent(groups: Sequence[Group], requests: Sequence[Requests], warps: Array) -> list[Array]:
+@mechanism(
+    neutral=lambda groups, requests, warps, device: [np.ones(1) for _ in requests],
+    evidence=["source-kernels", "instructions", "dram"],
+)
+def sent(
+    groups: Sequence[Group], requests: Sequence[Requests], warps: Array, device: Device
+) -> list[Array]:
     """Return, for each access, the share of its sectors that reach L2; 1 for all but stores.
 
     Parameters
@@ -90,6 +113,7 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests], warps: Array) ->
     requests : sequence of Requests
     warps : array
         That are on an SM at a time.
+    device : Device
     """
     shares = [np.ones(1) for _ in requests]
     stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
@@ -100,29 +124,41 @@ def sent(groups: Sequence[Group], requests: Sequence[Requests], warps: Array) ->
         union = _union(g, requests)
         count = sum((requests[i].requests for i in g.members), np.zeros(1))
         lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
-        merged = MERGED(
-            lines=lines, warps=warps, **_how(requests[g.members[0]], len(g.members), requests)
-        )
+        how = _how(requests[g.members[0]], len(g.members), requests, device)
+        merged = MERGED(lines=lines, warps=warps, **how)
         if _loads_between(g, requests):
-            merged = merged * OWN_LOADS
+            merged = merged * OWN_LOADS(device)
         sectors = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
         for i in g.members:
             shares[i] = np.asanyarray(sectors)
     return shares
 
 
-def _how(first: Requests, stores: int, requests: Sequence[Requests]) -> dict[str, Any]:
+def _how(
+    first: Requests, stores: int, requests: Sequence[Requests], device: Device
+) -> dict[str, Any]:
     """Return what `MERGED` takes of stores that follow one another, from the loads before them."""
     loads = [r.access.loop for r in requests if r.access.kind == "load"]
     if not loads:
-        return dict(AT_ONCE)
+        return at_once(device)
     before = max(loads.count(first.access.loop), 1)
-    return after_loads(before, stores)
+    return after_loads(before, stores, device)
 
 
-def after_loads(loads: float, stores: float) -> dict[str, Any]:
+def at_once(device: Device) -> dict[str, Any]:
+    """Return what `MERGED` takes of warps that store as soon as they start: all of an SM's."""
+    return {
+        "most": MOST_AT_ONCE(device),
+        "half": HALF_AT_ONCE(device),
+        "sharp": SHARP_AT_ONCE(device),
+    }
+
+
+def after_loads(loads: float, stores: float, device: Device) -> dict[str, Any]:
     """Return what `MERGED` takes of so many stores that wait for so many loads."""
-    return {"most": 1.0, "half": HALF_LATER(loads=loads, stores=stores), "sharp": SHARP_LATER}
+    lines, spread = HALF_LATER_LINES(device), LOADS_SPREAD(device)
+    half = HALF_LATER(loads=loads, stores=stores, lines=lines, spread=spread)
+    return {"most": 1.0, "half": half, "sharp": SHARP_LATER(device)}
 
 
 def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
@@ -130,8 +166,7 @@ def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
 
     A load that may read what was stored stays behind the store, and waits with it: nothing merges.
     Measured: 2, 3 and 4 words of 4 Mi threads, each loaded after the one before was stored, all
-    reach L2, and take 1.2 to 1.7 times as long (measurements/dram/h100-sxm/tiles/planes.csv,
-    alias).
+    reach L2, and take 1.2 to 1.7 times as long (measurements/dram, tiles/planes.csv, alias).
     """
     parts: list[list[int]] = []
     for i in sorted(g.members):

@@ -21,7 +21,7 @@ def l1_stage(accesses: GlobalAccesses) -> L1:
     fills = l1_fills(accesses, groups, unions)
     again = rereads(instance, requests, groups)
     missed = [
-        g.missing_l1(accesses.blocks_on_sm, accesses.l1_size)
+        g.missing_l1(accesses.blocks_on_sm, accesses.l1_size, accesses.device)
         if requests[g.members[0]].access.cache == "l1"
         else np.ones(1)
         for g in again

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.derivation import scope
@@ -39,7 +40,7 @@ L1_CYCLES = Formula(
         "sent": "clocks that stored sectors take out of the SM [clocks]",
         "pages": "clocks to look up pages that the SM has no translation for [clocks]",
     },
-    holds="within 4% on pairs of patterns (measurements/suite/h200-sxm/foundation/l1-pairs.csv)",
+    holds="within 4% on pairs of patterns (measurements/suite, foundation/l1-pairs.csv)",
     source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
 )
 HIT_PASSES = Formula(
@@ -58,12 +59,12 @@ MISS_PASSES = Formula(
     unit="clocks",
     text="first*missing",
     symbols={
-        "first": "clocks if all requests missed: one a line and one more, at least 3.5 each, but "
-        "no more than one a sector [clocks]",
+        "first": "clocks if all requests missed: one a line and one more, at least `MISS_CLOCKS` "
+        "each, but no more than one a sector [clocks]",
         "missing": "share of the requests that miss L1 [1]",
     },
     holds="as `L1_CYCLES`",
-    source="measured: requests of 1 to 32 lines (measurements/l1/h200-sxm/misses/requests.csv)",
+    source="measured: requests of 1 to 32 lines (see `MISS_CLOCKS`)",
 )
 LATE_PASSES = Formula(
     name="clocks of the data stage for requests whose sectors are on their way",
@@ -75,53 +76,43 @@ LATE_PASSES = Formula(
         "missing": "of these, those that miss L1 themselves [1]",
     },
     holds="as `L1_CYCLES`",
-    source="fitted: loads in flight from one sector (measurements/l1/h200-sxm/misses/counters.csv)",
+    source="fitted form: loads in flight from one sector (see `WAITING`)",
 )
-MISS_CLOCKS: Final = 3.5
-"""Least clocks that a request which misses takes of the data stage, unless it has fewer sectors;
-else one a line, and one more.
-
-One a line: measured, 4.7, 9.1, 16.4 and 32.4 clocks for 4, 8, 16 and 32 lines from L2
-(measurements/l1/h200-sxm/misses/requests.csv). The least is fitted to misses among hits, the
-coalesced product (measurements/suite/h200-sxm/foundation/gemm.csv): a stream of nothing but
-requests of one line takes 2.0 each, and why they cost more among hits is not known.
-"""
-WAITING: Final = 0.45
-"""Share of a warp's loads in flight from one sector that find it missing or on its way.
-
-Fitted: threads that walk along rows with 4 to 16 loads in flight hold the data stage for 12 to 21
-wavefronts a request, where hits take 4 to 16 and 32 lines 32: 0.3 to 0.5 with 8 warps an SM, 0.4 to
-0.55 with 32 (measurements/l1/h200-sxm/misses/counters.csv and rows.csv).
-"""
-PORT_CLOCKS: Final = 0.4
-"""Clocks that a sector from L2 takes into an SM.
-
-Fitted: SMs read from L2 at 66 to 86 B a clock each, up to 66 of them at once
-(measurements/l1/h200-sxm/misses/ports.csv).
-"""
-SENT_CLOCKS: Final = 1.04
-"""Clocks that a stored sector takes out of an SM.
-
-Measured: blocks that write their 16 KiB again and again send 30.8 B a clock, one or two of them on
-an SM, on one SM and on 66 (measurements/l2/h200-sxm/blocks/sets.csv).
-"""
-
-LONE_WARP: Final = 2.0
-"""Clocks from one pass of a warp's shared accesses to its next; other warps pass in between.
-
-Measured: 15.7, 30.4 and 61.9 clocks for atomics and stores of a lone warp whose lanes go to 8, 16
-and 32 words of a bank, and 8.0, 15.9 and 31.8 of each of two warps and more
-(measurements/atomics/h200-sxm/contended, lone.csv).
-"""
-
-PAGE_REACH: Final = 145.0 * 2**20
-PAGE_CLOCKS: Final = 6.2
-"""Bytes of a table that an SM has the translations of, and clocks of every look-up of another page.
-
-Fitted: gathers of single floats, warm, of tables of 2 MiB to 16 GiB, which take the same time up
-to 192 MiB and twice as long of 4 GiB (measurements/gather/h200-sxm/tables/times.csv, fit rows): the
-share of misses is 1 - reach/table at random places. One SM takes as long as all of them do.
-"""
+MISS_CLOCKS: Final = Coefficient(
+    "l1.throughput.miss_clocks",
+    "clocks",
+    "least clocks that a request which misses takes of the data stage",
+)
+WAITING: Final = Coefficient(
+    "l1.throughput.waiting",
+    "1",
+    "share of a warp's loads of one sector that find it missing or on its way",
+)
+PORT_CLOCKS: Final = Coefficient(
+    "l1.throughput.port_clocks",
+    "clocks",
+    "clocks that a sector from L2 takes into an SM",
+)
+SENT_CLOCKS: Final = Coefficient(
+    "l1.throughput.sent_clocks",
+    "clocks",
+    "clocks that a stored sector takes out of an SM",
+)
+LONE_WARP: Final = Coefficient(
+    "l1.throughput.lone_warp",
+    "clocks",
+    "clocks from one pass of a warp's shared accesses to its next",
+)
+PAGE_REACH: Final = Coefficient(
+    "l1.throughput.page_reach",
+    "B",
+    "bytes of a table that an SM has the translations of",
+)
+PAGE_CLOCKS: Final = Coefficient(
+    "l1.throughput.page_clocks",
+    "clocks",
+    "clocks of every look-up of a page that an SM has no translation of",
+)
 
 
 def l1_stages(
@@ -147,9 +138,9 @@ def l1_stages(
     warps : array
         That share an SM.
     """
-    sms = 1.0 * device.sm_count
+    sms, port = 1.0 * device.sm_count, PORT_CLOCKS(device)
     hits, fills = np.zeros(1), np.zeros(1)
-    waits = waiting_shares(instance, requests, traffic.accesses)
+    waits = waiting_shares(instance, requests, traffic.accesses, device)
     for r, access, (missing, waiting) in zip(requests, traffic.accesses, waits, strict=True):
         if r.access.cache == "shared":
             # What is copied to shared memory goes there by whole rows of banks, past the registers.
@@ -158,32 +149,35 @@ def l1_stages(
         if r.access.cache == "l2" and r.access.copied:
             # Copied past L1: only their stores hold it, 3.7 to 4.1 clocks for 512 B of a warp in 1
             # to 16 rows, where shared loads keep it busy
-            # (measurements/instructions/h200-sxm/pipes/copies.csv).
+            # (measurements/instructions, pipes/copies.csv).
             continue
         passes = copied_passes(r, access) if r.access.copied else access.data_wavefronts
         with scope(r.access):
             hits = hits + HIT_PASSES(passes=passes, waiting=waiting)
-            first = np.maximum(MISS_CLOCKS * access.requests, access.lines + access.requests)
-            first = np.minimum(np.maximum(first, PORT_CLOCKS * access.sectors), access.sectors)
+            first = np.maximum(
+                MISS_CLOCKS(device) * access.requests, access.lines + access.requests
+            )
+            first = np.minimum(np.maximum(first, port * access.sectors), access.sectors)
             fills = fills + MISS_PASSES(first=first, missing=missing)
             fills = fills + LATE_PASSES(lines=access.lines, waiting=waiting, missing=missing)
-    shared = traffic.shared_wavefronts * np.maximum(LONE_WARP / warps, 1.0)
+    shared = traffic.shared_wavefronts * np.maximum(LONE_WARP(device) / warps, 1.0)
     return {
         "data": (hits + shared + besides) / sms,
         "fills": fills / sms,
         "tags": traffic.l1_tag_wavefronts / sms,
         "lanes": (all_requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,
-        "port": traffic.l1_fill_sectors * PORT_CLOCKS / sms,
-        "sent": traffic.l2_write_sectors * SENT_CLOCKS / sms,
-        "pages": page_misses(instance, requests) * PAGE_CLOCKS / sms,
+        "port": traffic.l1_fill_sectors * port / sms,
+        "sent": traffic.l2_write_sectors * SENT_CLOCKS(device) / sms,
+        "pages": page_misses(instance, requests, device) * PAGE_CLOCKS(device) / sms,
     }
 
 
-def page_misses(instance: Instance, requests: Sequence[Requests]) -> Array:
+def page_misses(instance: Instance, requests: Sequence[Requests], device: Device) -> Array:
     """Return how often loads at random places find no translation of their page in their SM."""
     chosen = [r for r in requests if r.random and r.access.kind == "load" and r.pages is not None]
     sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
-    missing = np.maximum(1 - PAGE_REACH / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
+    reach = PAGE_REACH(device)
+    missing = np.maximum(1 - reach / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
     return np.asanyarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
 
 
@@ -192,14 +186,17 @@ def copied_passes(r: Requests, access: AccessTraffic) -> Array:
 
     What L1 has is read in the passes in which it is stored, each a clock, and one more a request:
     2.5, 3.6, 4.9 and 8.9 clocks for 1, 2, 4 and 8 passes, whichever side has them
-    (measurements/instructions/h200-sxm/branches/copies.csv).
+    (measurements/instructions, branches/copies.csv).
     """
     stored = access.requests * max(1.0, r.width * WARP_SIZE / LINE)
     return np.asanyarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
 
 
 def waiting_shares(
-    instance: Instance, requests: Sequence[Requests], accesses: Sequence[AccessTraffic]
+    instance: Instance,
+    requests: Sequence[Requests],
+    accesses: Sequence[AccessTraffic],
+    device: Device,
 ) -> list[tuple[Array, Array]]:
     """Return the shares of each load's requests that miss L1, and that wait for L2; 0 for the rest.
 
@@ -210,13 +207,15 @@ def waiting_shares(
     loads = Counter(at for at, r in zip(loops, requests, strict=True) if r.access.kind == "load")
     unrolled = {loop: loop_unroll(instance, loop, count)[1] for loop, count in loads.items()}
     return [
-        _waiting(access, unrolled[loop]) if access.kind == "load" else (np.zeros(1), np.zeros(1))
+        _waiting(access, unrolled[loop], device)
+        if access.kind == "load"
+        else (np.zeros(1), np.zeros(1))
         for access, loop in zip(accesses, loops, strict=True)
     ]
 
 
-def _waiting(access: AccessTraffic, unroll: Array) -> tuple[Array, Array]:
+def _waiting(access: AccessTraffic, unroll: Array, device: Device) -> tuple[Array, Array]:
     missing = np.asanyarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
     reads = 1 / np.maximum(missing, 1e-9)
-    at_once = np.maximum(WAITING * np.minimum(unroll, reads), 1.0)
+    at_once = np.maximum(WAITING(device) * np.minimum(unroll, reads), 1.0)
     return missing, np.asanyarray(np.minimum(missing * at_once, 1.0))

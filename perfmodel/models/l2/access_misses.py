@@ -16,7 +16,7 @@ from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.common_buffers import brought_once
-from perfmodel.models.l2.l2_misses import Misses, l2_misses
+from perfmodel.models.l2.l2_misses import Misses, fitted_knees, l2_misses
 from perfmodel.models.reuse.joint_walks import new_shares
 from perfmodel.models.reuse.rereads import without_rereads
 
@@ -37,7 +37,7 @@ def access_misses(accesses: GlobalAccesses, l1: L1, reread_misses: Sequence[Arra
     reread_misses : sequence of array
         Share of each reread that L1 does not have, and L2 neither.
     """
-    found, again = l2_misses(accesses, l1), l1.rereads
+    found, again = l2_misses(accesses, l1, fitted_knees(accesses.device)), l1.rereads
     sectors, dram_bytes = list(found.sectors), list(found.dram_bytes)
     for i, new in new_shares(accesses, l1, found.touched, dram_bytes).items():
         sectors[i], dram_bytes[i] = sectors[i] * new, dram_bytes[i] * new

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -28,11 +29,15 @@ BROUGHT_ONCE = Formula(
     holds="buffers that their walks cover together; less is spared where they hardly coincide",
     source="derived: no byte comes twice while L2 holds it; measured of bodies that are read as "
     "one's own and as all others, 268,032 and 84,736 bytes of 262,144 and 80,000 "
-    "(measurements/source-kernels/h200-sxm/corpus)",
+    "(measurements/source-kernels, corpus)",
 )
 _ZERO: Final = np.zeros(1)
 
 
+@mechanism(
+    neutral=lambda accesses, dram_reads, touched, known: list(dram_reads),
+    evidence=["source-kernels"],
+)
 def brought_once(
     accesses: GlobalAccesses,
     dram_reads: Sequence[Array],
@@ -59,7 +64,8 @@ def brought_once(
         if r.access.kind == "load":
             loads.setdefault(r.access.buffer, []).append(i)
     sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
-    resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size)
+    knee = reuse_knee(accesses.device)
+    resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size, knee)
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
         alone = [np.minimum(found[i], touched[i]) for i in members]
@@ -89,7 +95,7 @@ def changed_once(
     changing : collection of int
         Positions of the atomics that follow rules of their own.
     """
-    requests = accesses.requests
+    requests, knee = accesses.requests, reuse_knee(accesses.device)
     found: dict[int, Array] = {}
     for buffer in {requests[i].access.buffer for i in changing}:
         members = [i for i in changing if requests[i].access.buffer == buffer]
@@ -103,7 +109,7 @@ def changed_once(
         size = buffer_bytes(accesses.instance, requests[members[0]])
         own = [dram_reads[i] for i in (*members, *loads)]
         least = largest(size, *own)
-        resident = resident_share(size, accesses.l2_size)
+        resident = resident_share(size, accesses.l2_size, knee)
         spared = np.minimum(
             BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least), atomic
         )

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
@@ -30,27 +31,27 @@ from perfmodel.models.l2.private_sets import (
 )
 from perfmodel.models.l2.random_tables import DrawnTable, RandomReads, random_draws, random_reads
 from perfmodel.models.l2.sides import near_lost
-from perfmodel.models.l2.slices import slice_count, working_share
+from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
 from perfmodel.models.l2.windows import pinned
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import WARM_KNEE, resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
 Array = npt.NDArray[Any]
 
-_INTRUDING: Final = 0.3
-"""Share of the lines marked streaming that take room from the others where nothing else passes;
-fitted: windows over working sets of 40 to 80 MiB on an H200 (working-set-read.csv)."""
-_BEFORE_COPIES: Final = 0.5
-"""Share of the lines marked streaming that leave sooner than copies on the near side.
-
-Fitted: of 8 MiB concurrent with a write so marked 0.13 of the copies are gone; of 16 MiB, not
-fitted on, 0.47 (here 0.50): l2_all_sectors,
-measurements/suite/h200-sxm/sweeps/data-reset-out-window.csv.
-"""
+INTRUDING: Final = Coefficient(
+    "l2.competing_misses.intruding",
+    "1",
+    "share of streaming lines that take room from the others where nothing passes",
+)
+BEFORE_COPIES: Final = Coefficient(
+    "l2.competing_misses.before_copies",
+    "1",
+    "share of streaming lines that leave sooner than copies on the near side",
+)
 
 
 def _none() -> Array:
@@ -109,6 +110,7 @@ def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         written=one.written,
         passes=one.passes,
         capacity=one.capacity * working_share(accesses.device),
+        device=accesses.device,
         shares=Shares(one.persisting * (1 - one.spilled), one.streaming),
         spilled=one.spilled,
         waves=one.waves,
@@ -136,6 +138,7 @@ def _other_tables(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     device, control = launch.accesses.device, launch.accesses.control
+    early = BEFORE_COPIES(device)
     ways = residency.granted_ways(control.set_aside, device.l2_size)
     reaching = reaching_writes(device, ways)
     normal = residency.normal_misses(
@@ -143,19 +146,20 @@ def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         residency.Streams(one.read, one.written * reaching),
         residency.Streams(one.streaming_read, one.streaming_written * reaching),
         one.capacity,
+        device,
     )
     lost = normal.lost
     passing = residency.Streams(
-        one.read - _BEFORE_COPIES * one.streaming_read,
-        one.written - _BEFORE_COPIES * one.streaming_written,
+        one.read - early * one.streaming_read,
+        one.written - early * one.streaming_written,
     )
-    used = residency.distance(residency.TABLE_WEIGHT, one.resident, passing)
+    used = residency.distance(residency.TABLE_WEIGHT, one.resident, passing, device)
     set_aside_share = one.persisting * (1 - one.spilled)
     competing = one.persisting * one.spilled + one.normal
     return CompetingMisses(
         lost,
         scattered=normal.leak * (1 - normal.knee) / np.maximum(lost, 1e-9),
-        crossing=near_lost(used, one.capacity, set_aside_share, competing, lost),
+        crossing=near_lost(used, one.capacity, set_aside_share, competing, lost, device),
     )
 
 
@@ -175,9 +179,9 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
         parts=parts,
         merged=merged,
         waiting=waiting,
-        pinned=pinned(one.size, stays, granted, one.capacity),
+        pinned=pinned(one.size, stays, granted, one.capacity, accesses.device),
         # What a launch before has left has to outlast all blocks, not the concurrent ones only.
-        left=resident_share(one.resident + one.streams, one.capacity, WARM_KNEE),
+        left=resident_share(one.resident + one.streams, one.capacity, warm_knee(accesses.device)),
         moves=moves,
     )
 
@@ -192,20 +196,20 @@ def _part_misses(
     """
     accesses, running = launch.accesses, launch.accesses.running
     device, passes, streaming = accesses.device, one.passes, one.size * one.streaming
-    resident = (one.resident + _INTRUDING * one.size * one.streaming) * running
+    resident = (one.resident + INTRUDING(device) * one.size * one.streaming) * running
     streams = residency.Streams((one.read - streaming) * running, one.written * running)
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
-    # of 16 KiB (measurements/operators/h200-sxm/stalls/seen.csv).
+    # of 16 KiB (measurements/operators, stalls/seen.csv).
     times = np.where(running < 1, 1e9, passes)
-    before = READ_BEFORE * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
-    own = private_set(resident, streams, one.capacity, times, before, slice_count(device))
+    before = READ_BEFORE(device) * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
+    own = private_set(resident, streams, one.capacity, times, before, device)
     lost = own.lost(own.age.young)
     if not agreed(moves > 0):
         return own, lost
     distance = moves % device.sm_count
-    near = np.minimum(distance, device.sm_count - distance) <= NEIGHBOURS
+    near = np.minimum(distance, device.sm_count - distance) <= NEIGHBOURS(device)
     working = one.capacity * working_share(device)
-    moved = moved_set(resident, streams, working, passes, near, accesses.warm)
+    moved = moved_set(resident, streams, working, passes, near, accesses.warm, device)
     return moved, np.where(moves > 0, moved.lost(moved.age.young), lost)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.drawn_lines import drawn_share, random_line_hits
@@ -15,7 +16,7 @@ from perfmodel.models.l2.random_tables import RANDOM_ROOM
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -66,7 +67,7 @@ def followed_misses(
         every = touched.get(r.access.buffer, _ZERO) + new
         touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
     every = sum(touched.values(), _ZERO)
-    resident = resident_share(every, capacity)
+    resident = resident_share(every, capacity, reuse_knee(accesses.device))
     found = {}
     for buffer, own_bytes in touched.items():
         members = [i for i in chosen if requests[i].access.buffer == buffer]
@@ -74,7 +75,7 @@ def followed_misses(
         counts = [r.access.counted for r in own]
         there = resident
         if all(c is not None and c.apart and c.jumping for c in counts):
-            there = _kept_of_draws(own, own_bytes, every, capacity, part)
+            there = _kept_of_draws(own, own_bytes, every, capacity, part, accesses.device)
         parts = []
         for unit, share in ((SECTOR, 0), (_PIECE, 1)):
             asked = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
@@ -89,7 +90,12 @@ def followed_misses(
 
 
 def _kept_of_draws(
-    own: Sequence[Requests], touched: Array, every: Array, capacity: Array, running: Array
+    own: Sequence[Requests],
+    touched: Array,
+    every: Array,
+    capacity: Array,
+    running: Array,
+    device: Device,
 ) -> Array:
     """Return the share of what blocks ask for again that L2 has, each in no order in its own part.
 
@@ -103,11 +109,12 @@ def _kept_of_draws(
         Bytes of L2.
     running : array
         Share of the blocks that run at a time.
+    device : Device
     """
     lines = np.maximum(touched / LINE, 1.0)
     asked = sum((r.lines for r in own), _ZERO) * np.minimum(running, 1.0)
     drawn = np.maximum(asked, lines)
-    room = RANDOM_ROOM * capacity * touched / np.maximum(every, 1.0)
+    room = RANDOM_ROOM(device) * capacity * touched / np.maximum(every, 1.0)
     hits, *_ = random_line_hits(touched, np.zeros(1), drawn, room, alone=1.0)
     wide = sum((r.sectors for r in own), _ZERO) * SECTOR / np.maximum(asked / running, 1.0)
     found = residency.ATOM_HITS(h=np.minimum(hits, 1 - 1e-9), a=LINE / np.clip(wide, _PIECE, LINE))

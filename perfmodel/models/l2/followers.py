@@ -14,11 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.l2.private_sets import NEIGHBOURS, MovedSet, PrivateSet
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -26,7 +28,7 @@ Array = npt.NDArray[Any]
 CAUGHT_MISSES = Formula(
     name="re-reads merged with another block's outstanding DRAM fill",
     unit="1",
-    text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (0.805 - d/c)/0.041))",
+    text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
         "young": "share of the later re-reads before blocks follow others [1]",
@@ -34,31 +36,59 @@ CAUGHT_MISSES = Formula(
         "again": "times that the launch reads the set again [1]",
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
+        "middle": "share of L2 at which half of them wait for DRAM [1]",
+        "width": "share of L2 that halves those that do not, beyond [1]",
     },
     holds="as `perfmodel.models.l2.private_sets.MOVED_KNEE`, close neighbours",
-    source="fitted with `CAUGHT`: middle, width and the delay of two passes",
+    source="fitted form, with `CAUGHT`",
 )
 CAUGHT = Formula(
     name="re-reads merged with another block's outstanding L2 request",
     unit="1",
-    text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + 9)/(1 + (17*loads_each/again)**2))",
+    text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + kept)"
+    "/(1 + (apart*loads_each/again)**2))",
     symbols={
         "waiting": "those that wait for DRAM [1]",
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
         "loads_each": "loads that a block makes in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
+        "kept": "loads in a pass of which half are merged [1]",
+        "apart": "re-reads over loads in a pass at which blocks are still half apart [1]",
     },
-    holds="as `CAUGHT_MISSES`; sets of 1 to 128 MiB on an H200",
-    source="fitted: sectors that L2 was asked for, over those that SMs asked for, 0.026 rms of "
-    "the 85 rows marked fit, 0.053 of 86 others, of other distances among them "
-    "(measurements/l2/h200-sxm/moving-sets/counters.csv, l2/h200-sxm/common-sets, "
-    "l2/h200-sxm/sets, suite/h200-sxm/sweeps/working-set-read.csv); with a barrier of all blocks "
-    "after each pass none are",
+    holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
+    source="fitted form; with a barrier of all blocks after each pass none are",
 )
-BEHIND: Final = 2.0
-"""See `CAUGHT_MISSES`."""
+BEHIND: Final = Coefficient(
+    "l2.followers.behind",
+    "1",
+    "re-reads before blocks have caught up with others",
+)
+CAUGHT_MIDDLE: Final = Coefficient(
+    "l2.followers.caught_middle",
+    "1",
+    "share of L2 used at which half of the re-reads of followers wait for DRAM",
+)
+CAUGHT_WIDTH: Final = Coefficient(
+    "l2.followers.caught_width",
+    "1",
+    "share of L2 that halves those that do not, beyond",
+)
+LOADS_KEPT: Final = Coefficient(
+    "l2.followers.loads_kept",
+    "1",
+    "loads of a block in a pass of which half are merged with others",
+)
+LOADS_APART: Final = Coefficient(
+    "l2.followers.loads_apart",
+    "1",
+    "re-reads over loads in a pass at which blocks are still half apart",
+)
 
 
+@mechanism(
+    neutral=lambda instance, loads, one, moves, passes, device: (np.zeros(1), np.zeros(1)),
+    evidence=["l2", "suite"],
+)
 def caught(
     instance: Instance,
     loads: Sequence[Requests],
@@ -91,10 +121,10 @@ def caught(
     # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
     ring = np.maximum(np.minimum(distance, device.sm_count - distance), 1)
     alike = np.where(distance == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
-    near = (moves > 0) & (ring <= NEIGHBOURS)
+    near = (moves > 0) & (ring <= NEIGHBOURS(device))
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
     again = one.age.again
-    later = np.maximum(again - BEHIND, 0.0)
+    later = np.maximum(again - BEHIND(device), 0.0)
     waiting = CAUGHT_MISSES(
         alike=alike,
         young=replace(one.age, again=np.maximum(later, 1e-9)).young,
@@ -102,6 +132,15 @@ def caught(
         again=again,
         d=one.used,
         c=one.capacity,
+        middle=CAUGHT_MIDDLE(device),
+        width=CAUGHT_WIDTH(device),
     )
-    merged = CAUGHT(waiting=waiting, alike=alike, loads_each=loads_each, again=again)
+    merged = CAUGHT(
+        waiting=waiting,
+        alike=alike,
+        loads_each=loads_each,
+        again=again,
+        kept=LOADS_KEPT(device),
+        apart=LOADS_APART(device),
+    )
     return np.asanyarray(merged), np.asanyarray(waiting)

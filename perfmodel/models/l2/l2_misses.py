@@ -22,13 +22,13 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, thread_extents
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import (
-    KNEE,
-    REWRITTEN_KNEE,
     SharedCache,
     Walks,
     Window,
     fetched,
     resident_share,
+    reuse_knee,
+    rewritten_knee,
 )
 
 Array = npt.NDArray[Any]
@@ -51,8 +51,13 @@ class Knees(NamedTuple):
         Of data that is written again.
     """
 
-    reuse: tuple[float, float] = KNEE
-    rewritten: tuple[float, float] = REWRITTEN_KNEE
+    reuse: tuple[float, float]
+    rewritten: tuple[float, float]
+
+
+def fitted_knees(device: Device) -> Knees:
+    """Return the knees that were fitted to hardware."""
+    return Knees(reuse_knee(device), rewritten_knee(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,7 @@ class Misses:
     rewritten: Array
 
 
-_KNEES: Final = Knees()
-
-
-def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees = _KNEES) -> Misses:
+def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees) -> Misses:
     """Return what the accesses miss in L2 by what a wave of blocks touches.
 
     Parameters
@@ -158,13 +160,14 @@ def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
     for i in placed:
         r = requests[i]
         every = among[r.access.buffer, r.access.kind]
-        sectors[i], whole = irregular(sectors[i], touched[i], atom, capacity, every)
+        resident = resident_share(touched[i], capacity, reuse_knee(accesses.device))
+        sectors[i], whole = irregular(sectors[i], touched[i], atom, resident, every)
         dram_bytes[i] = whole
         counted = r.access.counted if r.access.kind == "store" else None
         different = once_of_sample(None if counted is None else counted.addresses, SECTOR)
         touched[i] = np.minimum(touched[i], r.sectors * different * SECTOR)
         if i in l1.unions:
-            new, new_atoms = l1.unions[i].missing(capacity, accesses.wave)
+            new, new_atoms = l1.unions[i].missing(capacity, accesses.wave, accesses.device)
             sectors[i] = np.minimum(sectors[i], r.sectors * new)
             dram_bytes[i] = np.minimum(dram_bytes[i], r.sectors * new_atoms * atom)
         if i in followed:
@@ -213,15 +216,15 @@ def _atoms_each(r: Requests, atom: int) -> Array:
 
 
 def irregular(
-    asked: Array, buffer_bytes: Array, atom: float, capacity: Array, every: Array
+    asked: Array, buffer_bytes: Array, atom: float, resident: Array, every: Array
 ) -> tuple[Array, Array]:
     """Misses of an index with no strides: each sector once if the buffer fits, else at random.
 
-    `every` are the sectors that all such loads of the buffer would bring, each on its own.
+    `resident` is the share of the buffer that L2 keeps, `every` are the sectors that all such loads
+    of the buffer would bring, each on its own.
     """
     own = np.minimum(asked, buffer_bytes / SECTOR)
     different = own * np.minimum(1.0, buffer_bytes / SECTOR / np.maximum(every, 1e-9))
-    resident = resident_share(buffer_bytes, capacity)
     misses = resident * different + (1 - resident) * asked
     # All together bring no more than the buffer, if L2 keeps it.
     whole = buffer_bytes * np.minimum(1.0, own / np.maximum(every, 1e-9))

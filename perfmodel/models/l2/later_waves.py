@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perfmodel.models.agreement import agreed
 from perfmodel.models.extremes import largest
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.irregular_unions import Union, among
 
@@ -23,6 +24,7 @@ _AGAIN: Final = 1.5
 """Bytes asked for by waves, each once, over bytes touched, from which on waves read them again."""
 
 
+@mechanism(neutral=lambda unions, fills, touched, running: dict[int, Array](), evidence=[])
 def read_by_later_waves(
     unions: Mapping[int, Union],
     fills: Sequence[Array],

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.expressions import names
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
@@ -23,6 +24,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import side_by_side
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll
@@ -42,7 +44,7 @@ MERGED_READS = Formula(
     },
     holds="blocks that start together",
     source="derived; measured of 1 to 16 SMs of a GPC "
-    "(measurements/l2/h200-sxm/merged-reads/merged.csv, window.csv)",
+    "(measurements/l2, merged-reads/merged.csv, window.csv)",
 )
 READS_MERGED = Formula(
     name="share of neighbours' reads merged with an outstanding one",
@@ -58,29 +60,63 @@ READS_MERGED = Formula(
     },
     holds="as `MERGED_READS`",
     source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
-    "on with them; what L2 has is there so soon that only blocks in step merge "
-    "(measurements/l2/h200-sxm/merged-reads/kept.csv)",
+    "on with them; what L2 has is there so soon that only blocks in step merge",
 )
 FILLS_SHARED = Formula(
     name="fraction of in-flight DRAM fills shared by several SMs",
     unit="1",
-    text="step - min(0.75, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
+    text="step - min(most, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
     symbols={
         "step": "share of reads of blocks in step that are merged [1]",
         "lost": "what each other block on a full SM loses of it [1]",
-        "n": "blocks that share an SM, 16 where no barrier keeps warps in step [1]",
+        "most": "what all of them lose of it at most [1]",
+        "n": "blocks that share an SM, more where no barrier keeps warps in step [1]",
         "u": "load of the SM's busiest unit [1]",
         "full": "load from which on it is lost [1]",
     },
     holds="as `MERGED_READS`",
     source="chosen as `READS_MERGED`; counts of products and of attention were in view",
 )
-STEP: Final = 0.95
-DRIFT: Final = 2.0
-CHANCE: Final = 0.15
-LOST: Final = 0.05
-FULL: Final = 0.75
-"""See `READS_MERGED` and `FILLS_SHARED`."""
+STEP: Final = Coefficient(
+    "l2.merged_reads.step",
+    "1",
+    "share of reads of blocks in step that are merged",
+)
+DRIFT: Final = Coefficient(
+    "l2.merged_reads.drift",
+    "1",
+    "other blocks on a full SM that halve it for data that L2 has",
+)
+CHANCE: Final = Coefficient(
+    "l2.merged_reads.chance",
+    "1",
+    "share of reads of blocks out of step that are merged by chance",
+)
+LOST: Final = Coefficient(
+    "l2.merged_reads.lost",
+    "1",
+    "what each other block on a full SM loses of it for data that DRAM brings",
+)
+MOST_LOST: Final = Coefficient(
+    "l2.merged_reads.most_lost",
+    "1",
+    "what other blocks on a full SM lose of it at most",
+)
+FULL: Final = Coefficient(
+    "l2.merged_reads.full",
+    "1",
+    "load of the busiest unit from which on an SM counts as full",
+)
+UNBARRED: Final = Coefficient(
+    "l2.merged_reads.unbarred",
+    "1",
+    "blocks that warps of an SM drift apart as, where no barrier keeps them in step",
+)
+LOAD_SHARP: Final = Coefficient(
+    "l2.merged_reads.load_sharp",
+    "1",
+    "exponent of the busy time and of the waits that tell how full an SM is",
+)
 
 _WHOLE: Final = 16.0
 """Blocks of a GPC that has one on each of its SMs."""
@@ -121,7 +157,7 @@ class _Readers:
         Blocks in a row that the SMs of a GPC get.
     together : array
         Blocks that run at a time.
-    sms : float
+    device : Device
     loads : sequence of int
         Positions of the loads.
     roots : mapping of int to str or None
@@ -135,7 +171,7 @@ class _Readers:
     accesses: Sequence[AccessTraffic]
     run: Array
     together: Array
-    sms: float
+    device: Device
     loads: Sequence[int]
     roots: Mapping[int, str | None]
     neighbours: Mapping[int, Array]
@@ -176,6 +212,10 @@ class _Readers:
         return own
 
 
+@mechanism(
+    neutral=lambda instance, requests, traffic, device, held, busy, latency: traffic,
+    evidence=["l2", "l1", "suite", "source-kernels"],
+)
 def with_merged_reads(
     instance: Instance,
     requests: Sequence[Requests],
@@ -203,10 +243,9 @@ def with_merged_reads(
     shared = side_by_side(held, blocks, device.sm_count)
     pace = _Pace(
         shared=shared,
-        # Without barriers warps fall out of step like blocks
-        # (measurements/suite/h200-sxm/foundation/gemm.csv).
-        drifting=shared if instance.kernel.barriers else np.maximum(shared, 16.0),
-        load=busy / np.maximum(power_mean((busy, latency), 3.0), 1e-30),
+        # Without barriers warps fall out of step like blocks.
+        drifting=shared if instance.kernel.barriers else np.maximum(shared, UNBARRED(device)),
+        load=busy / np.maximum(power_mean((busy, latency), LOAD_SHARP(device)), 1e-30),
         cold=traffic.cold,
     )
     readers = _readers(instance, requests, traffic.accesses, device, held)
@@ -239,7 +278,7 @@ def _readers(
         accesses=accesses,
         run=run,
         together=np.minimum(blocks, sms * held),
-        sms=sms,
+        device=device,
         loads=loads,
         roots={i: nest[0].variable if nest else None for i, nest in nests.items()},
         neighbours={i: _neighbours(instance, requests[i], accesses[i], run) for i in loads},
@@ -249,40 +288,49 @@ def _readers(
 def _seen_by_l2(readers: _Readers, pace: _Pace, i: int, most: float) -> Array:
     """Return the share of a load's reads that L2 sees, where one answers `most` SMs at most."""
     requests, others = readers.requests, readers.same_loops(i)
+    chance = CHANCE(readers.device)
     merged = _reads_merged(readers, pace, i)
     loop = requests[i].access.loop
     _, at_once = loop_unroll(readers.instance, loop, len(others))
     in_parts = _in_parts(requests, i, others) & (at_once * len(others) > 1.5)
-    merged = np.where(in_parts, np.minimum(merged, CHANCE), merged)
+    merged = np.where(in_parts, np.minimum(merged, chance), merged)
     merged = np.where(_split_by_warps(requests[i]), 0.0, merged)
     # Who waits for data of its own falls out of step.
     own = readers.waits_alone(i)
-    merged = merged * (1 - own) + np.minimum(merged, CHANCE) * own
+    merged = merged * (1 - own) + np.minimum(merged, chance) * own
     share = MERGED_READS(merged=merged, alike=readers.in_step(i), most=most)
-    chance = np.minimum(merged, CHANCE)
-    by_chance = MERGED_READS(merged=chance, alike=readers.neighbours[i], most=most)
+    least = np.minimum(merged, chance)
+    by_chance = MERGED_READS(merged=least, alike=readers.neighbours[i], most=most)
     return np.asanyarray(np.minimum(share, by_chance))
 
 
 def _reads_merged(readers: _Readers, pace: _Pace, i: int) -> Array:
     """Evaluate `READS_MERGED` for a load."""
-    access = readers.accesses[i]
+    access, device = readers.accesses[i], readers.device
+    step = STEP(device)
     fills, every = access.l1_fill_sectors, readers.reading(i)
     # Blocks of an SM that find in L1 what others brought are one to L2.
     whole = fills > 0.99 * access.sectors
-    reading = np.where(whole, every, np.minimum(every, readers.sms))
+    reading = np.where(whole, every, np.minimum(every, 1.0 * device.sm_count))
     fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
     # Blocks of an SM for which one of them reads ask as one.
     asking = np.minimum(every, readers.together)
     alone = access.dram_bytes / SECTOR * asking / np.maximum(fills, 1e-9)
     drifting = pace.drifting / np.clip(alone, 1.0, pace.shared)
-    first = FILLS_SHARED(step=STEP, lost=LOST, n=drifting, u=pace.load, full=FULL)
+    first = FILLS_SHARED(
+        step=step,
+        lost=LOST(device),
+        most=MOST_LOST(device),
+        n=drifting,
+        u=pace.load,
+        full=FULL(device),
+    )
     return np.asanyarray(
         READS_MERGED(
             fresh=np.clip(fresh, 0.0, 1.0) if pace.cold else 0.0,
             first=first,
-            drift=DRIFT,
-            step=STEP,
+            drift=DRIFT(device),
+            step=step,
             n=pace.shared,
             u=pace.load,
         )
@@ -316,8 +364,8 @@ def _in_parts(requests: Sequence[Requests], i: int, others: Sequence[int]) -> Ar
     """Return whether a warp asks for a line in several requests, of other sectors each.
 
     Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
-    (measurements/l2/h200-sxm/merged-reads/kept.csv). Of those that wait one for the other, 0.98 of
-    what can be is merged (measurements/l1/h200-sxm/reuse, walks).
+    (measurements/l2, merged-reads/kept.csv). Of those that wait one for the other, 0.98 of
+    what can be is merged (measurements/l1, reuse: walks).
     """
     own, found = requests[i], np.zeros(1, dtype=bool)
     for j in others:
@@ -338,7 +386,7 @@ def _split_by_warps(r: Requests) -> Array:
     """Return whether warps of a block ask for other parts of the same lines, at the same time.
 
     Counted: of halves that all blocks read, 64 B a warp, no read is merged
-    (measurements/source-kernels/h200-sxm/copies, matrix loads).
+    (measurements/source-kernels, copies: matrix loads).
     """
     found = np.zeros(1, dtype=bool)
     for v in r.variables:

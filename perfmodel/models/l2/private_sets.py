@@ -16,9 +16,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import Streams, distance
-from perfmodel.models.l2.slices import H200_SLICES, nearest_measured
+from perfmodel.models.l2.slices import nearest_measured, slice_count
 
 Array = npt.NDArray[Any]
 
@@ -32,72 +34,122 @@ YOUNG_SHARE = Formula(
         "before": "times that it was read again before the launch [1]",
         "half": "re-reads after which most lines have settled [1]",
     },
-    holds="working sets of 48 to 64 MiB on an H200, read 4, 17 and 68 times",
+    holds="working sets of 0.8 to 1.07 times L2, read 4, 17 and 68 times",
     source="the mean of (1 + (r/half)**2)**-1.5 over the re-reads r; its form is assumed",
 )
 HALF_SETTLED = Formula(
     name="re-reads after which most of a set has settled",
     unit="1",
-    text="3.3*2.0**min(60, (d/c - 0.867)/0.033)",
+    text="scale*2.0**min(60, (d/c - start)/doubles)",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
+        "scale": "re-reads for a set that takes the share `start` [1]",
+        "start": "share of L2 [1]",
+        "doubles": "share of L2 more that doubles them [1]",
     },
     holds="as `YOUNG_SHARE`",
-    source="fitted: DRAM reads of sets of 52 to 64 MiB read 4, 17 and 68 times, 0.05 rms of the "
-    "share missed (measurements/l2/h200-sxm/sets/counters.csv)",
+    source="fitted form",
+)
+SETTLED_SCALE: Final = Coefficient(
+    "l2.private_sets.settled_scale",
+    "1",
+    "re-reads after which most of a set of `SETTLED_FROM` of L2 has settled",
+)
+SETTLED_FROM: Final = Coefficient(
+    "l2.private_sets.settled_from",
+    "1",
+    "share of L2 that a set takes which settles after `SETTLED_SCALE` re-reads",
+)
+SETTLED_DOUBLES: Final = Coefficient(
+    "l2.private_sets.settled_doubles",
+    "1",
+    "share of L2 more that doubles the re-reads until a set has settled",
 )
 PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
     unit="1",
-    text="young/(1 + 2.0**min(60, (0.8225 - d/c)/0.027))"
-    " + (1 - young)*max(0.33/(1 + 2.0**min(60, (0.825 - d/c)/0.022)), min(1, (d/c - end)/width))",
+    text="young/(1 + 2.0**min(60, (middle - d/c)/halves))"
+    " + (1 - young)*max(most/(1 + 2.0**min(60, (later - d/c)/lasts)), min(1, (d/c - end)/width))",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
         "young": "share of the re-reads before lines have found their side [1]",
+        "middle": "share of L2 at which half of the first re-reads miss [1]",
+        "halves": "share of L2 that halves what is kept of these, beyond [1]",
+        "most": "share of the re-reads that settled sets lose before `end` [1]",
+        "later": "share of L2 at which settled sets lose half of that [1]",
+        "lasts": "share of L2 that halves what is kept of settled sets, beyond [1]",
         "end": "share of L2 from which settled sets lose more [1]",
         "width": "share of L2 beyond, at which they lose all [1]",
     },
-    holds="working sets of 1 to 256 MiB on an H200, each SM its own part: resident once",
-    source="fitted: the first part to sets read 3 to 9 times, 0.015 rms "
-    "(measurements/suite/h200-sxm/foundation/working-set.csv), the other to the re-reads from the "
-    "18th on, and to warm launches (measurements/l2/h200-sxm/sets)",
+    holds="working sets of 0.02 to 4 times L2, each SM its own part: resident once",
+    source="fitted form: a knee of sets read a few times, and one of settled sets",
 )
-SETTLED_END: Final = {94: (0.972, 0.067), 80: (0.96, 0.06)}
-"""`end` and `width` of `PRIVATE_KNEE`, by the slices of L2.
-
-Of 80: fitted to times of sets of 38 to 52 MiB of an H100 read 2 to 68 times, cold 6.4% rms where
-the others give 6.9, warm 14 and 16; DRAM reads alone would have all of 50 MiB lost, and 0.03
-(measurements/dram/h100-sxm/pitches, sets.csv and sets-counters.csv, fit rows).
-"""
-READ_BEFORE: Final = 6.0
-"""Re-reads before a warm launch for how far private parts have settled, over the root of the times
-that a launch reads them: a launch settles less of a set the more of them there have been.
-
-Fitted to times of warm sets near L2's size, read 2 to 68 times: 7% rms of those read up to 4 times
-on an H200 and 8 of more, 9 and 11 on an H100, where 1.8 launches whatever they read gave 9, 10, 14
-and 11 (l2/h200-sxm/sets, dram/h100-sxm/pitches, sets.csv); 17 and 14, not 27 and 17, on another
-H100 (l2/h100-sxm/partitions, sets.csv). DRAM reads that were counted of the third to eighth launch,
-0.055 rms of the share missed as before for sets read 16 times or more, say less for 2 and 4 times,
-0.12 and 0.09 before: the profiler's own work comes between those launches
-(latency/h200-sxm/bursts/settling.csv, l2/h200-sxm/blocks/launches.csv).
-"""
-
-
+YOUNG_MIDDLE: Final = Coefficient(
+    "l2.private_sets.young_middle",
+    "1",
+    "share of L2 used at which half of the first re-reads of private parts miss",
+)
+YOUNG_WIDTH: Final = Coefficient(
+    "l2.private_sets.young_width",
+    "1",
+    "share of L2 that halves what is kept of them, beyond",
+)
+SETTLED_MOST: Final = Coefficient(
+    "l2.private_sets.settled_most",
+    "1",
+    "share of the re-reads that settled sets lose before the end of the room",
+)
+SETTLED_MIDDLE: Final = Coefficient(
+    "l2.private_sets.settled_middle",
+    "1",
+    "share of L2 used at which settled sets lose half of that",
+)
+SETTLED_WIDTH: Final = Coefficient(
+    "l2.private_sets.settled_width",
+    "1",
+    "share of L2 that halves what is kept of settled sets, beyond",
+)
+SETTLED_END_94: Final = Coefficient(
+    "l2.private_sets.settled_end_94",
+    "1",
+    "share of L2 from which settled sets lose more, of 94 slices",
+)
+SETTLED_LAST_94: Final = Coefficient(
+    "l2.private_sets.settled_last_94",
+    "1",
+    "share of L2 beyond, at which they lose all, of 94 slices",
+)
+SETTLED_END_80: Final = Coefficient(
+    "l2.private_sets.settled_end_80",
+    "1",
+    "share of L2 from which settled sets lose more, of 80 slices",
+)
+SETTLED_LAST_80: Final = Coefficient(
+    "l2.private_sets.settled_last_80",
+    "1",
+    "share of L2 beyond, at which they lose all, of 80 slices",
+)
+READ_BEFORE: Final = Coefficient(
+    "l2.private_sets.read_before",
+    "1",
+    "re-reads that warm private parts count, over the root of the passes of a launch",
+)
 HALF_DRIFTED = Formula(
     name="re-reads after which most blocks follow others",
     unit="1",
-    text="warmth*scale*max(0.02, d/c - 0.71)**power",
+    text="warmth*scale*max(0.02, d/c - start)**power",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "warmth": "0.6 where the launch before has left part of the set: some get ahead [1]",
-        "scale": "at 1.71 times L2 [1]",
+        "start": "share of L2 from which it takes long [1]",
+        "warmth": "less than 1 where the launch before has left part of the set [1]",
+        "scale": "at one L2 more than `start` [1]",
         "power": "how it grows with the set [1]",
     },
     holds="as `MOVED_KNEE`",
-    source="fitted together with it; warm launches: times of 60 to 90 MiB read 6, 25 and 100 times",
+    source="fitted form, together with it",
 )
 MOVED_KNEE = Formula(
     name="re-reads of others' parts lost for lack of room",
@@ -111,10 +163,9 @@ MOVED_KNEE = Formula(
         "width": "share of L2 that halves what is kept, beyond [1]",
         "steady": "share of these that still miss at last [1]",
     },
-    holds="sets of 8 to 128 MiB on an H200, two blocks an SM, read 5 to 60 times",
-    source="fitted: DRAM reads of sets in which blocks move on by 1 or 2, and by 37: 0.011 and "
-    "0.017 rms of the share missed. With all blocks in step after each time, sets of 56 MiB and "
-    "more miss all of it (measurements/l2/h200-sxm/common-sets/counters.csv)",
+    holds="sets of 0.13 to 2 times L2, two blocks an SM, read 5 to 60 times; with all blocks in "
+    "step after each time, sets that take nearly all of L2 miss all of it",
+    source="fitted form",
 )
 
 
@@ -128,14 +179,83 @@ class MovedKnee(NamedTuple):
     power: Any
 
 
-NEAR: Final = MovedKnee(middle=0.7, width=0.035, steady=0.058, scale=55.0, power=1.6)
-"""Blocks that move on to what a close neighbour has read: most are on the same side of L2."""
-FAR: Final = MovedKnee(middle=0.6, width=0.033, steady=0.17, scale=32.0, power=1.1)
-"""To what blocks further away have read, on either side: more of it is resident on both."""
-NEIGHBOURS: Final = 8
-"""Blocks in a row on SMs of one side: places.txt, measurements/l2/h200-sxm/sets."""
-WARM_DRIFT: Final = 0.6
-"""See `HALF_DRIFTED`."""
+NEAR_MIDDLE: Final = Coefficient(
+    "l2.private_sets.near_middle",
+    "1",
+    "share of L2 used at which half of the first re-reads miss, of close neighbours",
+)
+NEAR_WIDTH: Final = Coefficient(
+    "l2.private_sets.near_width",
+    "1",
+    "share of L2 that halves what is kept beyond, of close neighbours",
+)
+NEAR_STEADY: Final = Coefficient(
+    "l2.private_sets.near_steady",
+    "1",
+    "share of these that still miss at last, of close neighbours",
+)
+NEAR_SCALE: Final = Coefficient(
+    "l2.private_sets.near_scale",
+    "1",
+    "re-reads until blocks follow, of close neighbours, at 1.71 times L2",
+)
+NEAR_POWER: Final = Coefficient(
+    "l2.private_sets.near_power",
+    "1",
+    "how these grow with the set, of close neighbours",
+)
+FAR_MIDDLE: Final = Coefficient(
+    "l2.private_sets.far_middle",
+    "1",
+    "share of L2 used at which half of the first re-reads miss, of blocks further away",
+)
+FAR_WIDTH: Final = Coefficient(
+    "l2.private_sets.far_width",
+    "1",
+    "share of L2 that halves what is kept beyond, of blocks further away",
+)
+FAR_STEADY: Final = Coefficient(
+    "l2.private_sets.far_steady",
+    "1",
+    "share of these that still miss at last, of blocks further away",
+)
+FAR_SCALE: Final = Coefficient(
+    "l2.private_sets.far_scale",
+    "1",
+    "re-reads until blocks follow, of blocks further away, at 1.71 times L2",
+)
+FAR_POWER: Final = Coefficient(
+    "l2.private_sets.far_power",
+    "1",
+    "how these grow with the set, of blocks further away",
+)
+NEIGHBOURS: Final = Coefficient(
+    "l2.private_sets.neighbours",
+    "1",
+    "blocks in a row on SMs of one side of L2",
+)
+WARM_DRIFT: Final = Coefficient(
+    "l2.private_sets.warm_drift",
+    "1",
+    "re-reads until blocks follow others, warm over cold: some get ahead",
+)
+DRIFT_FROM: Final = Coefficient(
+    "l2.private_sets.drift_from",
+    "1",
+    "share of L2 that a set takes from which blocks need long to follow others",
+)
+
+
+def near_knee(device: Device) -> MovedKnee:
+    """Return the knee of blocks that move on to what a close neighbour has read."""
+    own = (NEAR_MIDDLE, NEAR_WIDTH, NEAR_STEADY, NEAR_SCALE, NEAR_POWER)
+    return MovedKnee(*(each(device) for each in own))
+
+
+def far_knee(device: Device) -> MovedKnee:
+    """Return the same of blocks that move on to what blocks further away have read."""
+    own = (FAR_MIDDLE, FAR_WIDTH, FAR_STEADY, FAR_SCALE, FAR_POWER)
+    return MovedKnee(*(each(device) for each in own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +282,26 @@ class Age:
         return np.asanyarray(YOUNG_SHARE(again=self.again, before=self.before, half=self.half))
 
 
+class PrivateKnee(NamedTuple):
+    """Figures of `PRIVATE_KNEE`."""
+
+    middle: float
+    halves: float
+    most: float
+    later: float
+    lasts: float
+    end: float
+    width: float
+
+
+def private_knee(device: Device) -> PrivateKnee:
+    """Return the knee of private parts; how it ends goes by the slices of L2, 94 or 80."""
+    ends = {94: (SETTLED_END_94, SETTLED_LAST_94), 80: (SETTLED_END_80, SETTLED_LAST_80)}
+    end, width = ends[nearest_measured(slice_count(device), ends)]
+    own = (YOUNG_MIDDLE, YOUNG_WIDTH, SETTLED_MOST, SETTLED_MIDDLE, SETTLED_WIDTH, end, width)
+    return PrivateKnee(*(each(device) for each in own))
+
+
 @dataclass(frozen=True, slots=True)
 class PrivateSet:
     """A set of which each SM reads its own part again and again.
@@ -173,20 +313,18 @@ class PrivateSet:
     capacity : float
         L2 [B].
     age : Age
-    end, width : float
-        See `PRIVATE_KNEE`.
+    knee : PrivateKnee
     """
 
     used: Array
     capacity: float
     age: Age
-    end: float
-    width: float
+    knee: PrivateKnee
 
     def lost(self, young: Any) -> Array:
         """Return the share of the re-reads that miss, of which a share is young."""
         room = {"d": self.used, "c": self.capacity}
-        return np.asanyarray(PRIVATE_KNEE(**room, young=young, end=self.end, width=self.width))
+        return np.asanyarray(PRIVATE_KNEE(**room, young=young, **self.knee._asdict()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +357,8 @@ def private_set(
     streams: Streams,
     capacity: float,
     passes: Any,
-    before: Any = 0.0,
-    slices: float = H200_SLICES,
+    before: Any,
+    device: Device,
 ) -> PrivateSet:
     """Return a set of which each SM reads its own part again and again.
 
@@ -232,21 +370,32 @@ def private_set(
         Times that the part is read.
     before : array
         Times that it was read again before the launch.
-    slices : float
-        Of L2; an H200's by default.
+    device : Device
     """
-    end, width = SETTLED_END[nearest_measured(slices, SETTLED_END)]
-    used = np.maximum(distance(1.0, resident, streams), 1.0)
+    used = np.maximum(distance(1.0, resident, streams, device), 1.0)
+    half = HALF_SETTLED(
+        d=used,
+        c=capacity,
+        scale=SETTLED_SCALE(device),
+        start=SETTLED_FROM(device),
+        doubles=SETTLED_DOUBLES(device),
+    )
     age = Age(
         again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
         before=np.asanyarray(before, dtype=float),
-        half=np.asanyarray(HALF_SETTLED(d=used, c=capacity)),
+        half=np.asanyarray(half),
     )
-    return PrivateSet(used, capacity, age, end, width)
+    return PrivateSet(used, capacity, age, private_knee(device))
 
 
 def moved_set(
-    resident: Any, streams: Streams, capacity: float, passes: Any, near: Any, warm: bool
+    resident: Any,
+    streams: Streams,
+    capacity: float,
+    passes: Any,
+    near: Any,
+    warm: bool,
+    device: Device,
 ) -> MovedSet:
     """Return a set of which blocks move on to parts that others have read.
 
@@ -258,16 +407,18 @@ def moved_set(
         Whether close neighbours have read it, see `NEIGHBOURS`.
     warm : bool
         Whether the same launch ran before.
+    device : Device
     """
-    used = np.maximum(distance(1.0, resident, streams), 1.0)
-    knees = zip(NEAR, FAR, strict=True)
+    used = np.maximum(distance(1.0, resident, streams, device), 1.0)
+    knees = zip(near_knee(device), far_knee(device), strict=True)
     knee = MovedKnee(*(np.where(np.asanyarray(near), *both) for both in knees))
     half = HALF_DRIFTED(
         d=used,
         c=capacity,
         scale=knee.scale,
         power=knee.power,
-        warmth=WARM_DRIFT if warm else 1.0,
+        start=DRIFT_FROM(device),
+        warmth=WARM_DRIFT(device) if warm else 1.0,
     )
     again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
     age = Age(again=again, before=np.zeros(()), half=np.asanyarray(half))
@@ -280,7 +431,7 @@ def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
     to some time DRAM decides how long one takes, then L2. These are two parts of the launch, one
     after the other: a set of 43 MiB read twice takes 17.8 us, its reads of L2 alone 11 and its
-    reads of DRAM alone 10 (measurements/built-in-kernels/h200-sxm/first).
+    reads of DRAM alone 10 (measurements/built-in-kernels, first).
 
     Parameters
     ----------

@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.extremes import smallest
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.drawn_lines import (
@@ -25,18 +27,15 @@ from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
 
-RANDOM_ROOM: Final = 0.98
-"""Share of L2 that lines at random places fill before the oldest leave.
-
-Fitted: DRAM reads of cold gathers, single floats of tables of 16 MiB to 2 GiB and runs of 8 and 32
-(gather.csv of measurements/suite/h200-sxm/sweeps and suite/h100-sxm/sweeps, fit rows): 0.6 and 0.9%
-rms; 0.96 and 1.0 give 1.0 to 1.25. Of an H200 it is all that 94 slices hold, of an H100 98%, see
-`perfmodel.models.l2.slices.working_share`.
-"""
+RANDOM_ROOM: Final = Coefficient(
+    "l2.random_tables.random_room",
+    "1",
+    "share of L2 that lines at random places fill before the oldest leave",
+)
 STREAM_LINES: Final = 1.5
 """Lines of L2 that a line of a stream takes, read or written: half of them come from or go to the
-far side, and lie on both. Derived for reads; with one for what is written, DRAM reads of the same
-gathers are off by 0.9% rms on an H200 and 1.5 on an H100.
+far side, and lie on both. Derived for reads; with one for what is written, DRAM reads of gathers
+are off by 0.9 to 1.5% rms (measurements/suite, sweeps/gather.csv).
 """
 
 STREAMING_WAYS: Final = 1.0
@@ -79,6 +78,7 @@ class DrawnTable:
         Times that it is read.
     capacity : float
         L2 that is left by what other kernels keep, as far as it works [B].
+    device : Device
     shares : Shares
         Of its lines.
     spilled : array
@@ -93,6 +93,7 @@ class DrawnTable:
     written: Array
     passes: Array
     capacity: float
+    device: Device
     shares: Shares
     spilled: Array
     waves: Waves = ONE_WAVE
@@ -102,7 +103,7 @@ class DrawnTable:
         """Return the L2 that its competing lines and streams have, of so many bytes of it [B]."""
         # What is kept stays on its own side, in ways that nobody else has.
         passing = STREAMING_WAYS * self.capacity / residency.WAYS
-        room = RANDOM_ROOM * self.capacity - self.shares.resident * size
+        room = RANDOM_ROOM(self.device) * self.capacity - self.shares.resident * size
         return np.asanyarray(room - np.where(self.shares.streaming > 0, passing, 0.0))
 
 
@@ -164,9 +165,10 @@ def random_reads(
     room, alone = table.room(size), table.waves.alone
     hits, steady, full = random_line_hits(size, stream, draws, room, shares, alone, others)
     # Streams push out what there is room for too, between two draws of the same place: measured,
-    # 16 Mi floats of a table of 16 MiB (measurements/gather/h200-sxm/runs/kept.csv, session 2).
+    # 16 Mi floats of a table of 16 MiB (measurements/gather, runs/kept.csv, session 2).
     between = table.passes / number * np.minimum(atoms / draws, 1.0)
-    leak = residency.leak(table.read * between, table.written * between, table.capacity)
+    read, written = table.read * between, table.written * between
+    leak = residency.leak(read, written, table.capacity, table.device)
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     missed = np.maximum(draws * np.maximum(1 - parts, leak * full), first)
     # Where no line ever leaves, each part of it is fetched once.

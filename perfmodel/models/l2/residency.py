@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -20,8 +22,8 @@ Array = npt.NDArray[Any]
 WAYS: Final = 16
 """Ways of L2.
 
-Found: the time of a write changes at set-asides of 3, 4 and 8 sixteenths of an H200's L2 and not
-between; at most 10/16 can be set aside (measurements/suite/h200-sxm/sweeps/set-aside-streams.csv).
+Found: the time of a write changes at set-asides of 3, 4 and 8 sixteenths of L2 and not between; at
+most 10/16 can be set aside (measurements/suite, sweeps/set-aside-streams.csv).
 """
 PICK_STEPS: Final = 16
 """Steps in which the hardware takes hitRatio."""
@@ -31,9 +33,9 @@ GRANTED_WAYS = Formula(
     unit="ways",
     text="min(16, ceil(s/(c/16)))",
     symbols={"s": "set-aside asked for [B]", "c": "capacity of L2 [B]"},
-    holds="H200, to the byte; steps between 8 and 37 MiB all seen in times",
-    source="measured: cudaDeviceGetLimit reads as much back (measurements/l2/h200-sxm/after-use); "
-    "found first in times of copies and writes by set-aside (set-aside-streams.csv)",
+    holds="to the byte; steps between 8 and 37 MiB all seen in times",
+    source="measured: cudaDeviceGetLimit reads as much back (measurements/l2, after-use); found "
+    "first in times of copies and writes by set-aside (measurements/suite, set-aside-streams.csv)",
 )
 PICKED = Formula(
     name="share of a window's lines that get hitProp",
@@ -42,7 +44,7 @@ PICKED = Formula(
     symbols={"r": "hitRatio [1]"},
     holds="hitRatios of 1/8 to 1 within 0.005",
     source="found: lines not picked miss, and those that miss are 13/16, 11/16, 7/16 and 3/16 at "
-    "1/8, 1/4, 1/2 and 3/4 (measurements/suite/h200-sxm/sweeps/data-reset.csv)",
+    "1/8, 1/4, 1/2 and 3/4 (measurements/suite, sweeps/data-reset.csv)",
 )
 ROOM = Formula(
     name="L2 left by what others keep in the set-aside",
@@ -54,7 +56,7 @@ ROOM = Formula(
         "granted": "bytes of the ways set aside [B]",
     },
     holds="sets that are read again and again: 32 to 48 MiB with 24 and 16 MiB left persisting "
-    "on an H200, times 4 to 16% over (measurements/l2/h200-sxm/after-use/after-use.csv)",
+    "of 60, times 4 to 16% over (measurements/l2, after-use)",
     source="derived: such lines stay until they are reset, used or not",
 )
 LEAK = Formula(
@@ -71,7 +73,7 @@ LEAK = Formula(
         "start": "share of L2 from which streams do harm [1]",
     },
     holds="tables read in order with concurrent streams; streams marked streaming do no such harm",
-    source="fitted together with the knee",
+    source="fitted form, together with the knee: see `LEAK_SLOPE`",
 )
 DISTANCE = Formula(
     name="L2 used between two reads of a line",
@@ -99,8 +101,7 @@ KNEE = Formula(
         "width": "share of L2 that halves what is kept, beyond [1]",
     },
     holds="tables read in order by SMs of both sides",
-    source="fitted: data-reset, stream-persistent and read-persistent and their knees on an H200, "
-    "the rows marked fit; DRAM bytes within 0.8% rms there, 1.5% on the others",
+    source="fitted form, see `KNEE_MIDDLE`",
 )
 NORMAL_MISSES = Formula(
     name="re-reads of normal lines that miss",
@@ -154,20 +155,54 @@ HIT_RATIO = Formula(
     source="derived: hitRatio picks one sixteenth more than it says",
 )
 
-# Fitted together on the rows marked fit of data-reset, stream-persistent, read-persistent and their
-# -knee files (measurements/suite/h200-sxm/sweeps), then rounded within their standard errors, which
-# follow; see DISTANCE, KNEE and LEAK. Where the H200 left a choice, a published H100 table took it.
-TABLE_WEIGHT: Final = 1.5  # derived
-READ_WEIGHT: Final = 1.65  # 0.10
-WRITE_WEIGHT: Final = 2.00  # 0.12
-KNEE_MIDDLE: Final = 1.113  # 0.036
-KNEE_WIDTH: Final = 0.0613  # 0.0036
-LEAK_SLOPE: Final = 0.52  # 0.05
-LEAK_START: Final = 0.08  # 0.01
-LEAK_HIGH: Final = 0.214  # 0.022
-LEAK_WRITES: Final = 1.75  # 0.11
-FIT: Final = 0.85
-"""Share of a set-aside that random picks fill before sets overflow; fitted."""
+READ_WEIGHT: Final = Coefficient(
+    "l2.residency.read_weight",
+    "1",
+    "L2 that a byte takes which streams read once",
+)
+WRITE_WEIGHT: Final = Coefficient(
+    "l2.residency.write_weight",
+    "1",
+    "L2 that a byte written takes",
+)
+KNEE_MIDDLE: Final = Coefficient(
+    "l2.residency.knee_middle",
+    "1",
+    "share of L2 used at which half of the re-reads of a table miss",
+)
+KNEE_WIDTH: Final = Coefficient(
+    "l2.residency.knee_width",
+    "1",
+    "share of L2 that halves what is kept of a table, beyond",
+)
+LEAK_SLOPE: Final = Coefficient(
+    "l2.residency.leak_slope",
+    "1",
+    "re-reads lost for each L2 of streams that pass, though there is room",
+)
+LEAK_START: Final = Coefficient(
+    "l2.residency.leak_start",
+    "1",
+    "share of L2 from which streams lose re-reads though there is room",
+)
+LEAK_HIGH: Final = Coefficient(
+    "l2.residency.leak_high",
+    "1",
+    "share of the re-reads lost at most though there is room",
+)
+LEAK_WRITES: Final = Coefficient(
+    "l2.residency.leak_writes",
+    "1",
+    "weight of a byte written in what is lost though there is room",
+)
+FIT: Final = Coefficient(
+    "l2.residency.fit",
+    "1",
+    "share of a set-aside that random picks fill before sets overflow",
+)
+
+TABLE_WEIGHT: Final = 1.5
+"""L2 that a byte of a table takes. Derived: half of it is resident on both sides."""
 
 
 def granted_ways(set_aside: Any, capacity: float) -> Array:
@@ -190,7 +225,7 @@ def picked_share(hit_ratio: Any) -> Array:
     return np.asanyarray(PICKED(r=np.asanyarray(hit_ratio, dtype=float)))
 
 
-def best_hit_ratio(set_aside: Any, window: Any) -> Array:
+def best_hit_ratio(set_aside: Any, window: Any, device: Device) -> Array:
     """Return the hitRatio that fills a set-aside without thrash.
 
     Parameters
@@ -199,9 +234,11 @@ def best_hit_ratio(set_aside: Any, window: Any) -> Array:
         Bytes of the ways set aside.
     window : array
         Bytes of the window.
+    device : Device
     """
     s, f = np.asanyarray(set_aside, dtype=float), np.asanyarray(window, dtype=float)
-    return np.asanyarray(np.where(f <= s, 1.0, HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT)))
+    best = HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT(device))
+    return np.asanyarray(np.where(f <= s, 1.0, best))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +271,7 @@ class NormalMisses:
 
 
 def normal_misses(
-    resident: Any, streams: Streams, harmless: Streams, capacity: float
+    resident: Any, streams: Streams, harmless: Streams, capacity: float, device: Device
 ) -> NormalMisses:
     """Return the shares of a table's re-reads that miss as normal lines, with streams passing.
 
@@ -247,15 +284,23 @@ def normal_misses(
         Of these, what is marked streaming: it takes room, but does no other harm.
     capacity : float
         L2 [B].
+    device : Device
     """
-    used = distance(TABLE_WEIGHT, resident, streams)
+    used = distance(TABLE_WEIGHT, resident, streams, device)
+    read, written = streams.read - harmless.read, streams.written - harmless.written
     return NormalMisses(
-        leak=leak(streams.read - harmless.read, streams.written - harmless.written, capacity),
-        knee=KNEE(d=used, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH),
+        leak=leak(read, written, capacity, device),
+        knee=knee_misses(used, capacity, device),
     )
 
 
-def distance(table: float, resident: Any, streams: Streams) -> Array:
+def knee_misses(used: Array, capacity: float, device: Device) -> Array:
+    """Return the share of re-reads that are lost for lack of room: see `KNEE`."""
+    middle, width = KNEE_MIDDLE(device), KNEE_WIDTH(device)
+    return np.asanyarray(KNEE(d=used, c=capacity, middle=middle, width=width))
+
+
+def distance(table: float, resident: Any, streams: Streams, device: Device) -> Array:
     """Return the L2 used between two reads of a line [B].
 
     Parameters
@@ -265,12 +310,13 @@ def distance(table: float, resident: Any, streams: Streams) -> Array:
     resident : array
         Bytes of all tables that are to stay.
     streams : Streams
+    device : Device
     """
     return np.asanyarray(
         DISTANCE(
             table=table,
-            read=READ_WEIGHT,
-            written=WRITE_WEIGHT,
+            read=READ_WEIGHT(device),
+            written=WRITE_WEIGHT(device),
             resident=np.asanyarray(resident, dtype=float),
             sr=np.asanyarray(streams.read, dtype=float),
             sw=np.asanyarray(streams.written, dtype=float),
@@ -278,7 +324,7 @@ def distance(table: float, resident: Any, streams: Streams) -> Array:
     )
 
 
-def leak(read: Any, written: Any, capacity: float) -> Array:
+def leak(read: Any, written: Any, capacity: float, device: Device) -> Array:
     """Return the share of re-reads that are lost though there is room: see `LEAK`.
 
     Parameters
@@ -287,13 +333,14 @@ def leak(read: Any, written: Any, capacity: float) -> Array:
         Bytes of normal streams in one pass over the table.
     capacity : float
         L2 [B].
+    device : Device
     """
     return np.asanyarray(
         LEAK(
-            high=LEAK_HIGH,
-            slope=LEAK_SLOPE,
-            start=LEAK_START,
-            write=LEAK_WRITES,
+            high=LEAK_HIGH(device),
+            slope=LEAK_SLOPE(device),
+            start=LEAK_START(device),
+            write=LEAK_WRITES(device),
             sr=np.asanyarray(read, dtype=float),
             sw=np.asanyarray(written, dtype=float),
             c=capacity,

@@ -7,21 +7,24 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
+
 Array = npt.NDArray[Any]
 
-UNEVEN: Final = 0.6
-UNEVEN_SHARE: Final = 0.24
-"""Lines by which some sets have more, and as many less, than lines of a window over sets; and the
-share of either. The others differ by at most one.
+UNEVEN: Final = Coefficient(
+    "l2.set_overflow.uneven",
+    "1",
+    "lines by which some sets have more, and as many less, than a window over sets",
+)
+UNEVEN_SHARE: Final = Coefficient(
+    "l2.set_overflow.uneven_share",
+    "1",
+    "share of either; the other sets differ by at most one line",
+)
 
-Fitted: DRAM reads of windows of 0.93 to 1.2 times 8 and 10 ways set aside, hitRatio 1, with a
-write and a read: 0.035 rms of the share missed, 0.10 were all alike
-(measurements/l2/h200-sxm/common-sets/fills.csv, fit rows); 0.027 with a stream that is doubled
-in place.
-"""
 
-
-def overflow(lines: Any, picked: Any, ways: Any) -> Array:
+def overflow(lines: Any, picked: Any, ways: Any, device: Device) -> Array:
     """Return the share of persisting lines that lie in sets with more of them than ways.
 
     Parameters
@@ -32,6 +35,7 @@ def overflow(lines: Any, picked: Any, ways: Any) -> Array:
         Share of them that is persisting, picked independently.
     ways : array
         Ways that persisting lines can have; fractions are interpolated.
+    device : Device
 
     Notes
     -----
@@ -42,12 +46,8 @@ def overflow(lines: Any, picked: Any, ways: Any) -> Array:
         *(np.asanyarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0)))
     )
     n = np.maximum(n, 1e-9)
-    found = np.zeros(n.shape)
-    for uneven, share in (
-        (-UNEVEN, UNEVEN_SHARE),
-        (0, 1 - 2 * UNEVEN_SHARE),
-        (UNEVEN, UNEVEN_SHARE),
-    ):
+    found, lines_more, some = np.zeros(n.shape), UNEVEN(device), UNEVEN_SHARE(device)
+    for uneven, share in ((-lines_more, some), (0, 1 - 2 * some), (lines_more, some)):
         here = np.maximum(n + uneven, 1e-9)
         found = found + share * here / n * _overflow(here, q, w)
     return np.asanyarray(np.clip(found, 0.0, 1.0))

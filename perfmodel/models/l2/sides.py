@@ -11,9 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.residency import KNEE, KNEE_MIDDLE, KNEE_WIDTH
+from perfmodel.models.l2.residency import knee_misses
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
 
@@ -43,9 +45,9 @@ NEAR_LOST = Formula(
     },
     holds="tables read in order by SMs of both sides",
     source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
-    "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of an H200's fit rows and "
-    "0.05 of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
-    "read-persistent and stream-persistent, measurements/suite/h200-sxm/sweeps)",
+    "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of fit rows and 0.05 "
+    "of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
+    "read-persistent and stream-persistent, measurements/suite, sweeps)",
 )
 CROSSING_TIME = Formula(
     name="time of what crosses between L2's sides",
@@ -74,26 +76,32 @@ SIDES_TIME = Formula(
     holds="as its parts",
     source="both work at a time; where misses and writes cross in turn, each waits for the other",
 )
-TURNS_SHARP: Final = 6.0
-"""`p` of `SIDES_TIME` where as much is fetched as written.
+TURNS_SHARP: Final = Coefficient(
+    "l2.sides.turns_sharp",
+    "1",
+    "exponent of both sides' time where as much is fetched as written",
+)
+ALONE_SHARP: Final = Coefficient(
+    "l2.sides.alone_sharp",
+    "1",
+    "the same of fetches or writes alone: next to a maximum",
+)
 
-Fitted: cold copies of 6 to 34 MB ask an H200 for crossings of 2.53 TB/s, where its counters say
-2.52; with 5, 8 and 12 for 2.61, 2.47 and 2.43 (measurements/suite/h200-sxm/sweeps/streams.csv, fit
-rows).
-"""
-ALONE_SHARP: Final = 24.0
-"""`p` of fetches or writes alone: next to a maximum."""
 
-
-def sharpness(fetched: Array, written: Array) -> Array:
+def sharpness(fetched: Array, written: Array, device: Device) -> Array:
     """Return `p` of `SIDES_TIME`, of bytes fetched from DRAM and bytes written."""
     share = fetched / np.maximum(fetched + written, 1.0)
-    return np.asanyarray(
-        TURNS_SHARP / np.maximum(4 * share * (1 - share), TURNS_SHARP / ALONE_SHARP)
-    )
+    turns, alone = TURNS_SHARP(device), ALONE_SHARP(device)
+    return np.asanyarray(turns / np.maximum(4 * share * (1 - share), turns / alone))
 
 
-def near_lost(used: Any, capacity: float, resident: Any, others: Any, missing: Any) -> Array:
+@mechanism(
+    neutral=lambda used, capacity, resident, others, missing, device: np.zeros(1),
+    evidence=["suite"],
+)
+def near_lost(
+    used: Any, capacity: float, resident: Any, others: Any, missing: Any, device: Device
+) -> Array:
     """Return the share of a table's re-reads that hit, but not on the near side.
 
     Parameters
@@ -106,11 +114,10 @@ def near_lost(used: Any, capacity: float, resident: Any, others: Any, missing: A
         Shares of the table that the set-aside keeps, and of normal lines.
     missing : array
         Share of the re-reads of these that miss: of lines whose copy is gone, too.
+    device : Device
     """
     d = np.maximum(np.asanyarray(used, dtype=float), 1.0)
-    first, second, third, later = (
-        KNEE(d=d * k, c=capacity, middle=KNEE_MIDDLE, width=KNEE_WIDTH) for k in (1, 2, 3, 4)
-    )
+    first, second, third, later = (knee_misses(d * k, capacity, device) for k in (1, 2, 3, 4))
     lost = NEAR_LOST(first=first, second=second, third=third, later=later)
     found = np.maximum(resident + others * (1 - missing), 1e-9)
     return np.asanyarray((resident * lost + others * np.maximum(lost - missing, 0.0)) / found)

@@ -32,7 +32,7 @@ _ZERO: Final = np.zeros(1)
 def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     """Return what the accesses of all configurations ask of L2, and what it has not."""
     again = [
-        g.missing_l2(accesses.wave, accesses.l2_size, n)
+        g.missing_l2(accesses.wave, accesses.l2_size, n, accesses.device)
         for g, n in zip(l1.rereads, l1.reread_misses, strict=True)
     ]
     misses = access_misses(accesses, l1, again)
@@ -80,7 +80,7 @@ class _Asked:
 
 def _asked(accesses: GlobalAccesses, l1: L1) -> _Asked:
     requests, stores = accesses.requests, accesses.of("store")
-    reaching = sent(l1.groups, requests, accesses.warps_on_sm)
+    reaching = sent(l1.groups, requests, accesses.warps_on_sm, accesses.device)
     stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
     lines = [r.lines * part for r, part in zip(requests, reaching, strict=True)]
     writes = total(stored, stores)

@@ -8,11 +8,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.random_tables import random_draws
 from perfmodel.models.l2.tables import Table
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
@@ -22,11 +25,24 @@ Array = npt.NDArray[Any]
 SCATTERED_COST = Formula(
     name="cost of a scattered miss beyond a dense one",
     unit="1",
-    text="0.4 + 0.7*alone",
-    symbols={"alone": "share of the writes that no steady read goes with [1]"},
+    text="always + more*alone",
+    symbols={
+        "alone": "share of the writes that no steady read goes with [1]",
+        "always": "beside steady reads [1]",
+        "more": "what it costs more alone [1]",
+    },
     holds="misses of tables that mostly stay",
-    source="fitted: data-reset and stream-persistent on an H200, where 0.95 and 0.7 are as good "
-    "(4.6 and 4.8% rms of fit rows); between them the published H100 table decided",
+    source="fitted form",
+)
+SCATTERED: Final = Coefficient(
+    "l2.table_costs.scattered",
+    "1",
+    "cost of a scattered miss beyond a dense one",
+)
+SCATTERED_ALONE: Final = Coefficient(
+    "l2.table_costs.scattered_alone",
+    "1",
+    "what it costs more beside writes that no steady read goes with",
 )
 _PARTS: Final = 64
 _ALL_READ: Final = 20.0
@@ -86,7 +102,10 @@ def _drawn_tables(accesses: GlobalAccesses, tables: Sequence[Table]) -> list[Tab
     ]
 
 
-def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: bool) -> Array:
+@mechanism(neutral=lambda tables, reads, written, warm, device: np.zeros(1), evidence=["suite"])
+def scattered_cost(
+    tables: Sequence[Table], reads: Array, written: Array, warm: bool, device: Device
+) -> Array:
     """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
 
     Parameters
@@ -96,34 +115,34 @@ def scattered_cost(tables: Sequence[Table], reads: Array, written: Array, warm: 
         DRAM bytes of the launch.
     warm : bool
         Whether L2 starts as the same launch left it.
+    device : Device
     """
-    extra = np.zeros(1)
+    extra, always, more = np.zeros(1), SCATTERED(device), SCATTERED_ALONE(device)
     for table in tables:
         if table.random:
             continue  # costs as its own places do
         lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
         steady = np.maximum(reads - lost, 0.0)
         alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
-        extra = extra + lost * SCATTERED_COST(alone=alone)
+        extra = extra + lost * SCATTERED_COST(alone=alone, always=always, more=more)
     return np.asanyarray(extra)
 
 
-DRAWN_LINES_SLOPE: Final = 0.35
-DRAWN_LINES_START: Final = 0.4
-"""What writes lose by each byte read of persisting lines at random places, in dense DRAM bytes: so
-much of the share of the set-aside that these lines fill, beyond where it starts. That there is no
-room then to hold lines on both sides of L2 is the likely cause.
-
-Fitted: tables of 4 and 8 MiB concurrent with a write, hitRatio 1, with 8 and 12 MiB set aside
-(measurements/l2/h200-sxm/set-aside/grid.csv, fit rows), which are no longer charged: they take as
-long as what crosses L2's sides, an H100 338 us a GiB with 8 MiB in 9.4, not 384
-(suite/h100-sxm/sweeps, data-reset-long.csv); where it takes 386, sets overflow and 40 MiB more are
-read (l2/h100-sxm/set-aside). Gathers under windows need it: 20 Mi floats in runs of 4 gain 1.17,
-1.18 with it and 1.30 without (gather/h200-sxm/blocks/windows.csv).
-"""
+DRAWN_LINES_SLOPE: Final = Coefficient(
+    "l2.table_costs.drawn_lines_slope",
+    "1",
+    "what writes lose by a byte read of persisting lines at random, for the set-aside filled",
+)
+DRAWN_LINES_START: Final = Coefficient(
+    "l2.table_costs.drawn_lines_start",
+    "1",
+    "share of the set-aside that these lines fill from which on writes lose",
+)
 
 
-def drawn_lines_cost(tables: Sequence[Table], granted: Any, reads: Array, written: Array) -> Array:
+def drawn_lines_cost(
+    tables: Sequence[Table], granted: Any, reads: Array, written: Array, device: Device
+) -> Array:
     """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
 
     Parameters
@@ -133,12 +152,14 @@ def drawn_lines_cost(tables: Sequence[Table], granted: Any, reads: Array, writte
         Bytes set aside.
     reads, written : array
         DRAM bytes of the launch.
+    device : Device
     """
+    slope, start = DRAWN_LINES_SLOPE(device), DRAWN_LINES_START(device)
     found = np.zeros(1)
     alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
     for table in (t for t in tables if t.random):
         share = np.minimum(table.lines.persisting * table.size / np.maximum(granted, 1.0), 1.0)
-        over = DRAWN_LINES_SLOPE * np.maximum(share - DRAWN_LINES_START, 0.0)
+        over = slope * np.maximum(share - start, 0.0)
         found = found + (table.first + table.again) * table.lines.resident * over * alone
     return np.asanyarray(found)
 
@@ -159,9 +180,9 @@ def filled_share(
         Whether L2 starts as the same launch left it.
     stored : collection of int
         Positions of the stores. What stays of a table that is written stays dirty, and spares
-        others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take an H200 1126 to
-        1158 us alike, with 10 ways an H100 1955 to 2120 (sliding-window.csv of
-        suite/h200-sxm/contention and suite/h100-sxm/sweeps).
+        others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take 1126 to 1158 us
+        alike, with 10 ways 1955 to 2120 (sliding-window.csv of measurements/suite, contention
+        and sweeps).
     """
     resident_share = np.zeros(1)
     for t in tables:

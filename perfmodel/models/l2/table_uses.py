@@ -181,7 +181,9 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         persisting=persisting,
         streaming=streaming,
         normal=1 - persisting - streaming,
-        spilled=spilled_share(control, buffer, size, random, claimed, l2_size),
+        spilled=spilled_share(
+            control, buffer, size, random, claimed, l2_size, launch.accesses.device
+        ),
         capacity=number(residency.room_left(l2_size, control.set_aside, claimed)),
         read=read + size * streaming,
         written=written,

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
@@ -48,12 +49,11 @@ BROUGHT_BY_DRAWS = Formula(
     source="derived: of the table's lines f are drawn at all, and of these 1 - m are still there",
 )
 
-ALONE: Final = 1.5
-"""Power of the share of lines that stay with which those next to them, which do not, miss alone.
-
-Fitted between one neighbour and both: data-reset with windows of hitRatio 1/4 to 3/4 and 8 MiB set
-aside on an H200 (measurements/l2/h200-sxm/set-aside/grid.csv, fit rows).
-"""
+ALONE: Final = Coefficient(
+    "l2.tables.alone",
+    "1",
+    "power of the share of lines that stay with which streaming neighbours miss alone",
+)
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
@@ -232,7 +232,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
     misses, competing = lines.misses, lines.competing
     settled, settled_lost = _settled(launch.accesses, found, misses - lines.competing_misses, lines)
     # Lines that a window did not pick lie alone where it picked their neighbours.
-    alone = lines.resident**ALONE * lines.streaming * lines.streaming_miss
+    alone = lines.resident ** ALONE(launch.accesses.device) * lines.streaming * lines.streaming_miss
     scattered = found.scattered * lines.competing_misses + alone
     left = np.where(launch.accesses.running < 1, 1 - found.left, 0.0)
     table = Table(
@@ -280,7 +280,9 @@ def _lines(accesses: GlobalAccesses, one: TableUse, found: CompetingMisses) -> T
         places = np.maximum(size / found.drawn.wide, 1.0)
         at_once = np.maximum(running * found.drawn.draws / places, 1e-9)
         passing = 1 - DRAWN_IN_WAVE(x=at_once)
-    alone = streaming_misses(size, size * one.streaming, one.capacity, start.full, start.warm)
+    alone = streaming_misses(
+        size, size * one.streaming, one.capacity, start.full, start.warm, accesses.device
+    )
     return TableLines(
         persisting=np.atleast_1d(one.persisting),
         overflow=np.atleast_1d(one.spilled),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.slices import busiest_of_table, isolated_sector, slice_count
+from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
@@ -32,9 +32,9 @@ L2_READS = Formula(
     },
     holds="as the time of L2",
     source="fitted form: misses at random places pass L2 twice, and wait for DRAM's rows "
-    "(measurements/suite/h200-sxm/sweeps/gather.csv). What DRAM takes longer than L2 goes on while "
-    "L2 writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off on an H100, and "
-    "7.7% where they waited for it (suite/h100-sxm/sweeps/strided.csv, fit rows)",
+    "(measurements/suite, sweeps/gather.csv). What DRAM takes longer than L2 goes on while "
+    "L2 writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off, and 7.7% where "
+    "they waited for it (measurements/suite, sweeps/strided.csv, fit rows)",
 )
 L2_TIME = Formula(
     name="time of L2",
@@ -51,7 +51,7 @@ L2_TIME = Formula(
     },
     holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
     source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "
-    "one after the other (measurements/suite/h200-sxm/foundation/l2-states.csv); what crosses adds "
+    "one after the other (measurements/suite, foundation/l2-states.csv); what crosses adds "
     "to cold ones",
 )
 CONCURRENT: Final = Coefficient(
@@ -96,7 +96,7 @@ STORE_COST = Formula(
         "isolated": "what a whole sector costs more that is alone in its line [1]",
     },
     holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
-    source="fitted: stores of runs on an H200 (measurements/suite/h200-sxm/foundation/stores.csv)",
+    source="fitted form: see `PARTIAL_STORE`",
 )
 
 
@@ -130,9 +130,9 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     Of a small table at random places the busiest slice decides.
     """
     total = np.zeros(1)
-    lone, slices = isolated_sector(device), slice_count(device)
+    lone = isolated_sector(device)
     busiest = {
-        i: busiest_of_table(table.size, slices)
+        i: busiest_of_table(table.size, device)
         for table in traffic.tables
         if table.random
         for i in table.members

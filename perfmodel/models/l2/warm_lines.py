@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -17,6 +19,7 @@ from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.residency import WAYS
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.tables import Table
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.groups import atoms_over_sectors
 from perfmodel.models.reuse.placement import line_bytes
@@ -26,22 +29,33 @@ Array = npt.NDArray[Any]
 FOUND_WARM = Formula(
     name="share of a launch's data that the next one finds in L2",
     unit="1",
-    text="min(1, (1 + 2**((0.4 - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
+    text="min(1, (1 + 2**((all - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
     symbols={
         "f": "lines that the launch touches, data that both L2 sides read counted twice [B]",
         "c": "capacity [B]",
         "half": "footprint over capacity of which half is left, the device's or `WARM_HALF` by "
         "`perfmodel.models.l2.slices.working_share` [1]",
+        "all": "footprint over capacity of which all is left [1]",
         "step": "footprint over capacity that halves what little is lost before [1]",
     },
-    holds="strided copies of 5 to 79 MB on an H200: 0.02 rms, 0.05 on 40 points never fitted on",
-    source="fitted: DRAM reads of the third and fourth launch in a row, blocks of which fall on "
-    "other SMs (measurements/l2/h200-sxm/states/kept.csv, fit rows); all of less than 0.4 is kept",
+    holds="strided copies of 0.08 to 1.3 times L2",
+    source="fitted form",
 )
-WARM_HALF: Final = 0.713
-WARM_STEP: Final = 0.0365
-"""See `FOUND_WARM`. Reads of 16 B a lane keep more: all of 42 MB, 0.67 of an H200's L2. By their
-times copies of 16 B a lane lose the last of it later, on an H100 at 1.2 times L2."""
+WARM_HALF: Final = Coefficient(
+    "l2.warm_lines.warm_half",
+    "1",
+    "footprint over L2 of which the next launch finds half",
+)
+WARM_STEP: Final = Coefficient(
+    "l2.warm_lines.warm_step",
+    "1",
+    "footprint over L2 that halves what little the next launch does not find",
+)
+WARM_ALL: Final = Coefficient(
+    "l2.warm_lines.warm_all",
+    "1",
+    "footprint over L2 of which the next launch finds all",
+)
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
     unit="1",
@@ -56,12 +70,12 @@ UNEVEN_STEP = Formula(
     holds="gathers of 3 to 81 MB, 0 to 0.8 of it at random places: kept within 0.05 rms",
     source="derived: the lines of a set are Poisson, full on average at `half`, and a logistic "
     "curve of base 2 has (log(2)*sqrt(3)/pi)**2 = 0.146 of their variance; left free, a fit to the "
-    "same gathers asks for 0.136 (measurements/gather/h200-sxm/runs/kept.csv)",
+    "same gathers asks for 0.136 (measurements/gather, runs/kept.csv)",
 )
 
 
 def found_warm(
-    footprint_bytes: Any, capacity: Any, at_random: Any = 0.0, half: float = WARM_HALF
+    footprint_bytes: Any, capacity: Any, at_random: Any, half: float, device: Device
 ) -> Array:
     """Return the share of its data that a launch finds where the same one has just run, 0 to 1.
 
@@ -70,11 +84,12 @@ def found_warm(
     """
     f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
     step = UNEVEN_STEP(
-        even=WARM_STEP, half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS)
+        even=WARM_STEP(device), half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS)
     )
-    return np.asanyarray(FOUND_WARM(f=f, c=c, half=half, step=step))
+    return np.asanyarray(FOUND_WARM(f=f, c=c, half=half, step=step, all=WARM_ALL(device)))
 
 
+@mechanism(neutral=lambda accesses, misses: np.zeros(1), evidence=["l2", "gather"])
 def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
     """Return the share of its data that a launch finds in L2 where the same one has just run."""
     instance, requests = accesses.instance, accesses.requests
@@ -82,8 +97,9 @@ def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
     sizes = zip(requests, misses.touched, misses.copies, strict=True)
     lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
     random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), np.zeros(1))
-    half = accesses.device.l2_kept_half or WARM_HALF * working_share(accesses.device)
-    return found_warm(sum(lines, np.zeros(1)), accesses.l2_size, random, half)
+    device = accesses.device
+    half = device.l2_kept_half or WARM_HALF(device) * working_share(device)
+    return found_warm(sum(lines, np.zeros(1)), accesses.l2_size, random, half, device)
 
 
 def without_left(

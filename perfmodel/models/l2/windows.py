@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import residency
@@ -17,17 +19,33 @@ Array = npt.NDArray[Any]
 STREAMING_MISSES = Formula(
     name="re-reads of streaming lines that miss where L2 is full of others' lines",
     unit="1",
-    text="1 - 2.0**-min(60, 1.79*(16*streaming/c)**0.68*(size/c)**1.11)",
+    text="1 - 2.0**-min(60, scale*(16*streaming/c)**power*(size/c)**larger)",
     symbols={
         "streaming": "bytes of the buffer marked streaming [B]",
         "size": "bytes of the buffer [B]",
         "c": "capacity of L2 [B]",
+        "scale": "powers of 2 for a 16th of L2, of a set of its size [1]",
+        "power": "how these grow with the bytes marked streaming [1]",
+        "larger": "how these grow with the buffer [1]",
     },
-    holds="sets of 24 to 80 MiB on an H200 that are read alone: such lines push out their like "
+    holds="sets of 0.4 to 1.3 times L2 that are read alone: such lines push out their like "
     "first, so normal ones that nobody reads stay, launch after launch",
-    source="fitted: DRAM reads of sets of 24 to 56 MiB with 16 MiB set aside and hitRatios of 1/4 "
-    "to 3/4, 0.007 rms of the share missed; 0.023 with 30 and 37 MiB "
-    "(measurements/l2/h200-sxm/advice/sets.csv)",
+    source="fitted form",
+)
+STREAMING_SCALE: Final = Coefficient(
+    "l2.windows.streaming_scale",
+    "1",
+    "powers of 2 in which streaming lines stay, of a 16th of L2 in a set of its size",
+)
+STREAMING_POWER: Final = Coefficient(
+    "l2.windows.streaming_power",
+    "1",
+    "how these grow with the bytes marked streaming",
+)
+STREAMING_SIZE_POWER: Final = Coefficient(
+    "l2.windows.streaming_size_power",
+    "1",
+    "how these grow with the bytes of the set",
 )
 IN_WAVE = Formula(
     name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
@@ -40,7 +58,7 @@ IN_WAVE = Formula(
     holds="tables of 0.25 to 12 MiB with a write, a copy and a read: DRAM reads within 0.05 of the "
     "share missed; streaming lines outlast nothing else there",
     source="found: DRAM reads grow in proportion to small tables, and all miss from twice what is "
-    "asked for together; no coefficient of its own (measurements/l2/h200-sxm/before/small.csv)",
+    "asked for together; no coefficient of its own (measurements/l2, before/small.csv)",
 )
 DRAWN_IN_WAVE = Formula(
     name="draws of streaming lines that find what concurrent others wait for",
@@ -49,43 +67,97 @@ DRAWN_IN_WAVE = Formula(
     symbols={"x": "draws of a place among those that run together [1]"},
     holds="gathers of tables of 8 to 40 MiB within 0.1 of the share missed",
     source="derived: of Poisson many draws of a place at a time the first one misses "
-    "(measurements/l2/h200-sxm/before/random.csv)",
+    "(measurements/l2, before/random.csv)",
 )
 OWN_STREAMING = Formula(
     name="re-reads of streaming lines that miss where L2 holds what the same launch left",
     unit="1",
-    text="1/(1 + 2.0**min(60, (0.885 - size/c)/0.0355))",
-    symbols={"size": "bytes of the buffer [B]", "c": "capacity of L2 [B]"},
-    holds="sets of 24 to 64 MiB on an H200 that are read alone: lines that were there before the "
+    text="1/(1 + 2.0**min(60, (middle - size/c)/width))",
+    symbols={
+        "size": "bytes of the buffer [B]",
+        "c": "capacity of L2 [B]",
+        "middle": "share of L2 at which half of them miss [1]",
+        "width": "share of L2 that halves what is kept, beyond [1]",
+    },
+    holds="sets of 0.4 to 1.07 times L2 that are read alone: lines that were there before the "
     "window stay, launch after launch. A copy or a kernel that has just written the set leaves "
     "less of it from 40 MiB on, and then more misses",
-    source="fitted: DRAM reads of the second to fourth launch after launches without a window, "
-    "16 MiB set aside and hitRatio 1/4, 0.016 rms of all that is read; 0.012 with 1/2 "
-    "(measurements/l2/h200-sxm/before/sets.csv)",
+    source="fitted form",
+)
+OWN_MIDDLE: Final = Coefficient(
+    "l2.windows.own_middle",
+    "1",
+    "share of L2 at which half of a launch's own streaming lines miss",
+)
+OWN_WIDTH: Final = Coefficient(
+    "l2.windows.own_width",
+    "1",
+    "share of L2 that halves what is kept of these, beyond",
 )
 PINNED = Formula(
     name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
     unit="1",
-    text="1.15*max(0, min(picked, set_aside)/c - 0.43)*min(1, max(0, size/c - 0.8)/0.1)",
+    text="slope*max(0, min(picked, set_aside)/c - start)*min(1, max(0, size/c - fits)/rise)",
     symbols={
         "picked": "bytes marked persisting that stay in L2 [B]",
         "set_aside": "bytes of the ways set aside [B]",
         "size": "bytes of the set [B]",
         "c": "capacity of L2 [B]",
+        "slope": "for each L2 that is pinned [1]",
+        "start": "share of L2 pinned from which it takes more [1]",
+        "fits": "share of L2 up to which a set loses nothing [1]",
+        "rise": "share of L2 beyond, at which it loses all [1]",
     },
-    holds="sets of 40 to 96 MiB on an H200, each block its own part; a set that fits L2 loses "
+    holds="sets of 0.67 to 1.6 times L2, each block its own part; a set that fits L2 loses "
     "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
-    source="fitted: 48 to 64 MiB at hitRatios of 1/2 and 3/4 take 1.0 to 1.25 times as long with "
-    "37 MiB set aside as with 16, at equal DRAM reads. Resident lines lie on one side: with "
-    "36 MiB of them 8% of the reads find theirs on the other, with 19 MiB 1% "
-    "(measurements/l2/h200-sxm/advice/sets.csv, sides.csv)",
+    source="fitted form",
+)
+PINNED_SLOPE: Final = Coefficient(
+    "l2.windows.pinned_slope",
+    "1",
+    "what a byte of private parts takes more for each L2 that is pinned",
+)
+PINNED_START: Final = Coefficient(
+    "l2.windows.pinned_start",
+    "1",
+    "share of L2 pinned from which private parts take more",
+)
+PINNED_FITS: Final = Coefficient(
+    "l2.windows.pinned_fits",
+    "1",
+    "share of L2 up to which a set of private parts loses nothing to pinned lines",
+)
+PINNED_RISE: Final = Coefficient(
+    "l2.windows.pinned_rise",
+    "1",
+    "share of L2 beyond, at which it loses all",
+)
+EMPTY_START: Final = Coefficient(
+    "l2.windows.empty_start",
+    "1",
+    "share of L2 from which streaming lines miss that come to an empty L2",
+)
+EMPTY_RISE: Final = Coefficient(
+    "l2.windows.empty_rise",
+    "1",
+    "share of L2 beyond, at which all of them do",
 )
 
 
-def pinned(size: Array, picked: Array, set_aside: Array, capacity: float) -> Array:
+def pinned(size: Array, picked: Array, set_aside: Array, capacity: float, device: Device) -> Array:
     """Return what a byte of private parts takes beyond one, with persisting lines set aside."""
-    given = {"size": size, "picked": picked, "set_aside": set_aside, "c": capacity}
-    return np.asanyarray(PINNED(**given))
+    return np.asanyarray(
+        PINNED(
+            size=size,
+            picked=picked,
+            set_aside=set_aside,
+            c=capacity,
+            slope=PINNED_SLOPE(device),
+            start=PINNED_START(device),
+            fits=PINNED_FITS(device),
+            rise=PINNED_RISE(device),
+        )
+    )
 
 
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
@@ -112,7 +184,13 @@ def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
 
 
 def spilled_share(
-    control: L2Control, buffer: str, size: Array, random: bool, claimed: float, capacity: float
+    control: L2Control,
+    buffer: str,
+    size: Array,
+    random: bool,
+    claimed: float,
+    capacity: float,
+    device: Device,
 ) -> Array:
     """Return the share of a buffer's persisting lines for which the set-aside has no room.
 
@@ -126,17 +204,18 @@ def spilled_share(
         Bytes of the set-aside that concurrent kernels keep.
     capacity : float
         Bytes of L2 as data sees it.
+    device : Device
     """
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
     inside = _window_bytes(control, buffer, size) / way
     if random:
         return random_overflow(inside, _picked(control), ways, claimed / way)
-    return overflow(inside, _picked(control), ways - claimed / way)
+    return overflow(inside, _picked(control), ways - claimed / way, device)
 
 
 def streaming_misses(
-    size: Array, streaming: Array, capacity: float, full: bool, warm: bool
+    size: Array, streaming: Array, capacity: float, full: bool, warm: bool, device: Device
 ) -> Array:
     """Return the share of re-reads of streaming lines that miss with nothing else passing by.
 
@@ -150,13 +229,24 @@ def streaming_misses(
         Whether L2 is full of others' lines at the start, not empty.
     warm : bool
         Whether it holds what the same launch left, and others have not been there.
+    device : Device
     """
     if warm:
-        return np.asanyarray(OWN_STREAMING(size=size, c=capacity))
+        middle, width = OWN_MIDDLE(device), OWN_WIDTH(device)
+        return np.asanyarray(OWN_STREAMING(size=size, c=capacity, middle=middle, width=width))
     if full:
-        given = {"streaming": streaming, "size": size, "c": capacity}
-        return np.asanyarray(STREAMING_MISSES(**given))
-    return np.asanyarray(np.clip((size / capacity - 0.65) / 0.2, 0.0, 1.0))
+        return np.asanyarray(
+            STREAMING_MISSES(
+                streaming=streaming,
+                size=size,
+                c=capacity,
+                scale=STREAMING_SCALE(device),
+                power=STREAMING_POWER(device),
+                larger=STREAMING_SIZE_POWER(device),
+            )
+        )
+    start, rise = EMPTY_START(device), EMPTY_RISE(device)
+    return np.asanyarray(np.clip((size / capacity - start) / rise, 0.0, 1.0))
 
 
 def _picked(control: L2Control) -> Array:

@@ -13,10 +13,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct, distinct_pairs
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
@@ -25,13 +27,15 @@ from perfmodel.models.reuse.followed_blocks import (
     touched_sectors,
     trips_around,
 )
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
-_DRIFT: Final = 4.0
-"""Iterations that blocks are apart at most, while one finds what another one read: assumed."""
-
+DRIFT: Final = Coefficient(
+    "reuse.irregular_unions.drift",
+    "1",
+    "iterations that blocks are apart at most, while one finds what another one read",
+)
 _ROWS: Final = 8
 """Rows of blocks, one for each GPC, that are compared."""
 
@@ -77,22 +81,24 @@ class Union(NamedTuple):
     block_in_step: float = 1.0
     block_step_bytes: float = 0.0
 
-    def filled(self, capacity: Array, sharing: Array) -> Array:
+    def filled(self, capacity: Array, sharing: Array, device: Device) -> Array:
         """Return the share of the sectors asked for that comes into L1, of so many bytes."""
-        resident = resident_share(self.bytes_of_block * sharing, capacity)
-        near = resident_share(_DRIFT * self.block_step_bytes * sharing, capacity)
+        knee = reuse_knee(device)
+        resident = resident_share(self.bytes_of_block * sharing, capacity, knee)
+        near = resident_share(DRIFT(device) * self.block_step_bytes * sharing, capacity, knee)
         return np.asanyarray(
             resident * self.in_block + (1 - resident) * (near * self.block_in_step + (1 - near))
         )
 
-    def missing(self, capacity: Array, wave: Array) -> tuple[Array, Array]:
+    def missing(self, capacity: Array, wave: Array, device: Device) -> tuple[Array, Array]:
         """Return the shares of sectors, and of atoms, that L2 has not when a block asks for them.
 
         Where it holds what the blocks that run together touch; else what they touch at a time.
         """
         bytes_of_wave = self.bytes_of_block * self.new / max(self.in_block, 1e-9) * wave
-        resident = resident_share(bytes_of_wave, capacity)
-        near = resident_share(_DRIFT * self.bytes_in_step, capacity)
+        knee = reuse_knee(device)
+        resident = resident_share(bytes_of_wave, capacity, knee)
+        near = resident_share(DRIFT(device) * self.bytes_in_step, capacity, knee)
         shares = ((self.new, self.in_step), (self.new_atoms, self.atoms_in_step))
         new, atoms = (
             np.asanyarray(resident * whole + (1 - resident) * (near * step + (1 - near)))
@@ -101,6 +107,7 @@ class Union(NamedTuple):
         return new, atoms
 
 
+@mechanism(neutral=lambda accesses: dict[int, Union](), evidence=[])
 def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 
@@ -150,7 +157,8 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
             continue
         every = float(sum(np.max(fills[i]) for i in positions))
         asked = sum(float(np.max(r.sectors)) for r in loads)
-        most = asked * unions[positions[0]].filled(accesses.l1_size, accesses.blocks_on_sm)
+        here = accesses.l1_size, accesses.blocks_on_sm, accesses.device
+        most = asked * unions[positions[0]].filled(*here)
         part = np.minimum(1.0, most / max(every, 1e-9))
         for i in positions:
             found[i] = fills[i] * part

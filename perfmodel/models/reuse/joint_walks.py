@@ -23,6 +23,7 @@ from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
 from perfmodel.models.l1.record import L1
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
@@ -32,7 +33,7 @@ from perfmodel.models.reuse.followed_blocks import (
     touched_sectors,
     trips_around,
 )
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
@@ -42,6 +43,7 @@ their neighbours. By choice."""
 _ZERO: Final = np.zeros(1)
 
 
+@mechanism(neutral=lambda accesses, l1, touched, dram_reads: dict[int, Array](), evidence=[])
 def new_shares(
     accesses: GlobalAccesses, l1: L1, touched: Sequence[Array], dram_reads: Sequence[Array]
 ) -> dict[int, Array]:
@@ -61,7 +63,8 @@ def new_shares(
     """
     if math.prod(accesses.instance.shape) != 1:
         return {}
-    resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size)
+    knee = reuse_knee(accesses.device)
+    resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size, knee)
     if not agreed(resident > 0):
         return {}
     found: dict[int, Array] = {}

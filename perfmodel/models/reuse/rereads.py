@@ -16,10 +16,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import taking_part
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
@@ -27,21 +30,36 @@ from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[np.float64]
 
-L1_AGAIN: Final = (0.55, 1.42)
-L2_AGAIN: Final = (0.66, 1.0)
-"""Footprint over capacity at which a second way through data from the same end starts to miss, and
-at which it misses all.
-
-Fitted: columns that blocks in step read twice
-(measurements/instructions/h200-sxm/straight-code/ways.csv, read_forward of 132 blocks: L2's share
-missed is 0.15, 0.87 and 1.0 at 0.69, 0.82 and 0.96 of its capacity), and rows that blocks drift
-apart on (rounds.csv, rows_read: 0.02 to 0.07, 0.27 to 0.42 and 0.7 to 0.9 at 0.69, 0.82 and 1.1).
-L1's is 0.05 off at most on the former.
-"""
-L1_BACK: Final = 0.80
-L2_BACK: Final = 0.66
-"""Part of a cache whose last data a second way finds that begins at the other end; L1's is part of
-L2's. Fitted: the same, read_back, 0.07 and 0.02 at most. What was written first is found alike."""
+L1_AGAIN_LOW: Final = Coefficient(
+    "reuse.rereads.l1_again_low",
+    "1",
+    "footprint over L1 at which a second way from the same end starts to miss",
+)
+L1_AGAIN_HIGH: Final = Coefficient(
+    "reuse.rereads.l1_again_high",
+    "1",
+    "footprint over L1 at which a second way from the same end misses all",
+)
+L2_AGAIN_LOW: Final = Coefficient(
+    "reuse.rereads.l2_again_low",
+    "1",
+    "footprint over L2 at which a second way from the same end starts to miss",
+)
+L2_AGAIN_HIGH: Final = Coefficient(
+    "reuse.rereads.l2_again_high",
+    "1",
+    "footprint over L2 at which a second way from the same end misses all",
+)
+L1_BACK: Final = Coefficient(
+    "reuse.rereads.l1_back",
+    "1",
+    "part of L1 whose last data a second way finds that begins at the other end",
+)
+L2_BACK: Final = Coefficient(
+    "reuse.rereads.l2_back",
+    "1",
+    "the same of L2, of which L1's is a part",
+)
 _DENSE: Final = 1.6
 """Factor within which two ways go through data alike: of rows, 3 are at most half as much again in
 their range as many are."""
@@ -82,21 +100,23 @@ class Reread:
     common: Array = field(default_factory=lambda: np.ones(1))
     alike: Array = field(default_factory=lambda: np.zeros(1))
 
-    def missing_l1(self, blocks: Array, capacity: Array) -> Array:
+    def missing_l1(self, blocks: Array, capacity: Array, device: Device) -> Array:
         """Return the share that L1 does not have, with so many blocks on it at a time."""
         touched = self.per_block * blocks + self.alike
         if self.back:
-            return _missing(touched, capacity * L1_BACK)
-        lost = 1 - resident_share(touched, capacity, L1_AGAIN)
+            return _missing(touched, capacity * L1_BACK(device))
+        knee = L1_AGAIN_LOW(device), L1_AGAIN_HIGH(device)
+        lost = 1 - resident_share(touched, capacity, knee)
         return np.asanyarray(1 - self.common * (1 - lost))
 
-    def missing_l2(self, blocks: Array, capacity: float, near: Array) -> Array:
+    def missing_l2(self, blocks: Array, capacity: float, near: Array, device: Device) -> Array:
         """Return the same of L2, of the share `near` that L1 does not have."""
         touched = self.per_block * blocks + self.alike
         if self.back:  # what L1 has is what came last in L2 too
-            missing = _missing(touched, capacity * L2_BACK)
+            missing = _missing(touched, capacity * L2_BACK(device))
             return np.asanyarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
-        lost = 1 - resident_share(touched, capacity, L2_AGAIN)
+        knee = L2_AGAIN_LOW(device), L2_AGAIN_HIGH(device)
+        lost = 1 - resident_share(touched, capacity, knee)
         new = 1 - self.common
         known = np.maximum(near - new, 0.0)
         return np.asanyarray((known * lost + new) / np.maximum(known + new, 1e-9))
@@ -106,6 +126,7 @@ def _missing(touched: Array, resident: Array | float) -> Array:
     return np.asanyarray(np.maximum(1 - resident / np.maximum(touched, 1.0), 0.0))
 
 
+@mechanism(neutral=lambda instance, requests, groups: list[Reread](), evidence=["instructions"])
 def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:

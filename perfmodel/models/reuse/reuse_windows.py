@@ -9,48 +9,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.groups import Group
 
 Array = npt.NDArray[Any]
 
-KNEE: Final = (0.83, 1.07)
-"""Footprint over capacity at which reuse starts to fail, and at which none is left.
-
-Fitted: re-reading a private working set on an H200 holds its bandwidth up to 52 MiB of 60 and is
-at DRAM speed from 64 MiB (measurements/suite/h200-sxm/foundation/working-set.csv); on an H100, 40
-and 50 MiB of 50.
-"""
-WARM_KNEE: Final = (0.6, 0.83)
-"""The same from one launch to the next, whose blocks fall on other SMs.
-
-Fitted: warm reads of 33.6 MB (0.53 of an H200's L2) hit throughout, of 50.3 MB (0.80) hardly any;
-warm copies the same in the sum of both arrays (measurements/suite/h200-sxm/sweeps/streams.csv).
-That lines are held by both partitions, once each side has read them, is the likely cause. Reads of
-16 B a lane keep all of 42 MB (0.67), copies half of it
-(measurements/dram/h200-sxm/pitches/warm.csv).
-"""
-DIRTY_KNEE: Final = (1.2, 2.0)
-"""Data that a warm launch writes, over the room that dirty lines have with a set-aside, at which
-lines start to be written back before the next launch writes them, and at which all are.
-
-Fitted: warm writes of 16.8 and 33.6 MB with 16 and 30 MiB set aside
-(measurements/suite/h200-sxm/sweeps/set-aside-streams.csv, fit rows): 0.76 of the lines stay at 1.33
-times the room, all at 1.19, none at 2.4.
-"""
-REWRITTEN_KNEE: Final = (0.36, 1.04)
-"""Written data over capacity at which lines that are written again start to be written back in
-between, and at which all are.
-
-Fitted: DRAM writes of 14 launches that write 16 to 72 MiB again and again on an H200
-(measurements/suite/h200-sxm/foundation/working-set.csv, kernel working-set-write): 0.04 rms of the
-share written back. The simulator's 200 launches ask for 0.37 and 1.08, with 0.03 rms.
-"""
+KNEE_LOW: Final = Coefficient(
+    "reuse.reuse_windows.knee_low",
+    "1",
+    "footprint over capacity at which reuse within a launch starts to fail",
+)
+KNEE_HIGH: Final = Coefficient(
+    "reuse.reuse_windows.knee_high",
+    "1",
+    "footprint over capacity at which no reuse within a launch is left",
+)
+WARM_LOW: Final = Coefficient(
+    "reuse.reuse_windows.warm_low",
+    "1",
+    "the same as `KNEE_LOW` from one launch to the next, whose blocks fall on other SMs",
+)
+WARM_HIGH: Final = Coefficient(
+    "reuse.reuse_windows.warm_high",
+    "1",
+    "the same as `KNEE_HIGH` from one launch to the next",
+)
+DIRTY_LOW: Final = Coefficient(
+    "reuse.reuse_windows.dirty_low",
+    "1",
+    "written data over the room of dirty lines at which some are written back",
+)
+DIRTY_HIGH: Final = Coefficient(
+    "reuse.reuse_windows.dirty_high",
+    "1",
+    "the same at which all are, before the next launch writes them again",
+)
+REWRITTEN_LOW: Final = Coefficient(
+    "reuse.reuse_windows.rewritten_low",
+    "1",
+    "written data over capacity at which lines written again start to be written back",
+)
+REWRITTEN_HIGH: Final = Coefficient(
+    "reuse.reuse_windows.rewritten_high",
+    "1",
+    "the same at which all of them are written back in between",
+)
 RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
@@ -62,12 +72,39 @@ RESIDENT_SHARE = Formula(
         "high": "footprint over capacity at which none is left [1]",
     },
     holds="cyclic reuse",
-    source="fitted: working-set sweeps on an H200, ends of the knee",
+    source="fitted form: a line between the two ends",
 )
 
 
-def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float] = KNEE) -> Array:
-    """Return the share of the reuse that survives, 0 to 1."""
+class Knee(NamedTuple):
+    """Footprint over capacity at which reuse starts to fail, and at which none is left."""
+
+    low: float
+    high: float
+
+
+def reuse_knee(device: Device) -> Knee:
+    """Return the knee of data that a launch reads again."""
+    return Knee(KNEE_LOW(device), KNEE_HIGH(device))
+
+
+def warm_knee(device: Device) -> Knee:
+    """Return the knee of data that the next launch reads again."""
+    return Knee(WARM_LOW(device), WARM_HIGH(device))
+
+
+def dirty_knee(device: Device) -> Knee:
+    """Return the knee of written lines over the room that dirty ones have with a set-aside."""
+    return Knee(DIRTY_LOW(device), DIRTY_HIGH(device))
+
+
+def rewritten_knee(device: Device) -> Knee:
+    """Return the knee of data that a launch writes again."""
+    return Knee(REWRITTEN_LOW(device), REWRITTEN_HIGH(device))
+
+
+def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float]) -> Array:
+    """Return the share of the reuse that survives, 0 to 1, with a knee such as `reuse_knee`."""
     low, high = knee
     return np.asanyarray(
         RESIDENT_SHARE(
@@ -129,7 +166,7 @@ class SharedCache:
     capacity: Array
     granule: int
     boxes: Array
-    knee: tuple[float, float] = KNEE
+    knee: tuple[float, float]
 
 
 def fetched(walks: Walks, cache: SharedCache) -> list[Array]:

@@ -209,7 +209,8 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     hot_s = None if hot is None else hot.time_s
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
-    sharp = np.where(traffic.compression > 1, ALONE_SHARP, _sharpness(**crossing))
+    turns = _sharpness(device, **crossing)
+    sharp = np.where(traffic.compression > 1, ALONE_SHARP(device), turns)
     return L2Time(
         streams=streams,
         filled_bytes=np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
@@ -222,9 +223,9 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     )
 
 
-def _sharpness(fetched: Array, written: Array, **_: Any) -> Array:
+def _sharpness(device: Device, fetched: Array, written: Array, **_: Any) -> Array:
     """Return `p` of `SIDES_TIME` from what `CROSSING_TIME` takes."""
-    return sharpness(fetched, written)
+    return sharpness(fetched, written, device)
 
 
 def _own_l2_time(traffic: Traffic, device: Device, streams: L2Streams, fetched: Array) -> Array:

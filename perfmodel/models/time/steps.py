@@ -205,7 +205,7 @@ def steps_of(
     for b in kernel.barriers:
         count = np.asanyarray(instance.number(b.count), dtype=float)
         barriers = barriers + count * instance.turns(b.loop)
-    loads = _step_loads(kernel, chain, loop, steps)
+    loads = _step_loads(execution, chain, loop, steps)
     waves = np.ceil(here / resident)
     # The first of the loads is in the start-up.
     others = np.maximum(loads.others_s - loads.slowest_s / np.maximum(waves, 1), 0.0)
@@ -295,12 +295,13 @@ class _StepLoads:
     slowest_s: Array
 
 
-def _step_loads(kernel: Kernel, chain: Chain, loop: str, steps: Array) -> _StepLoads:
+def _step_loads(execution: Execution, chain: Chain, loop: str, steps: Array) -> _StepLoads:
     """Return what a block waits for in a step of a loop, and outside."""
+    kernel, port = execution.kernel, PORT_CLOCKS(execution.device)
     load, lead, others, slowest = (np.zeros(1) for _ in range(4))
     for batch in chain.batches:
         # A step waits for its last sector, and all come through the SM's port.
-        through = batch.filled * PORT_CLOCKS / chain.clock
+        through = batch.filled * port / chain.clock
         latency = np.where(batch.count > 0, batch.latency + through, 0.0)
         waited = batch.loop is not None and not batch.ahead
         if not waited or loop not in [v.variable for v in kernel.loop_nest(batch.loop)]:
