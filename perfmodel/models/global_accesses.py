@@ -140,6 +140,6 @@ def gpc_run(blocks: Array, device: Device) -> Array:
     """Return how many blocks in a row the SMs of a GPC get.
 
     Measured: neighbours go to one GPC, the GPCs get as many each, and an SM of each pair first
-    (measurements/l2/h200-sxm/sets/places.txt).
+    (measurements/l2, sets/places.txt).
     """
     return np.asanyarray(np.minimum(blocks, 1.0 * device.sm_count) / (device.gpcs or 1))

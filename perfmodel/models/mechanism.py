@@ -53,7 +53,7 @@ class Mechanism:
 
 
 def mechanism(
-    *, neutral: Callable[P, R], evidence: Iterable[str] = ()
+    *, neutral: Callable[..., Any], evidence: Iterable[str] = ()
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the function of a module as its mechanism.
 
@@ -71,7 +71,8 @@ def mechanism(
         @wraps(work)
         def switched(*args: P.args, **kwargs: P.kwargs) -> R:
             if name in _off.get():
-                return neutral(*args, **kwargs)
+                found: R = neutral(*args, **kwargs)
+                return found
             return work(*args, **kwargs)
 
         if name in _registry:

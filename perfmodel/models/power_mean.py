@@ -53,6 +53,6 @@ def _formula(name: str, parts: tuple[str, ...]) -> Formula:
         symbols={part: f"time of {part} alone [s]" for part in parts}
         | {"p": "exponent: how sharply the largest decides [1]"},
         holds="nearly the largest where one dominates, more where several are near",
-        source="fitted form; the exponents are constants of `perfmodel.models.time`",
+        source="fitted form; the exponents are coefficients of `perfmodel.models.time`",
         module="perfmodel.models.time",
     )

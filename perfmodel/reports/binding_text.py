@@ -125,8 +125,9 @@ def _port_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     pipeline = prediction.details.time.pipeline
     assert pipeline is not None
     taken = scalar(pipeline.taken_sectors) * SECTOR
+    port = PORT(prediction.details.device)
     return "Taking in data keeps the SMs busy", (
-        f"{units.data(taken)} in tiles, {units.number(PORT)} B a clock and SM"
+        f"{units.data(taken)} in tiles, {units.number(port)} B a clock and SM"
     )
 
 

@@ -283,7 +283,7 @@ def as_timed(device: Device, recording: Recording, row: Row) -> Device:
     """Return a device as the host and the profiler of a row see it."""
     floor, cold = recording.event_floor(row), recording.cold_event_floor(row)
     if cold is not None:
-        floor = cold - COLD_CODE  # which a cold launch has beside its floor
+        floor = cold - COLD_CODE(device)  # which a cold launch has beside its floor
     return _stated(at_floor(device, floor), recording.profiler_floors(row))
 
 

@@ -55,7 +55,7 @@ def test_an_sm_has_a_second_block_before_others_have_one() -> None:
         held = np.array([2048.0 // int(block)])
         for busy in range(100, min(total, 600), 20):
             counts = np.bincount(order[:busy])
-            found = first_blocks(np.array([float(busy)]), np.array([float(total)]), held, 132)
+            found = first_blocks(np.array([float(busy)]), np.array([float(total)]), held, H200)
             if total > 132:
                 assert abs(float(found[0]) - counts.max()) <= (busy % 100 > 75)
 

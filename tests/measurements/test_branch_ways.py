@@ -6,8 +6,10 @@ from __future__ import annotations
 import pytest
 from measured import rows
 
+from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH
+from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.time.issue import CONSTANT_CLOCKS, TABLE_BRANCH
+from perfmodel.models.time.issue import CONSTANT_CLOCKS
 
 FOLDER = root() / "dram/h200-sxm/scattered"
 SCHEDULERS = 4
@@ -15,9 +17,10 @@ SCHEDULERS = 4
 
 def test_each_way_of_a_table_takes_the_unit_of_constants() -> None:
     # regression: rows marked fit, clocks of an SM with 64 warps, which issue in far fewer
+    clocks_a_word = CONSTANT_CLOCKS(load_device("h200-sxm"))
     for row in rows("ways", FOLDER, function="table_2", apart="lanes", warps=64):
         clocks = row["sm_cycles_active"] / row["rounds"] / row["warps"]
-        predicted = row["ways"] * CONSTANT_CLOCKS * (1 + TABLE_BRANCH)
+        predicted = row["ways"] * clocks_a_word * (1 + TABLE_BRANCH)
         assert clocks == pytest.approx(predicted, rel=0.2 if row["ways"] > 1 else 0.3)
         assert row["instructions"] / 132 / row["rounds"] / row["warps"] / SCHEDULERS < clocks / 1.7
 

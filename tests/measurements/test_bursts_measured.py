@@ -37,7 +37,7 @@ def burst(**wanted: Any) -> dict[str, Any]:
 def test_a_load_waits_for_its_lines(blocks: int) -> None:
     # measured: 32 lines against one, a warp on each SM
     lone, dense = (burst(blocks=blocks, warps=1, step=s)["mean_clocks"] for s in (128, 4))
-    assert (lone - dense) / 31 == pytest.approx(LINE_CLOCKS, rel=0.25)
+    assert (lone - dense) / 31 == pytest.approx(LINE_CLOCKS(H200), rel=0.25)
 
 
 @pytest.mark.parametrize("blocks", [132, 264])
@@ -48,7 +48,7 @@ def test_the_sm_that_l2_serves_last_is_later(blocks: int, warps: int) -> None:
     asked = warps * 32 * blocks / 132 * lone
     first = burst(blocks=132, warps=1, step=128)["mean_clocks"]
     late = (burst(blocks=blocks, warps=warps, step=128)["cycles"] - first) / asked - 1
-    assert late == pytest.approx(SERVED_LAST, abs=0.08)
+    assert late == pytest.approx(SERVED_LAST(H200), abs=0.08)
     (loop,) = rows("bursts", FOLDER, blocks=blocks, warps=warps, step=128, meets=0)
     if warps * blocks >= 16 * 132:
         assert loop["cycles"] / loop["loads"] == pytest.approx(asked, rel=0.13)

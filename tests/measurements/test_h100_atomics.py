@@ -23,8 +23,9 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.validation.cases import as_timed, matched, one_case
 from perfmodel.validation.sweeps import Sweep
 
-SUITE = Path(__file__).parents[2] / "measurements" / "suite/h100-sxm/sweeps"
-ATOMICS = SUITE.parents[2] / "atomics/h100-sxm/repeated"
+MEASURED = Path(__file__).parents[2] / "measurements"
+SUITE = MEASURED / "suite/h100-sxm/sweeps"
+ATOMICS = MEASURED / "atomics/h100-sxm/repeated"
 MIXTURES = Path(__file__).parents[1] / "models" / "lookups.toml"
 H100, H200 = load_device("h100-sxm"), load_device("h200-sxm")
 
@@ -85,7 +86,7 @@ def test_lone_sectors_come_by_slices_and_not_by_bandwidth() -> None:
     rates = {}
     for name, device, folder in (
         ("h100", H100, SUITE),
-        ("h200", H200, SUITE.parents[2] / "suite/h200-sxm/contention"),
+        ("h200", H200, MEASURED / "suite/h200-sxm/contention"),
     ):
         found = read_recording(folder).topics["random-reads"].rows
         times = {

@@ -25,7 +25,7 @@ def clocks(row: dict[str, Any]) -> float:
         if kind != "none":
             count[PIPES[kind]] = count.get(PIPES[kind], 0.0) + each
     every = {pipe: np.full(1, n * H200.sm_count * 4) for pipe, n in count.items()}
-    return float(mixed_pipes(pipe_cycles(every, H200), True)[0])
+    return float(mixed_pipes(pipe_cycles(every, H200), True, H200)[0])
 
 
 def test_doubles_and_special_functions_beside_others() -> None:

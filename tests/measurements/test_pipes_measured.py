@@ -56,7 +56,7 @@ def clocks(row: dict[str, Any]) -> float:
     for pipe, n in (("int32", row["logic"] + row["sums"]), ("fma32", row["fmas"])):
         count[pipe] = count.get(pipe, 0.0) + n
     per_sm = {pipe: np.full(1, float(n * H200.sm_count)) for pipe, n in count.items()}
-    return float(mixed_pipes(pipe_cycles(per_sm, H200), True)[0])
+    return float(mixed_pipes(pipe_cycles(per_sm, H200), True, H200)[0])
 
 
 def _operands(opcode: str) -> str:

@@ -72,7 +72,9 @@ def test_what_a_cold_launch_takes_longer() -> None:
         }
         for c in ("warm", "cold")
     )
-    assert median(cold[k] - warm[k] for k in warm) == pytest.approx(TRACED_COLD * 1e6, abs=0.005)
+    assert median(cold[k] - warm[k] for k in warm) == pytest.approx(
+        TRACED_COLD(H100) * 1e6, abs=0.005
+    )
 
 
 @pytest.mark.parametrize(

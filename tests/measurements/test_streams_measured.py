@@ -75,7 +75,7 @@ def test_room_is_what_stays_and_copies_have_none() -> None:
 def test_a_cold_launch_is_later_by_its_code(timing: str) -> None:
     """Measured: empty kernels of up to 1056 blocks, 0.03 to 0.29 us; rows for fitting."""
     later = launch_floor(SUITE, timing, cold=True) - launch_floor(SUITE, timing, cold=False)
-    assert later == pytest.approx(COLD_CODE)
+    assert later == pytest.approx(COLD_CODE(SUITE))
     found = {
         (r["grid"], r["block"], r["cache"]): r["time_us"]
         for r in rows("launch", SUITE_ROWS, timing=timing)

@@ -85,7 +85,7 @@ def test_barriers_alone(warps: int) -> None:
     # measured: loops of two barriers; the loop's own instructions take some 40 clocks
     (row,) = rows("barrier-steps", FOLDER, step="barriers", warps=warps, blocks=132)
     own = 40.0
-    assert own + 2 * (STEP_BARRIER + STEP_BARRIER_WARP * (warps - 1)) == pytest.approx(
+    assert own + 2 * (STEP_BARRIER(H200) + STEP_BARRIER_WARP(H200) * (warps - 1)) == pytest.approx(
         row["clocks"], rel=0.08
     )
 

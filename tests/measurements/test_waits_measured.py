@@ -13,7 +13,7 @@ from measured import rows
 
 from perfmodel.hardware import Device, load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.latency.latency import first_touch
+from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.prediction.predict import predict_many
 
@@ -96,7 +96,7 @@ def test_luck_of_many_waits_evens_out_in_part(turns: int) -> None:
     }
     measured = (late["cold"] - late["warm"]) / device().sm_clock
     one = np.ones(1)
-    found = first_touch(1e9 * one, 1e4 * one, 132 * one, 132.0, turns * one)
+    found = first_touch(1e9 * one, 1e4 * one, 132 * one, 132.0, device(), turns * one)
     assert float(found[0]) == pytest.approx(measured, rel=0.6)
 
 

@@ -105,9 +105,9 @@ def test_the_longest_block_lengthens_a_single_round() -> None:
 
 def test_a_tensor_instruction_takes_one_issue_slot() -> None:
     # by hand: m16n8k16 is 2048 multiply-accumulates, 64 a lane
-    assert float(issue_slots("tensor16", 64)) == 1.0
-    assert float(issue_slots("fma32", 64)) == 64.0
-    assert issued({"tensor16": 640, "fma32": 5}).tolist() == [15.0]
+    assert float(issue_slots("tensor16", 64, H200)) == 1.0
+    assert float(issue_slots("fma32", 64, H200)) == 64.0
+    assert issued({"tensor16": 640, "fma32": 5}, H200).tolist() == [15.0]
 
 
 def test_dependent_is_true_or_false() -> None:

@@ -12,8 +12,8 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.models.latency.batch import Batch, BatchLatency
-from perfmodel.models.latency.chain import slowest_sm
 from perfmodel.models.latency.joined_waits import join_waits
+from perfmodel.models.latency.slowest_sm import slowest_sm
 
 MEASURED = Path(__file__).parents[2] / "measurements"
 

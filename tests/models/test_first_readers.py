@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
+from perfmodel.hardware import load_device
 from perfmodel.models.latency.first_readers import MOST_PAGES, pages_at_once, reading_alike
 from perfmodel.models.time.step_work import BlockWork
 from perfmodel.models.time.steps import Steps, steps_time
 from perfmodel.models.time.turns import LEFT_IDLE
+
+H100 = load_device("h100-sxm")
+H200 = load_device("h200-sxm")
 
 
 def test_blocks_of_a_row_and_of_a_column_read_alike() -> None:
@@ -27,9 +31,10 @@ def test_a_block_reads_from_as_many_pages_as_its_rows_are_apart() -> None:
     # than are waited for one after the other
     def pages(n: int, k: int) -> float:
         requests = predict("gemm", mapping="smem", M=256, N=n, K=k).details.requests
-        return float(pages_at_once([r for r in requests if r.access.kind == "load"])[0])
+        loads = [r for r in requests if r.access.kind == "load"]
+        return float(pages_at_once(loads, H100)[0])
 
-    assert pages(2048, 4096) == MOST_PAGES
+    assert pages(2048, 4096) == MOST_PAGES(H100)
     assert pages(32, 32) == pytest.approx(2, abs=0.5)
 
 
@@ -54,13 +59,13 @@ def steps(blocks: float, resident: float, lead: float) -> Steps:
 
 def test_the_block_ahead_counts_where_it_is_the_last() -> None:
     """Limits: blocks that compute as long as they like, and such that only wait."""
-    assert steps_time(steps(1, 1, lead=5e-7))[0] == pytest.approx(1e-6 + 10 * 5e-7)
+    assert steps_time(steps(1, 1, lead=5e-7), H200)[0] == pytest.approx(1e-6 + 10 * 5e-7)
     # of many, whose work takes longer, nobody waits for it
     many, ahead = (steps(128, 64, lead) for lead in (5e-7, 0.0))
-    assert steps_time(many)[0] == steps_time(ahead)[0]
+    assert steps_time(many, H200)[0] == steps_time(ahead, H200)[0]
 
 
 def test_the_last_of_blocks_in_steps_leave_schedulers_idle_in_one_round() -> None:
     # derived: 64 blocks of 1 us of work, and a lone one's 10 waits of 0.1 us that nobody fills
-    found = steps_time(steps(64, 64, lead=1e-7))[0]
-    assert found == pytest.approx(64e-6 + LEFT_IDLE * 10 * 1e-7)
+    found = steps_time(steps(64, 64, lead=1e-7), H200)[0]
+    assert found == pytest.approx(64e-6 + LEFT_IDLE(H200) * 10 * 1e-7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.kernels.instance import bind
 from perfmodel.kernels.library import find_kernel
 from perfmodel.models.grid.geometry import block_shape
@@ -15,6 +16,7 @@ from perfmodel.models.requests.warp_requests import access_requests
 def meeting(wait: float, bandwidth: float, held: float, rounds: float, load: float = 0.0) -> float:
     """Return the time of blocks that compute all of `wait`, loads apart."""
     blocks = LoadingBlocks(
+        device=load_device("h100-sxm"),
         latency_s=np.array([wait]),
         busy_s=np.array([wait - load * rounds]),
         bandwidth_s=np.array([bandwidth]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.grid.geometry import block_shape
@@ -37,6 +38,6 @@ index = "threadIdx.x*{words}"
     instance = bind(kernel, {})
     requests = [access_requests(instance, 0, block_shape((32, 1, 1)), {})]
     assert most_passes(requests) == words
-    once, looped = conflict_clocks(instance, requests, [0])
+    once, looped = conflict_clocks(instance, requests, [0], load_device("h200-sxm"))
     assert ALONE + once == pytest.approx(clocks, abs=0.5)
     assert np.all(looped == 0)

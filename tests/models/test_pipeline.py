@@ -35,17 +35,20 @@ def test_terms_by_hand():
     assert terms["bf16_tensor"] == pytest.approx(operations / (855e12 / 132))
     # Each tile takes in 2 x 128 rows of 2048 elements of 2 B, in whole lines.
     taken = 2 * 2 * 128 * 2048 * 2
-    assert terms["port"] == pytest.approx(max(taken / PORT, taken / 128 * LINE_CLOCKS) / 1.98e9)
+    assert terms["port"] == pytest.approx(
+        max(taken / PORT(H200), taken / 128 * LINE_CLOCKS(H200)) / 1.98e9
+    )
     # Two blocks of a cluster share each read of L2; C is 8 MiB.
     read = 256 * 2 * 128 * 2048 * 2 / 2
     written = 2048 * 2048 * 2
     expected = read / H200.l2_read_bandwidth + written / H200.l2_write_bandwidth
     assert terms["l2"] == pytest.approx(expected)
-    assert terms["tiles"] == pytest.approx(2 * (TURN + 128 * 128 * 2 / STORE_RATE))
+    assert terms["tiles"] == pytest.approx(2 * (TURN(H200) + 128 * 128 * 2 / STORE_RATE(H200)))
     # Copies for the second tile go on while the first is put out: its end adds to the work alone.
     work = terms["bf16_tensor"] + terms["tiles"] / 2
-    steps = work**OVERLAP + sum(terms[n] ** OVERLAP for n in ("port", "l2", "dram"))
-    expected = terms["launch"] + terms["ramp"] + terms["tiles"] / 2 + steps ** (1 / OVERLAP)
+    p = OVERLAP(H200)
+    steps = work**p + sum(terms[n] ** p for n in ("port", "l2", "dram"))
+    expected = terms["launch"] + terms["ramp"] + terms["tiles"] / 2 + steps ** (1 / p)
     assert found.time_s == pytest.approx(expected)
 
 
@@ -60,7 +63,7 @@ def test_parts_add_a_launch():
 def test_cold_weights_come_at_the_share_of_dram():
     found = product(M=8, N=16384, K=16384)
     # B is read once: 512 MiB; A and C are small.
-    least = 2 * 16384 * 16384 / (H200.dram_read_bandwidth * DRAM_SHARE)
+    least = 2 * 16384 * 16384 / (H200.dram_read_bandwidth * DRAM_SHARE(H200))
     assert found.bottleneck == "dram"
     assert least < found.terms_s["dram"] < 1.05 * least
 
@@ -169,9 +172,9 @@ def test_constants_are_those_of_the_fit():
     # published: 64 B a clock and SM (NVIDIA, A100 and H100 white papers). Fitted to 771 products of
     # cuBLAS (measurements/matrix-products/h200-sxm/cublas/products.csv): another value needs
     # another fit, and two resources of equal time take 10.4% more than one
-    assert PORT == 64
-    assert pytest.approx(1.104, rel=2e-3) == 2 ** (1 / OVERLAP)
+    assert PORT(H200) == 64
+    assert pytest.approx(1.104, rel=2e-3) == 2 ** (1 / OVERLAP(H200))
     assert pytest.approx((1.54, 0.5e-6, 110e9, 0.87)) == (
-        *(LINE_CLOCKS, TURN, STORE_RATE),
-        DRAM_SHARE,
+        *(LINE_CLOCKS(H200), TURN(H200), STORE_RATE(H200)),
+        DRAM_SHARE(H200),
     )

@@ -134,7 +134,8 @@ def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
     none, one = np.zeros(1), np.ones(1)
     for own, expected in ((3.0, 10.0), (8.0, 13.0)):
         waits = {"waits": none, "near_s": none, "new_s": none, "cold": none}
-        walk = Walk(own * one, **waits, dram_s=none, spread_s=none, lines=one, sms=one)
+        waits |= {"dram_s": none, "spread_s": none, "first_s": none, "soonest_s": none}
+        walk = Walk(own * one, **waits, lines=one, sms=one)
         assert walk.time_s == own
         assert beside_walk(10.0 * one, walk, none, 5.0 * one) == pytest.approx(expected)
 

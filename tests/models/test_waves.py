@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.kernels.instance import Instance
@@ -21,6 +22,8 @@ from perfmodel.models.launch.waves import (
     taking_part,
 )
 from perfmodel.models.requests.warp_requests import access_requests
+
+H100 = load_device("h100-sxm")
 
 
 def launch(blocks: int, guard: str = "") -> tuple[Instance, list[Any]]:
@@ -49,7 +52,7 @@ index = "blockIdx.x*256 + threadIdx.x"
 def test_the_busiest_sm_has_the_blocks_that_come_to_it(blocks: int, busiest: int) -> None:
     # by hand: blocks go to 132 SMs in turn, one at a time
     instance, requests = launch(blocks)
-    found = balances(instance, requests, 132)
+    found = balances(instance, requests, H100)
     assert found.warps.load == pytest.approx(busiest / (blocks / 132))
     assert found.l1.load == pytest.approx(busiest / (blocks / 132))
     assert found.busy == blocks
@@ -58,7 +61,7 @@ def test_the_busiest_sm_has_the_blocks_that_come_to_it(blocks: int, busiest: int
 def test_blocks_that_the_guard_keeps_out_have_no_work() -> None:
     # by hand: of 1000 blocks the first 198 have elements, and go to 132 SMs: two at some
     instance, requests = launch(1000, 'guard = "blockIdx.x*256 + threadIdx.x < 198*256"')
-    found = balances(instance, requests, 132)
+    found = balances(instance, requests, H100)
     assert found.busy == 198
     assert found.warps.load == pytest.approx(2 / 1.5)
 

@@ -104,7 +104,7 @@ def test_events_read_more_than_the_profiler_by_the_floors() -> None:
         )
         gpu = short.details.device
         # The profiler's floor is of cold launches, that of events of warm ones.
-        extra = gpu.event_floor - gpu.launch_floor + COLD_CODE
+        extra = gpu.event_floor - gpu.launch_floor + COLD_CODE(gpu)
         assert long.time_s - short.time_s == pytest.approx(extra)
         assert extra > 0
 

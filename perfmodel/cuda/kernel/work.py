@@ -27,7 +27,7 @@ from perfmodel.cuda.kernel.partings import Run, partings
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import Function, Instruction
-from perfmodel.cuda.sass.branch_tables import branch_tables
+from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH, branch_tables
 from perfmodel.cuda.sass.dependence import BlockReader
 from perfmodel.cuda.sass.divergence import MEETING, meetings, varying_constants
 from perfmodel.cuda.sass.latencies import latencies
@@ -46,7 +46,6 @@ from perfmodel.kernels.kernel import (
     Barrier,
     Pace,
 )
-from perfmodel.models.time.issue import TABLE_BRANCH
 
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}

@@ -11,6 +11,13 @@ from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction, Label,
 
 LEAST: Final = 3
 """Neighbouring values in a row from which on ptxas makes a table (machine code of sm_90)."""
+TABLE_BRANCH: Final = 2.1
+"""What each way that a warp's lanes go through a table of branches takes of the unit that reads
+constant memory, in words of it.
+
+Measured: with 64 warps an SM a branch and its word take 6.4 clocks of it for each of 1 to 8 ways of
+2 products, the words alone 2.0 (measurements/dram/h200-sxm/scattered/ways.csv, fit rows).
+"""
 
 
 def branch_tables(function: Function, flow: ControlFlow) -> Mapping[int, tuple[int, ...]]:

@@ -159,8 +159,8 @@ def _what_stays(
     l2_size, misses, device = accesses.l2_size, l2.misses, accesses.device
     ways = granted_ways(accesses.control.set_aside, l2_size)
     if accesses.warm:
-        room, knee = dirty_room(l2_size, ways, device), dirty_knee(device)
-        found = l2.left * resident_share(touched, room, knee)
+        room = dirty_room(l2_size, ways, device)
+        found = l2.left * resident_share(touched, room, dirty_knee(device))
         return _Stays(found * touched, found, _ZERO)
     reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
     passing_reads = reads - _in_place(accesses, misses, stores.separate)

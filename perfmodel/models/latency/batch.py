@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.formula import Formula
 
 Array = npt.NDArray[Any]
@@ -32,12 +33,11 @@ BATCH_LATENCY = Formula(
     holds="unloaded memory; queues show in the bandwidth terms",
     source="derived: the batch is as slow as its slowest load",
 )
-MOST_SPREAD: Final = 16.0
-"""DRAM reads of a batch up to which the slowest is later; no more were measured.
-
-Batches of 2, 4, 8 and 16 loads 4 KB or more apart take 44, 69, 95 and 146 ns more from DRAM than
-from L2, besides the difference of the two latencies (measurements/l1/h200-sxm/misses/batches.csv).
-"""
+MOST_SPREAD: Final = Coefficient(
+    "latency.batch.most_spread",
+    "1",
+    "DRAM reads of a batch up to which the slowest of them is later",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts, Leading
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
+from perfmodel.models.latency.behind_writes import WRITE_WAIT
 from perfmodel.models.latency.first_passes import first_passes
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
 from perfmodel.models.latency.in_phase import firsts, in_phase
@@ -25,44 +27,31 @@ from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 
 Array = npt.NDArray[Any]
 
-DRAM_SPREAD: Final = 35e-9
-"""Seconds by which the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much.
-
-Fitted: loops with 1, 2 and 4 loads in flight take 0, 80 and 140 to 170 clocks more an iteration
-from DRAM than from L2, besides the difference of the two latencies (in-flight.csv).
-"""
-NEAR_SPREAD: Final = 0.5
-NEAR_BYTES: Final = 512
-"""Share of that for loads which follow on one another, no more than so many bytes on: rows of DRAM
-are open for them, it seems.
-
-Fitted: warps that wait for 2, 4, 8 and 16 lines in a row take 34, 64, 91 and 138 clocks more from
-DRAM than for one, besides what they take from L2, for such 20 KB apart 77, 155, 228 and 342, of
-4 KB in between (measurements/l1/h200-sxm/misses/batches.csv; lines 512 B apart, 132 blocks of four
-warps: 0 for four of them, latency/h200-sxm/waits/loops.csv). Parts of lines were not measured.
-"""
-WRITE_TURN: Final = 490e-9
-"""Seconds that a DRAM read takes longer for the writes among what DRAM does: times their share of
-its time, and times its share of a wave of blocks.
-
-Fitted, together with `CROWD_TIME`: blocks of 256 that read 1 to 4 and write 1 to 4 floats a thread,
-or double 1 to 3 one after the other, 1, 2, 4 and 8 blocks an SM; 478 where the rest may be scaled
-too. 3.4% rms, and 3.7% with 3 and 6 blocks (measurements/dram/h200-sxm/reads-and-writes, rows
-marked fit). Gathers were not fitted with it.
-"""
-WIDE_CLOCKS: Final = 14.0
-"""Clocks that a load past L1 takes longer for each 4 B of a lane beyond the first.
-
-Fitted: loops of one load of 16 B a lane take 42 clocks more an iteration from L2 than such of 4 B,
-and 48 from DRAM (in-flight.csv, fit rows); 8 B were not measured.
-"""
-LINE_CLOCKS: Final = 2.6
-"""Clocks that a load takes longer for each line of its warp beyond those that its width asks for.
-
-Measured: one warp an SM waits 282, 289 and 363 clocks for 1, 8 and 32 lines from L2 on one SM, 290,
-321 and 375 on all (measurements/latency/h200-sxm/bursts/bursts.csv), and 79 to 90 more for 32 than
-for 1 in l2/h200-sxm/blocks (bursts.csv): about one a clock on its way out, and one a clock into L1.
-"""
+DRAM_SPREAD: Final = Coefficient(
+    "latency.batches.dram_spread",
+    "s",
+    "the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much",
+)
+NEAR_SPREAD: Final = Coefficient(
+    "latency.batches.near_spread",
+    "1",
+    "share of that for loads which follow on one another",
+)
+NEAR_BYTES: Final = Coefficient(
+    "latency.batches.near_bytes",
+    "B",
+    "distance of loads up to which they follow on one another",
+)
+WIDE_CLOCKS: Final = Coefficient(
+    "latency.batches.wide_clocks",
+    "clocks",
+    "a load past L1 takes longer for each 4 B of a lane beyond the first",
+)
+LINE_CLOCKS: Final = Coefficient(
+    "latency.batches.line_clocks",
+    "clocks",
+    "a load takes longer for each line of its warp beyond those that its width asks for",
+)
 
 
 def load_batch(
@@ -98,7 +87,7 @@ def load_batch(
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
     leading = Leading(
         l2_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
-        reads=np.maximum(pages_at_once(b.own), latencies.reads),
+        reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
     )
     # Those that are used before the loop's first loads go out are waited for by themselves.
     joins = {r.access.joins for r in b.own}
@@ -124,7 +113,8 @@ def _latencies(b: BatchLoads, missing: Array, late: Array, first_time: Array) ->
     found = replace(found, l1_miss=np.minimum(found.l1_miss, first_time))
     found = _met_before(b, found)
     if b.scattered:  # the slowest of its places
-        several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, MOST_SPREAD)
+        most = MOST_SPREAD(b.execution.device)
+        several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, most)
         reads = np.where(b.alone, np.maximum(found.reads, several), several)
         found = replace(found, reads=reads)
     return _of_others(b, found)
@@ -132,13 +122,15 @@ def _latencies(b: BatchLoads, missing: Array, late: Array, first_time: Array) ->
 
 def _reads_apart(b: BatchLoads, missing: Array) -> Array:
     """Return the DRAM reads of a batch, by how much later the slowest of them is: its `m`."""
-    every = np.clip(b.unroll * len(b.members) * missing, 1.0, MOST_SPREAD)
+    device = b.execution.device
+    most = MOST_SPREAD(device)
+    every = np.clip(b.unroll * len(b.members) * missing, 1.0, most)
     if b.loop is None or not b.in_order:
         return np.asanyarray(every)
     strides = np.broadcast_arrays(*(np.abs(r.strides[b.loop]) for r in b.own if r.strides))
-    near = (smallest(*strides) >= LINE) & (largest(*strides) <= NEAR_BYTES)
-    beside = np.clip(np.minimum(b.unroll, every), 1.0, MOST_SPREAD)
-    return np.asanyarray(np.where(near, every * beside ** (NEAR_SPREAD - 1), every))
+    near = (smallest(*strides) >= LINE) & (largest(*strides) <= NEAR_BYTES(device))
+    beside = np.clip(np.minimum(b.unroll, every), 1.0, most)
+    return np.asanyarray(np.where(near, every * beside ** (NEAR_SPREAD(device) - 1), every))
 
 
 def _unloaded(
@@ -156,9 +148,9 @@ def _unloaded(
     passes = [r.tag_wavefronts / np.maximum(r.requests, 1e-9) for r in b.own]
     longest = largest(*passes)
     meanwhile = sum(passes, np.zeros(1)) * b.unroll - longest
-    apart_clocks = np.maximum(LINE_CLOCKS * far_apart - np.maximum(meanwhile, 0.0), 0.0)
-    wide = (WIDE_CLOCKS * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
-    parts = PASS_CLOCKS / device.sm_clock if b.execution.kernel.paces else 0.0
+    apart_clocks = np.maximum(LINE_CLOCKS(device) * far_apart - np.maximum(meanwhile, 0.0), 0.0)
+    wide = (WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
+    parts = PASS_CLOCKS(device) / device.sm_clock if b.execution.kernel.paces else 0.0
     return BatchLatency(
         l1_s=device.l1_latency + parts * (most_passes(b.own) - 1),
         l2_s=device.l2_latency * far + wide + late,
@@ -168,8 +160,8 @@ def _unloaded(
         reads=reads,
         written_share=np.atleast_1d(written / np.maximum(moved, 1)),
         dram_load=np.zeros(1),
-        spread_s=DRAM_SPREAD,
-        write_wait_s=WRITE_TURN,
+        spread_s=DRAM_SPREAD(device),
+        write_wait_s=WRITE_WAIT(device),
     )
 
 

@@ -15,13 +15,13 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch_loads import depths_of
 from perfmodel.models.latency.chain import Chain
+from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.latency.latency import (
     BLOCK_START,
     LATENCY_TIME,
     RAMP_TIME,
     WarpWork,
     block_chain,
-    first_touch,
 )
 from perfmodel.models.launch.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.requests.passes import conflict_clocks
@@ -173,7 +173,7 @@ def block_waits(
         loads=np.atleast_1d(chain.loads), first=np.atleast_1d(chain.slowest), waves=waves
     )
     # The floor is an empty kernel, which has the start of a block in it.
-    started = ramp.block_s + BLOCK_START / device.sm_clock
+    started = ramp.block_s + BLOCK_START(device) / device.sm_clock
     return BlockWaits(
         chain=chain,
         concurrent=concurrent,
@@ -190,9 +190,9 @@ def _warp_work(
 ) -> WarpWork:
     """Return the instructions of a warp of those that have most to do."""
     warps = execution.warps
-    per_warp = issued(instructions) / warps
+    per_warp = issued(instructions, execution.device) / warps
     every = [*execution.requests, *execution.on_chip]
-    looped = looped_instructions(execution.instance, every) / warps
+    looped = looped_instructions(execution.instance, every, execution.device) / warps
     floats = instructions.get(Pipe.FMA32, np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
     return WarpWork(per_warp, looped, late_share=1 - floats, contention=contention)
 
@@ -202,7 +202,7 @@ def _with_shared_accesses(execution: Execution, chain: Chain, concurrent: Array)
     instance, on_chip, device = execution.instance, execution.on_chip, execution.device
     profiled = (device.launch_warp or 0.0) if execution.timing == "profiler" else 0.0
     slower = profiled * device.sm_clock * concurrent
-    once, looped = conflict_clocks(instance, on_chip, depths_of(instance, on_chip))
+    once, looped = conflict_clocks(instance, on_chip, depths_of(instance, on_chip), device)
     return replace(
         chain,
         once=None if chain.once is None else chain.once + once,
@@ -234,6 +234,7 @@ def _ramp(execution: Execution, chain: Chain, dispatch: Array | None, dram_s: Ar
     block = np.atleast_1d(chain.ramp)
     touch = first_touch(
         *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, 1.0 * device.sm_count),
+        device=device,
         waits=chain.far_waits,
         idle=idle,
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
@@ -15,17 +16,21 @@ from perfmodel.models.latency.batch import Batch
 
 Array = npt.NDArray[Any]
 
-CLOCKS_PER_INSTRUCTION: Final = 5.4
-LOOP_CLOCKS: Final = 3.0
-BESIDE_CLOCKS: Final = 2.3
-"""Clocks from one instruction of a lone warp to the next, loads aside: in code that runs once; in a
-loop; and in a loop for each further load that is in flight beside the first.
-
-Fitted: blocks of one warp that write one float live 91 clocks longer than empty ones, with 17
-instructions more (measurements/suite/h200-sxm/sweeps/block-lifetimes.csv); a warp that reads one
-float an iteration from L2 takes 326 clocks, of which 290 are L2's, and 411 with four loads in
-flight, some 12 instructions a load (in-flight.csv).
-"""
+ONCE_CLOCKS: Final = Coefficient(
+    "latency.chain.once_clocks",
+    "clocks",
+    "from one instruction of a lone warp to the next in code that runs once, loads aside",
+)
+LOOP_CLOCKS: Final = Coefficient(
+    "latency.chain.loop_clocks",
+    "clocks",
+    "the same in a loop",
+)
+BESIDE_CLOCKS: Final = Coefficient(
+    "latency.chain.beside_clocks",
+    "clocks",
+    "the same in a loop for each further load that is in flight beside the first",
+)
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",
@@ -38,30 +43,8 @@ BLOCK_OVERHEAD = Formula(
         "issue": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
     },
     holds="blocks that follow one another on an SM",
-    source="fitted: lifetimes of empty blocks on an H200",
+    source="fitted form: lifetimes of empty blocks",
 )
-SLOWEST_SM = Formula(
-    name="how much longer the way to L2 is from the slowest SM",
-    unit="1",
-    text="spread*sqrt(1.386*log2(n))*(usual + (1 - usual)/waves)",
-    symbols={
-        "spread": "standard deviation over SMs, of the latency [1]",
-        "n": "SMs at work [1]",
-        "usual": "the mean SM's, over the slowest's [1]",
-        "waves": "waves of blocks: of many, slow SMs get fewer blocks [1]",
-    },
-    holds="1 to 132 SMs",
-    source="derived: the largest of n normal numbers",
-)
-FAR_SMS: Final = 0.0193
-USUAL_SMS: Final = 0.38
-"""`spread` and `usual` of `SLOWEST_SM`.
-
-Measured: chains of 256 loads from L2 take 283, 298 and 300 clocks a load on 1, 33 and 132 SMs, one
-warp each (measurements/suite/h200-sxm/sweeps/chains.csv, past L1; fit rows and 33 SMs alike);
-medians of places are 286 to 315 clocks from the 132 SMs, 290 from the first and 297 in the mean
-(measurements/suite/h200-sxm/contention/slice-latency.csv).
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +84,32 @@ class BlockOverhead:
 
 
 @dataclass(frozen=True, slots=True)
+class InstructionClocks:
+    """Clocks from one instruction of a lone warp to the next, loads aside.
+
+    Attributes
+    ----------
+    once, loop : float
+        In code that runs once, and in a loop [clocks].
+    beside : float
+        In a loop for each further load in flight beside the first [clocks].
+    """
+
+    once: float
+    loop: float
+    beside: float
+
+
+def instruction_clocks(device: Device) -> InstructionClocks:
+    """Return the clocks from one instruction of a lone warp to the next."""
+    return InstructionClocks(ONCE_CLOCKS(device), LOOP_CLOCKS(device), BESIDE_CLOCKS(device))
+
+
+NO_CLOCKS: Final = InstructionClocks(0.0, 0.0, 0.0)
+"""Of no instructions."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """What one block that has its SM to itself does, one thing after the other.
 
@@ -118,6 +127,8 @@ class Chain:
     batches : tuple of Batch
     clock : float
         SM clock [Hz].
+    lone : InstructionClocks
+        Of a lone warp, where the kernel does not say.
     dependent : bool
         Whether the instructions of loops wait for one another, as those of code that runs once.
     schedulers : float
@@ -138,6 +149,7 @@ class Chain:
     missing: Array
     batches: tuple[Batch, ...]
     clock: float
+    lone: InstructionClocks
     dependent: bool = False
     schedulers: float = 0.0
     once: Array | None = None
@@ -154,9 +166,9 @@ class Chain:
     def clocks_in_loops(self) -> Array:
         """Clocks from one instruction of a loop to the next, a warp's other loads beside it."""
         if self.dependent:
-            return np.full(np.shape(self.unroll), CLOCKS_PER_INSTRUCTION)
-        beside = BESIDE_CLOCKS * (self.unroll - 1)
-        return np.asanyarray((LOOP_CLOCKS + beside) / self.unroll)
+            return np.asanyarray(self.lone.once * np.ones(np.shape(self.unroll)))
+        beside = self.lone.beside * (self.unroll - 1)
+        return np.asanyarray((self.lone.loop + beside) / self.unroll)
 
     @property
     def loads(self) -> Array:
@@ -190,7 +202,7 @@ class Chain:
         """Clocks of a lone warp for what runs once."""
         if self.once is not None:
             return self.once
-        return np.asanyarray(CLOCKS_PER_INSTRUCTION * self.instructions)
+        return np.asanyarray(self.lone.once * self.instructions)
 
     @property
     def in_loops(self) -> Array:
@@ -226,61 +238,3 @@ class Chain:
         """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
         warps: Array = self.overhead.warps * self.overhead.warp / self.clock
         return warps + self.slowest
-
-
-def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
-    """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
-
-    Parameters
-    ----------
-    chain : Chain
-        Whose reads wait for no writes.
-    dram_wave : array
-        What DRAM needs for the blocks that run at a time [s].
-    latency : float
-        Of a DRAM read [s].
-    scattered : bool
-        Whether places are random.
-
-    Notes
-    -----
-    A wave is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
-    a row; of blocks that read at random places, which are at different points of their work at any
-    time, for all else too, and its instructions. Measured: gathers of 20 to 36 Mi floats whose rows
-    L2 has come out 13 to 28% too slow if it is DRAM alone, within 7% by this
-    (measurements/built-in-kernels/h200-sxm/first, all for validation). Streams of
-    dram/h200-sxm/reads-and-writes would have it so too (mixed: 3.8% rms, 4.6% without), but copies
-    of runs and sliding windows, which come out 5 to 7% too fast already, would be 2 to 3% faster.
-    """
-    waits = sum(
-        (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)
-    )
-    whole = chain.between / chain.clock + sum(
-        (b.count * b.latency for b in chain.batches), np.zeros(1)
-    )
-    found = []
-    for b in chain.batches:
-        apart = whole if scattered else np.maximum(waits, b.count) * latency
-        load = np.atleast_1d(dram_wave / np.maximum(dram_wave + apart, 1e-30))
-        found.append(replace(b, latencies=replace(b.latencies, dram_load=load)))
-    return replace(chain, batches=tuple(found))
-
-
-def slowest_sm(blocks: Array, waves: Array, device: Device) -> Array:
-    """Return how much later data from L2 is at the slowest SM than at the first [s].
-
-    Parameters
-    ----------
-    blocks : array
-        Of the launch.
-    waves : array
-        Waves of them, one after the other.
-    device : Device
-    """
-    far = SLOWEST_SM(
-        spread=FAR_SMS,
-        n=np.clip(blocks, 1.0, device.sm_count),
-        usual=USUAL_SMS,
-        waves=np.maximum(waves, 1.0),
-    )
-    return np.asanyarray(device.l2_latency * far)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.first_readers import at_work
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -29,6 +30,7 @@ _APART: Final = 0.95
 """Share of a loop's data that its iterations do not have in common from which on they have none."""
 
 
+@mechanism(neutral=lambda *_: np.ones(1))
 def first_passes(
     instance: Instance, requests: Sequence[Requests], fills: Sequence[Array], loop: str
 ) -> Array:

@@ -13,7 +13,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.grid.affine import Variable
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -21,18 +24,16 @@ Array = npt.NDArray[Any]
 
 DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
-`perfmodel.models.latency.chain.MOST_SPREAD` measured."""
+`perfmodel.models.latency.batch.MOST_SPREAD` was measured with."""
 
-MOST_PAGES: Final = 8.0
-"""Pages of a block's turn up to which the slowest is later.
-
-Measured: a turn that reads 32 rows of 64 B takes 341 ns more cold than warm, one that reads 1 KiB
-in a row 238 ns, what DRAM takes more than L2 (measurements/source-kernels/h200-sxm/textbook,
-tiles_of_product and lines_in_step): 103 ns, three times
-`perfmodel.models.latency.batches.DRAM_SPREAD`.
-"""
+MOST_PAGES: Final = Coefficient(
+    "latency.first_readers.most_pages",
+    "1",
+    "pages of a block's turn up to which the slowest is later",
+)
 
 
+@mechanism(neutral=lambda *_: np.ones(1), evidence=["source-kernels"])
 def reading_alike(r: Requests, wave: Array) -> Array:
     """Return how many blocks of those that run at a time read the same in the same turn.
 
@@ -54,7 +55,7 @@ def reading_alike(r: Requests, wave: Array) -> Array:
     return np.asanyarray(found)
 
 
-def pages_at_once(requests: Sequence[Requests]) -> Array:
+def pages_at_once(requests: Sequence[Requests], device: Device) -> Array:
     """Return the pages of DRAM that a block reads from at once, at most `MOST_PAGES`."""
     found = np.zeros(1)
     for r in requests:
@@ -62,7 +63,7 @@ def pages_at_once(requests: Sequence[Requests]) -> Array:
             threads = (v for v in r.variables if v.target.startswith("threadIdx"))
             extents = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
             found = found + footprint(extents, r.width, DRAM_PAGE)
-    return np.asanyarray(np.minimum(found, MOST_PAGES))
+    return np.asanyarray(np.minimum(found, MOST_PAGES(device)))
 
 
 def at_work(r: Requests, v: Variable) -> Array:

@@ -14,6 +14,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.launch.waves import warps_let_in
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -21,6 +22,10 @@ from perfmodel.models.requests.warp_requests import Requests
 Array = npt.NDArray[Any]
 
 
+@mechanism(
+    neutral=lambda requests, loop, unroll, new, latencies, device: latencies,
+    evidence=["instructions", "source-kernels"],
+)
 def in_phase(
     requests: Sequence[Requests],
     loop: str,
@@ -34,9 +39,9 @@ def in_phase(
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
     in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
     and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
-    (measurements/instructions/h200-sxm/one-warp/steps.csv). Lanes 200 bytes apart are at 4 places
+    (measurements/instructions, one-warp/steps.csv). Lanes 200 bytes apart are at 4 places
     in their sectors, and some come to new ones in every eighth iteration
-    (measurements/source-kernels/h200-sxm/textbook, compare_strings).
+    (measurements/source-kernels, textbook, compare_strings).
     """
     if not all(r.strides is not None and r.access.kind == "load" for r in requests):
         return latencies
@@ -58,7 +63,7 @@ def in_phase(
         own,
         l1_miss=np.minimum(own.l1_miss, first),
         l2_miss=np.where(together, np.minimum(own.l2_miss, atom), own.l2_miss),
-        reads=np.where(together, np.clip(rows, own.reads, MOST_SPREAD), own.reads),
+        reads=np.where(together, np.clip(rows, own.reads, MOST_SPREAD(device)), own.reads),
     )
 
 

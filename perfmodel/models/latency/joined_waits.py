@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import Batch
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.requests.warp_requests import Requests
@@ -32,6 +33,7 @@ READ_ONCE: Final = 1.5
 more are sectors that blocks share at their ends. Chosen; what is read again is brought in twice."""
 
 
+@mechanism(neutral=tuple, evidence=["gather", "suite"])
 def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     """Return the batches; of those that join a loop's, what DRAM takes longer overlaps with it.
 
@@ -40,10 +42,10 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     Derived for misses: what misses L2 beside a read of DRAM by the loop is back as late, and the
     slowest of both reads later than one alone. Lookups in 32 MiB beside a stream gain 3.4% from a
     window that keeps their rows, where misses one after the other would make it 18%
-    (measurements/gather/h200-sxm/blocks/windows.csv, rows marked fit). That the latency of a hit
+    (measurements/gather, blocks/windows.csv, rows marked fit). That the latency of a hit
     adds is measured and not explained, for machine code has both loads out at a time: with the
     table lookups take 0.18 us a wave of blocks longer than without, as if one load waited for the
-    other (measurements/suite/h200-sxm/contention/embedding-parts.csv).
+    other (measurements/suite, contention/embedding-parts.csv).
     """
     first = {b.loop: b for b in reversed(batches) if b.loop is not None and not b.depth}
     return tuple(_beside(b, first[b.joins]) if b.joins in first else b for b in batches)
@@ -90,7 +92,7 @@ def neighbours_wait(
     beside it may have fetched. A warp waits for the slowest of its fetches: `DRAM_SPREAD` was
     fitted to loads of whole lines, two of 64 B each. Lookups beside 40 B each of a stream take 2.6%
     more with 32 B and 2.3% less with 128 B than with 64, by this 1.0 and 2.9
-    (measurements/gather/h200-sxm/blocks/windows.csv, rows marked fit).
+    (measurements/gather, blocks/windows.csv, rows marked fit).
     """
     none = np.zeros(1), np.ones(1)
     if any(requests[i].strides is None or requests[i].period is not None for i in members):

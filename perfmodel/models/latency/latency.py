@@ -13,65 +13,45 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
-from perfmodel.models.latency.batches import DRAM_SPREAD, load_batch
-from perfmodel.models.latency.chain import BlockOverhead, Chain, behind_writes, slowest_sm
+from perfmodel.models.latency.batches import load_batch
+from perfmodel.models.latency.behind_writes import behind_writes
+from perfmodel.models.latency.chain import BlockOverhead, Chain, instruction_clocks
 from perfmodel.models.latency.joined_waits import join_waits
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.latency.slowest_sm import slowest_sm
 
 Array = npt.NDArray[Any]
 
-BLOCK_START: Final = 285.0
-WARP_START: Final = 2.0
-"""Clocks from one block to the next on an SM that holds one at a time, and for each of its warps.
-
-Fitted: empty blocks of 1 to 32 warps, one an SM at a time, take 287 to 348 clocks; blocks that read
-or copy one float a thread take 1063 and 1070, which is no more than these, DRAM's latency and their
-instructions (measurements/suite/h200-sxm/sweeps/block-lifetimes.csv): stores are not waited for.
-"""
-WARP_TURN: Final = 0.306
-"""Clocks by which each warp of a block is later than the one before for each instruction that runs
-once, from the fifth warp on: warps that start together take turns.
-
-Fitted: blocks that write one float a thread, 17 instructions, live 86, 87, 106, 147 and 230 clocks
-longer than empty ones with 1, 4, 8, 16 and 32 warps (block-lifetimes.csv, one block an SM). Blocks
-of 32 warps that do 8 to 64 multiply-adds of integers before their load take 0.34 to 0.42 more than
-such of 8 warps, and a division of integers, 22 instructions, 0.34; multiply-adds of floats, which
-issue every clock, next to none (measurements/l2/h200-sxm/blocks/copies.csv).
-"""
-BARRIER_START: Final = 12.3
-BARRIER_WARP: Final = 2.0
-"""Clocks of a barrier whose warps arrive together, and for each of them.
-
-Measured: chains of barriers take 14.3 clocks for 1 warp and 76.3 for 32
-(measurements/instructions/h200-sxm/latency/latency.csv).
-"""
-FIRST_TOUCH = Formula(
-    name="reads of a cold launch's slowest SM beyond DRAM's latency",
-    unit="s",
-    text="max(0, spread*log2(n)*w**(1/3) - idle)",
-    symbols={
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "n": "SMs whose first blocks read at once [1]",
-        "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
-        "late end meanwhile; 0 where others follow them [s]",
-        "w": "reads from DRAM that a block waits for, one after the other [1]",
-    },
-    holds="launches whose blocks start together",
-    source="derived for one wait: the slowest of the SMs' first reads; blocks of one warp that "
-    "read 512 B each take -0.05, 0.12, 0.21 and 0.25 us more, cold, than DRAM's latency over L2's "
-    "on 1, 8, 32 and 132 SMs (measurements/launch-overhead/h200-sxm/small). Of many, luck evens "
-    "out, fitted: the slowest of 132 blocks of 1, 4, 16, 64, 256, 1024 waits is 0.22, 0.37, 0.65, "
-    "1.1, 1.5 and 2.0 us later than the mean one, what is as late without DRAM apart "
-    "(measurements/latency/h200-sxm/waits/loops.csv). `idle` derived: 1024 blocks of 64 to 256 "
-    "threads start within 0.22 to 0.35 us, and last 0.5 to 0.9 us cold, but they end at 1.65 a ns, "
-    "as they are handed out: cold they take 0.19 to 0.26 us more than warm, 256 larger ones that "
-    "read as much 0.6 (measurements/launch-overhead/h100-sxm/short, lives.csv and times.csv)",
+BLOCK_START: Final = Coefficient(
+    "latency.latency.block_start",
+    "clocks",
+    "from one block to the next on an SM that holds one at a time",
+)
+WARP_START: Final = Coefficient(
+    "latency.latency.warp_start",
+    "clocks",
+    "what each warp of a block adds to its start",
+)
+WARP_TURN: Final = Coefficient(
+    "latency.latency.warp_turn",
+    "clocks",
+    "each warp from the fifth on is later for each instruction that runs once",
+)
+BARRIER_START: Final = Coefficient(
+    "latency.latency.barrier_start",
+    "clocks",
+    "of a barrier whose warps arrive together",
+)
+BARRIER_WARP: Final = Coefficient(
+    "latency.latency.barrier_warp",
+    "clocks",
+    "what each warp adds to a barrier",
 )
 RAMP_TIME = Formula(
     name="start-up",
@@ -83,7 +63,7 @@ RAMP_TIME = Formula(
         "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
     },
     holds="launches whose first block is like the others",
-    source="fitted: streams of 256 KiB to 4 MiB on an H200",
+    source="fitted form: streams of 256 KiB to 4 MiB",
 )
 LATENCY_TIME = Formula(
     name="time for latency",
@@ -97,28 +77,6 @@ LATENCY_TIME = Formula(
     holds="blocks replaced as they end",
     source="Little's law",
 )
-
-
-def first_touch(
-    dram_read_bytes: Array,
-    l2_read_sectors: Array,
-    blocks: Array,
-    sms: float,
-    waits: Any = 1.0,
-    idle: Any = 0.0,
-) -> Array:
-    """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
-
-    A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
-    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
-    """
-    late = FIRST_TOUCH(
-        spread=DRAM_SPREAD,
-        n=np.maximum(np.minimum(blocks, sms), 1.0),
-        w=np.maximum(waits, 1.0),
-        idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
-    )
-    return np.where(dram_read_bytes > 0.05 * SECTOR * l2_read_sectors, late, 0.0)
 
 
 def synchronised_once(kernel: Kernel) -> bool:
@@ -177,12 +135,13 @@ def block_chain(execution: Execution, work: WarpWork, dram_wave: Array, waves: A
         missing=missing,
         batches=batches,
         clock=device.sm_clock,
+        lone=instruction_clocks(device),
         dependent=execution.kernel.dependent,
         schedulers=1.0 * device.schedulers_per_sm if synchronised else 0.0,
         once=clocks,
         contention=work.contention,
         paced=paced,
-        barriers=_barriers(execution.instance, overhead.warps) if clocks is not None else 0.0,
+        barriers=_barriers(execution, overhead.warps) if clocks is not None else 0.0,
     )
     scattered = any(r.random for r in execution.requests)
     return behind_writes(chain, dram_wave, device.dram_latency, scattered)
@@ -192,12 +151,12 @@ def _overhead(execution: Execution, work: WarpWork) -> BlockOverhead:
     """Return what a block takes besides its loads and instructions."""
     # Those that are synchronised by a barrier issue in turn as `Chain.issue_clocks` counts.
     staggered = execution.requests and not synchronised_once(execution.kernel)
-    once = work.instructions - work.looped
+    once, device = work.instructions - work.looped, execution.device
     return BlockOverhead(
         warps=np.atleast_1d(execution.warps / execution.blocks),
-        start=BLOCK_START,
-        warp=WARP_START,
-        issue=WARP_TURN * once * work.late_share if staggered else 0.0,
+        start=BLOCK_START(device),
+        warp=WARP_START(device),
+        issue=WARP_TURN(device) * once * work.late_share if staggered else 0.0,
     )
 
 
@@ -231,14 +190,15 @@ def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
     return np.atleast_1d(once), np.atleast_1d(looped)
 
 
-def _barriers(instance: Instance, warps: Array) -> Array:
+def _barriers(execution: Execution, warps: Array) -> Array:
     """Return the clocks of a block's barriers outside of loops."""
     count = sum(
         (
-            np.asanyarray(instance.number(b.count), dtype=float)
-            for b in instance.kernel.barriers
+            np.asanyarray(execution.instance.number(b.count), dtype=float)
+            for b in execution.kernel.barriers
             if b.loop is None
         ),
         np.zeros(1),
     )
-    return np.asanyarray(count * (BARRIER_START + BARRIER_WARP * warps))
+    device = execution.device
+    return np.asanyarray(count * (BARRIER_START(device) + BARRIER_WARP(device) * warps))

@@ -14,24 +14,25 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
 
-FEW_BLOCKS: Final = 1.29
-"""Power of the blocks of an SM by which what none of them hides falls.
-
-Fitted with `FIRST_WAVE`: blocks of 256 to 1024 threads, 1, 2, 4 and 8 an SM in 1, 4 and 16 waves,
-that load 16 or 48 B a thread from DRAM, meet, compute 144 to 1440 instructions a thread, and store
-as much or nothing: 108 rows, 5.2% rms, where a power mean of both, as for blocks that do not meet,
-was 17% (measurements/latency/h100-sxm/barriers/phases.csv, rows marked fit, with all that they
-write in the time of DRAM: launches behind one another leave nothing in L2). No time is less than
-that power mean.
-"""
-FIRST_WAVE: Final = 0.37
-"""Part of the rest that the first wave of blocks does not hide: all start together."""
+FEW_BLOCKS: Final = Coefficient(
+    "latency.meeting.few_blocks",
+    "1",
+    "power of the blocks of an SM by which what none of them hides falls",
+)
+FIRST_WAVE: Final = Coefficient(
+    "latency.meeting.first_wave",
+    "1",
+    "part of the rest that the first wave of blocks does not hide: all start together",
+)
 MEETING_TIME = Formula(
     name="time of memory, barrier-synchronised blocks",
     unit="s",
@@ -49,7 +50,7 @@ MEETING_TIME = Formula(
     },
     holds="blocks whose warps meet between their loads and what they compute; DRAM serves all SMs, "
     "and has something to do as long as any of their blocks waits",
-    source="chosen form: see `FEW_BLOCKS`",
+    source="fitted form: see `FEW_BLOCKS`",
 )
 
 PASSES_TIME = Formula(
@@ -62,8 +63,7 @@ PASSES_TIME = Formula(
         "again": "share of what loads ask for that an earlier pass has read [1]",
     },
     holds="by construction for one pass: warps of a block drift apart in its loop",
-    source="assumed; a softmax in three passes, measurements/operators/h100-sxm/pytorch and "
-    "operators/h200-sxm/pytorch",
+    source="assumed; a softmax in three passes (measurements/operators, pytorch)",
 )
 
 
@@ -73,6 +73,8 @@ class LoadingBlocks:
 
     Attributes
     ----------
+    device : Device
+        That they run on.
     latency_s : array
         Waves of blocks one after the other, with what they wait for an SM's busiest unit [s].
     busy_s : array
@@ -87,6 +89,7 @@ class LoadingBlocks:
         Waves of blocks [1].
     """
 
+    device: Device
     latency_s: Array
     busy_s: Array
     load_s: Array
@@ -118,6 +121,12 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
 
 
+def _all_overlap(blocks: LoadingBlocks, passes: bool = False) -> Array:
+    """Return the time if other blocks hide all that one computes."""
+    return np.maximum(blocks.latency_s, blocks.bandwidth_s)
+
+
+@mechanism(neutral=_all_overlap, evidence=["latency", "operators"])
 def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
 
@@ -132,8 +141,8 @@ def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
             computing=computing if passes else loaded,
             bandwidth=blocks.bandwidth_s,
             concurrent=blocks.concurrent,
-            few=FEW_BLOCKS,
-            first=0.0 if passes else FIRST_WAVE,
+            few=FEW_BLOCKS(blocks.device),
+            first=0.0 if passes else FIRST_WAVE(blocks.device),
             waves=blocks.waves,
         )
     )

@@ -7,15 +7,19 @@ of theirs at work and others few; an SM gets from L2 what its GPC's share of L2'
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
@@ -30,24 +34,51 @@ BUSIEST_GPC = Formula(
     holds="loops over less data than a grid has threads for; 1 elsewhere",
     source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "
     "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
-    "one of 18 1171, whether others work or not (measurements/l2/h100-sxm/partitions, grids.txt)",
+    "one of 18 1171, whether others work or not (measurements/l2, partitions/grids.txt)",
 )
-APART: Final = 8
-"""SMs that get their blocks by themselves, before the GPCs' others."""
-AGAIN: Final = (80, 100)
-"""Blocks out when those get their second, and from one of their turns to the next."""
-APART_LOAD: Final = 0.3
-"""What one more block on each of those SMs adds to the load of the GPC that has most, in blocks an
-SM: they lie in one GPC of some dies, whose load it makes 24/16, and in several of others, 20/18.
+APART: Final = Coefficient(
+    "launch.gpcs.apart",
+    "1",
+    "SMs that get their blocks by themselves, before the GPCs' others",
+)
+SECOND: Final = Coefficient(
+    "launch.gpcs.second",
+    "1",
+    "blocks out when those get their second",
+)
+TURN: Final = Coefficient(
+    "launch.gpcs.turn",
+    "1",
+    "blocks from one of their turns to the next",
+)
+APART_LOAD: Final = Coefficient(
+    "launch.gpcs.apart_load",
+    "1",
+    "one more block on each of those SMs adds to the load of the GPC that has most",
+)
 
-All measured, on H200s and H100s of 132 SMs: of 264 to 1056 blocks that all run together, 8 SMs get
-the first, then GPC by GPC those of 8, 16 or 18 others, in turn from where the last launch ended;
-the 8 get theirs again as the 81st to 91st, the 181st and so on (l2/h200-sxm/sets/places.txt,
-l2/h100-sxm/partitions/places.txt). Together with 8 others they take 840 clocks on one die
-(grids.txt, as slices.csv), on another sets of 96 to 132 blocks 710 to 780 (sets.csv).
-"""
+
+@dataclass(frozen=True, slots=True)
+class SmsApart:
+    """SMs that get their blocks by themselves, before the GPCs' others.
+
+    Attributes
+    ----------
+    sms : int
+        How many.
+    second, turn : int
+        Blocks out when they get their second, and from one of their turns to the next.
+    load : float
+        What one more block on each of them adds to the load of the GPC that has most [1].
+    """
+
+    sms: int
+    second: int
+    turn: int
+    load: float
 
 
+@mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])
 def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Array:
     """Return `load` of `BUSIEST_GPC`; `busy` blocks of the grid are at work, `held` fit an SM."""
     if instance.kernel.block_work:
@@ -71,37 +102,53 @@ def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Arra
         Blocks that an SM holds at a time.
     device : Device
     """
-    sms = device.sm_count
+    apart = (APART(device), SECOND(device), TURN(device), APART_LOAD(device))
+    return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, apart))
+
+
+@definition
+def _busiest(
+    busy: Array,
+    blocks: Array,
+    held: Array,
+    sms: int,
+    gpcs: int,
+    apart: tuple[float, float, float, float],
+) -> Array:
+    """Return the same by a GPU's counts, and `apart` as of `SmsApart`."""
     there, every, room = np.broadcast_arrays(np.ceil(busy - 1e-9), blocks, held)
-    if not device.gpcs or sms // device.gpcs < APART:
+    first = SmsApart(int(apart[0]), int(apart[1]), int(apart[2]), apart[3])
+    if not gpcs or sms // gpcs < first.sms:
         return np.ones(there.shape)
     together = (there < every) & (every > sms) & (every <= room * sms) & (there >= 1)
     load = np.ones(there.shape)
     for place in np.argwhere(together):
         busy_here, rounds = int(there[tuple(place)]), -(-int(every[tuple(place)]) // sms)
-        load[tuple(place)] = _most(busy_here, rounds, sms, device.gpcs) * sms / busy_here
+        load[tuple(place)] = _most(busy_here, rounds, sms, gpcs, first) * sms / busy_here
     return np.maximum(load, 1.0)
 
 
 @lru_cache(maxsize=4096)
-def _most(busy: int, rounds: int, sms: int, gpcs: int) -> float:
+def _most(busy: int, rounds: int, sms: int, gpcs: int, first: SmsApart) -> float:
     """Return the blocks an SM of the GPC that has most of `busy`, of `rounds` for each SM.
 
     The mean over the GPCs that may be the first.
     """
-    sizes = gpc_sizes(sms, gpcs)
-    found = [_most_from(start, busy, rounds, sizes) for start in range(gpcs)]
+    sizes = gpc_sizes(sms, gpcs, first.sms)
+    found = [_most_from(start, busy, rounds, sizes, first) for start in range(gpcs)]
     return sum(found) / gpcs
 
 
-def _most_from(start: int, busy: int, rounds: int, sizes: tuple[int, ...]) -> float:
+def _most_from(
+    start: int, busy: int, rounds: int, sizes: tuple[int, ...], first: SmsApart
+) -> float:
     """Return the same where a GPC is the first."""
     own = [0] * len(sizes)
-    given, turns = min(busy, APART), 1
+    given, turns = min(busy, first.sms), 1
     apart, of = given, start
     while given < busy:
-        if turns < rounds and given >= AGAIN[0] + AGAIN[1] * (turns - 1):
-            part, turns = min(busy - given, APART), turns + 1
+        if turns < rounds and given >= first.second + first.turn * (turns - 1):
+            part, turns = min(busy - given, first.sms), turns + 1
             apart += part
         else:
             here = of % len(sizes)
@@ -109,12 +156,12 @@ def _most_from(start: int, busy: int, rounds: int, sizes: tuple[int, ...]) -> fl
             own[here] += part
         given += part
     most = max(n / size for n, size in zip(own, sizes, strict=True))
-    more = max(apart / APART - 1, 0.0)
-    return max(most, 1 + more * APART_LOAD) if more else most
+    more = max(apart / first.sms - 1, 0.0)
+    return max(most, 1 + more * first.load) if more else most
 
 
-def gpc_sizes(sms: int, gpcs: int) -> tuple[int, ...]:
+def gpc_sizes(sms: int, gpcs: int, apart: int) -> tuple[int, ...]:
     """Return the SMs of each GPC, pairs of SMs dealt out evenly, less those by themselves."""
     pairs = sms // 2
     sizes = [2 * ((pairs + i) // gpcs) for i in range(gpcs)]
-    return (sizes[0] - APART, *sizes[1:])
+    return (sizes[0] - apart, *sizes[1:])

@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import definition
 
 Array = npt.NDArray[Any]
@@ -22,18 +24,19 @@ MOST_ROUNDS: Final = 12
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
 
-FULL_TURN: Final = 100 / 132
-EARLY: Final = 20 / 132
-"""Blocks, over SMs, from one time that the first SMs get a block to the next, and how much sooner
-they get their second.
+FULL_TURN: Final = Coefficient(
+    "launch.handout.full_turn",
+    "1",
+    "blocks, over SMs, from one time that the first SMs get a block to the next",
+)
+EARLY: Final = Coefficient(
+    "launch.handout.early",
+    "1",
+    "blocks, over SMs, by which they get their second block sooner",
+)
 
-Measured: of 264 to 1056 blocks that all run together, an SM has a second from the 81st on (in some
-launches the 33rd), a third from the 181st, a fourth from the 281st (l2/h200-sxm/sets, places.txt):
-a few SMs are by themselves in their part of the GPU, which gets its blocks as soon as the others.
-"""
 
-
-def first_blocks(busy: Array, blocks: Array, held: Array, sm_count: int) -> Array:
+def first_blocks(busy: Array, blocks: Array, held: Array, device: Device) -> Array:
     """Return the blocks of the SM that has most, of the first `busy` of a grid; the rest are idle.
 
     0 where none are idle, an SM holds one at a time, or not all run together.
@@ -44,10 +47,14 @@ def first_blocks(busy: Array, blocks: Array, held: Array, sm_count: int) -> Arra
         Blocks with work, which come first, and all.
     held : array
         Blocks that an SM holds at a time.
-    sm_count : int
-        SMs.
+    device : Device
+
+    Notes
+    -----
+    A few SMs are by themselves in their part of the GPU, which gets its blocks as soon as others.
     """
-    most = np.ceil((busy / sm_count + EARLY) / FULL_TURN - 1e-9)
+    sm_count = device.sm_count
+    most = np.ceil((busy / sm_count + EARLY(device)) / FULL_TURN(device) - 1e-9)
     together = (busy < blocks) & (blocks > sm_count) & (blocks <= held * sm_count)
     return np.asanyarray(np.where(together, np.minimum(most, np.ceil(blocks / sm_count)), 0.0))
 

@@ -121,8 +121,8 @@ def occupancy(
       to ``shared_allocation_unit``.
     - Carve-out: NVIDIA does not document how the driver chooses. Assumed here is the smallest
       supported size that holds the shared memory of the resident blocks. The driver may take
-      more: public Nsight Compute reports of kernels without shared memory on A100 and H100
-      (256 threads, 8 blocks per SM) show 32 KiB where this rule gives 8 KiB.
+      more: public Nsight Compute reports of kernels without shared memory, 256 threads, 8 blocks
+      per SM, on compute capability 8.0 and 9.0, show 32 KiB where this rule gives 8 KiB.
     """
     threads, registers, shared = np.broadcast_arrays(
         _whole("threads_per_block", threads_per_block, minimum=1),

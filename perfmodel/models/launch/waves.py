@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
@@ -40,7 +41,7 @@ BALANCE = Formula(
     "short are smaller",
     source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
     "this gives with their tag wavefronts counted one by one "
-    "(measurements/built-in-kernels/h200-sxm/first)",
+    "(measurements/built-in-kernels, first)",
 )
 ROUNDS = Formula(
     name="waves of blocks",
@@ -195,7 +196,7 @@ class Balances:
 def balances(
     instance: Instance,
     requests: Sequence[Requests],
-    sm_count: int,
+    device: Device,
     held: Array | float = 1.0,
     uneven: Array | float = 1.0,
     on_chip: Sequence[Requests] = (),
@@ -207,8 +208,7 @@ def balances(
     instance : Instance
     requests : sequence of Requests
         Of the global accesses.
-    sm_count : int
-        SMs.
+    device : Device
     held : array
         Blocks that an SM holds.
     uneven : array
@@ -216,6 +216,7 @@ def balances(
     on_chip : sequence of Requests
         Of the shared accesses.
     """
+    sm_count = device.sm_count
     blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
     if instance.kernel.block_work:
         order = np.asanyarray(instance.kernel.block_work)
@@ -233,7 +234,7 @@ def balances(
     if any(np.any(one != other) for one, other in zip(warps, lanes, strict=True)):
         found[1] = busiest_work(counts, lanes, held, sm_count)
     one_axis = sum(np.asanyarray(extent) > 1 for extent in instance.grid) <= 1
-    early = np.where(one_axis, first_blocks(busy, blocks, held, sm_count), 0.0)
+    early = np.where(one_axis, first_blocks(busy, blocks, held, device), 0.0)
     at_work = blocks * _share_at_work([*requests, *on_chip])
     work = busy if in_step else np.maximum(at_work, 1e-9)
     of_warps, of_l1 = (

@@ -4,7 +4,7 @@ The loops that the compiler writes for atomics without an instruction of their o
 ATOMS.CAST.SPIN) let one lane a bank win each round, whether the others want its word or another of
 the bank; of 8 B, one a bank and half of the warp, but still one a word. A round takes as long as a
 try of a lone warp, and its load a clock for each further word in a bank
-(measurements/atomics/h200-sxm/shared-memory).
+(measurements/atomics, shared-memory).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BANK_TURNS = Formula(
     },
     holds="consecutive lanes modulo m; within 15% with 8 warps or more",
     source="derived: lanes in one bank take turns; held against "
-    "measurements/suite/h200-sxm/sweeps/shared-atomics.csv",
+    "measurements/suite, sweeps/shared-atomics.csv",
 )
 
 _LOOKED: Final = 4096

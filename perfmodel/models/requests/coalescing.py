@@ -2,7 +2,7 @@
 
 A request is charged the distinct sectors of all its lanes, whatever the width of the access (held
 against the profiler on 816 patterns of loads and stores,
-measurements/suite/h200-sxm/foundation/coalescer.csv). Accesses are naturally aligned, so none
+measurements/suite, foundation/coalescer.csv). Accesses are naturally aligned, so none
 straddles a sector.
 """
 

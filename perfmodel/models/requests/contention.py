@@ -5,7 +5,7 @@ as many packets as its most popular address has lanes. Compare-and-swaps, which 
 go as packets of half a line. L2 then passes through each sector of each
 packet and changes all the addresses in it at once. The profiler counts the packets as L2 atomic
 requests and the passes as L2 atomic sectors
-(measurements/suite/h200-sxm/sweeps/atomics-counters.csv).
+(measurements/suite, sweeps/atomics-counters.csv).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MODULO_ROUNDS = Formula(
 
 HALF: Final = LINE // 2
 """Bytes that a packet of compare-and-swaps spans: 32 lanes side by side make two of them (counted,
-measurements/atomics/h200-sxm/cas/counters.csv)."""
+measurements/atomics, cas/counters.csv)."""
 WORD: Final = 4
 """Bytes that the narrowest atomic changes."""
 GRANULE: Final = 256

@@ -8,19 +8,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
 
-PASS_CLOCKS: Final = 2.0
-"""Clocks by which a load from L1 or from shared memory is later for each further pass it takes.
-
-Measured: chains of loads whose lanes meet in 1, 2, 4, 8, 16 and 32 words of a bank take 33.75,
-35.75, 39.75, 47.75, 63.75 and 95.75 clocks each; of as many lines in L1 39, 41, 45, 54, 72 and 108
-(measurements/instructions/h200-sxm/one-warp/steps.csv, fit rows).
-"""
+PASS_CLOCKS: Final = Coefficient(
+    "requests.passes.pass_clocks",
+    "clocks",
+    "data of L1 or shared memory is later for each further pass that a load takes",
+)
 
 
 def most_passes(requests: Sequence[Requests]) -> Array:
@@ -31,8 +31,9 @@ def most_passes(requests: Sequence[Requests]) -> Array:
     return found
 
 
+@mechanism(neutral=lambda *_: (np.zeros(1), np.zeros(1)), evidence=["instructions"])
 def conflict_clocks(
-    instance: Instance, on_chip: Sequence[Requests], depths: Sequence[int]
+    instance: Instance, on_chip: Sequence[Requests], depths: Sequence[int], device: Device
 ) -> tuple[Array, Array]:
     """Return the clocks of a lone warp for further passes of its shared loads, once and in loops.
 
@@ -46,6 +47,7 @@ def conflict_clocks(
         Of the shared accesses.
     depths : sequence of int
         How many others each waits for.
+    device : Device
     """
     threads = np.asanyarray(instance.threads_per_block, dtype=float)
     warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
@@ -61,7 +63,7 @@ def conflict_clocks(
         at = (r.access.loop, depth)
         last[at] = np.maximum(last.get(at, np.zeros(1)), more)
     for (loop, _), more in last.items():
-        total[loop is not None] = total[loop is not None] + (PASS_CLOCKS - 1) * more
+        total[loop is not None] = total[loop is not None] + (PASS_CLOCKS(device) - 1) * more
     return total[False], total[True]
 
 

@@ -18,7 +18,7 @@ LOADS_IN_FLIGHT: Final = 16
 
 nvcc 13.0 unrolls a loop of unknown length four times and again four times; the products' machine
 code issues 14 to 16 loads before it waits (cuobjdump of
-measurements/suite/h200-sxm/foundation/program/foundation.cu).
+measurements/suite, foundation/program/foundation.cu).
 """
 
 

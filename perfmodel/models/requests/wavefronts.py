@@ -3,7 +3,7 @@
 The data stage has 32 banks of 4 B and reads one word from each in a clock; 8 B and 16 B accesses
 go by half and quarter warps. The tag stage looks up one line per clock in each of four banks, which
 a hash of the line address chooses. Each request costs its conflicts in both stages, and L1 is as
-slow as the busier stage: 268 patterns in measurements/suite/h200-sxm/foundation/l1-patterns.csv.
+slow as the busier stage: 268 patterns in measurements/suite, foundation/l1-patterns.csv.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TAG_BANKS: Final = 4
 
 # Tag bank that bit i of the line address toggles (banks combine by exclusive or), found with the
 # profiler's tag wavefronts of chosen line sets:
-# measurements/suite/h200-sxm/foundation/tag-banks.csv and coalescer.csv, which it explains exactly
+# measurements/suite, foundation/tag-banks.csv and coalescer.csv, which it explains exactly
 # for 4 and 8 B accesses. Higher bits: not measured.
 _TAG_BANK_OF_BIT: Final = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3, 1, 3, 3)
 # Base addresses that tag wavefronts are a mean over: the first warps, and places within a stride by

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
 from perfmodel.models.atomics.lookups import lookups
 from perfmodel.models.atomics.several_atomics import several_times
@@ -17,6 +18,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import BlockWaits
 from perfmodel.models.launch.waves import Balance
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import DramTime, L2Time
 
 Array = npt.NDArray[Any]
@@ -31,13 +33,13 @@ LOADED_TIME = Formula(
         "p": "how sharply one of both decides [1]",
     },
     holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
-    source="fitted: streams of 4 to 800 MB with an addition of each warp to one word, or of each "
-    "lane to many, after them or among them, in 1 to 12 waves of blocks: 11.1% rms, 12.1 with 1.4 "
-    "and 13.5 with 8 (measurements/atomics/h200-sxm/streams/tails.csv, fit rows). Integers at one "
-    "word, which stand close where nobody is between them, ask for less, and floats for 1.7",
+    source="fitted form: see `ATOMICS_OVERLAP`",
 )
-ATOMICS_OVERLAP: Final = 1.7
-"""`p` of `LOADED_TIME`."""
+ATOMICS_OVERLAP: Final = Coefficient(
+    "time.atomic_terms.overlap",
+    "1",
+    "exponent between atomics, with what they miss, and the bandwidth of loads and stores",
+)
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
@@ -60,8 +62,7 @@ MISSING_TIME = Formula(
     },
     holds="cold tables of 16 to 256 MiB at random places within 17%",
     source="fitted form: misses hold up hits, 45.5 us where all hit in 42.1 and DRAM reads for 8, "
-    "15.2 where these are 12.4 and 7.6 (measurements/atomics/h200-sxm/contended/tables.csv, fit "
-    "rows)",
+    "15.2 where these are 12.4 and 7.6 (measurements/atomics, contended/tables.csv)",
 )
 
 
@@ -169,6 +170,11 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
     return time
 
 
+def _no_bound(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
+    return np.zeros(1)
+
+
+@mechanism(neutral=_no_bound, evidence=["atomics"])
 def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
     """Return the time of atomics beside what loads and stores move, by `LOADED_TIME` [s].
 
@@ -184,7 +190,9 @@ def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array
     moves = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
     moved = np.maximum(bandwidth_s - atomics.missed_s, 0.0) * moves
     return np.asanyarray(
-        LOADED_TIME(bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP)
+        LOADED_TIME(
+            bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP(execution.device)
+        )
     )
 
 

@@ -11,21 +11,21 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import L2Time
 from perfmodel.models.time.sm_times import L1Time
 
 Array = npt.NDArray[Any]
 
-SERVED_LAST: Final = 0.2
-"""How much longer the SM takes that L2 serves last than the mean one would.
-
-Fitted: blocks of 8, 16 and 32 warps, one or two on each of 132 SMs, each warp one load of 32 lines:
-the last of them has its data 13 to 22% later than at the rate of `isolated_sector`, past latency;
-loops of such loads reach that rate within 4%. Up to 66 SMs, which L2 could serve faster than they
-ask, have no such last one (measurements/latency/h200-sxm/bursts/bursts.csv).
-"""
+SERVED_LAST: Final = Coefficient(
+    "time.bursts.served_last",
+    "1",
+    "how much longer the SM takes that L2 serves last than the mean one would",
+)
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",
     unit="s",
@@ -45,11 +45,18 @@ BURST_TIME = Formula(
     holds="blocks whose loads are outside loops, and find their data in L2",
     source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
     "the last of its own; gathers of 1 to 16 waves, single floats of 2 MiB, take 1.4 us more than "
-    "L2 needs for them, whatever their number (measurements/gather/h200-sxm/tables/times.csv)",
+    "L2 needs for them, whatever their number (measurements/gather, tables/times.csv)",
 )
 
 
-def burst_time(l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Array) -> Array:
+def _no_bound(*_: Any, **__: Any) -> Array:
+    return np.zeros(1)
+
+
+@mechanism(neutral=_no_bound, evidence=["latency", "gather"])
+def burst_time(
+    l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Array, device: Device
+) -> Array:
     """Return the time of blocks that ask for their data at once, by `BURST_TIME` [s].
 
     Parameters
@@ -60,12 +67,13 @@ def burst_time(l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Arra
         1 where all loads are outside loops, else 0.
     waves : array
         Blocks over those that all SMs hold at a time.
+    device : Device
     """
     streams = l2.streams
     return np.asanyarray(
         BURST_TIME(
             reads=streams.read_bytes / streams.read_bandwidth,
-            late=SERVED_LAST,
+            late=SERVED_LAST(device),
             more=l1.stages.fills * np.maximum(l1.balance - 1.0, 0.0) / l1.clock,
             pages=l1.stages.pages * l1.balance / l1.clock,
             own=chain.total - chain.start - chain.slowest,

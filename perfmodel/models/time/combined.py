@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES, Kernel
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.chain import Chain
@@ -20,19 +22,21 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-FRONT_OVERLAP: Final = 2.0
-"""Exponent between issue, L1 and the wait for loads on one SM; fitted to a product that stays in L1
-(measurements/suite/h200-sxm/foundation/gemm-resident.csv: 2.32 clocks a step, of which L1 2.02 and
-issue 1.14) and to gemm.csv (2.57 to 2.98 clocks, as more of the loads come from DRAM)."""
-SHARED_OVERLAP: Final = 4.4
-"""The same between issue and loads from shared memory, of kernels from PTX.
-
-Fitted: 1 to 8 multiply-adds for each load, 4 and 8 loads in flight, 16 to 64 warps an SM; 3.2% rms.
-Loads from L1 give 1.7, also beside 16 to 64 warps (measurements/l1/h200-sxm/overlaps/overlaps.csv).
-"""
-OVERLAP: Final = 8.0
-"""Exponent between all else, nearly a maximum; fitted to
-measurements/suite/h200-sxm/foundation/streams.csv."""
+FRONT_OVERLAP: Final = Coefficient(
+    "time.combined.front_overlap",
+    "1",
+    "exponent between issue, L1 and the wait for loads on one SM",
+)
+SHARED_OVERLAP: Final = Coefficient(
+    "time.combined.shared_overlap",
+    "1",
+    "the same between issue and loads from shared memory, of kernels from PTX",
+)
+OVERLAP: Final = Coefficient(
+    "time.combined.overlap",
+    "1",
+    "exponent between all else, nearly a maximum",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,16 @@ class Front:
 
     arithmetic_s: Array
     l1: L1Time
-    overlap: Array | float = FRONT_OVERLAP
+    overlap: Array | float
 
 
 def combine(
-    front: Front, memory: Queueing, stalls: Array, in_turns: Array, others: Mapping[str, Array]
+    front: Front,
+    memory: Queueing,
+    stalls: Array,
+    in_turns: Array,
+    others: Mapping[str, Array],
+    device: Device,
 ) -> Array:
     """Combine the times of all resources into one, launch and ramp apart [s].
 
@@ -68,6 +77,7 @@ def combine(
         Time of warps that wait and compute in turn [s].
     others : mapping of str to array
         Time of what works beside memory: see `perfmodel.models.time.atomic_terms` [s].
+    device : Device
     """
     arithmetic, l1, overlap = front.arithmetic_s, front.l1, front.overlap
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
@@ -77,17 +87,19 @@ def combine(
         parts["sm"] = mean_time("SM, busy", overlap, arithmetic=arithmetic, l1=l1.own_s)
     # The waits for loads stand in the queue too: they count once.
     busy = mean_time("SM, issue and L1", overlap, arithmetic=arithmetic, l1=l1.time_s)
-    busy = mean_time("SM, waiting for loads", FRONT_OVERLAP, issue_and_l1=busy, stalls=stalls)
-    together = mean_time("all resources", OVERLAP, **parts)
+    waiting = FRONT_OVERLAP(device)
+    busy = mean_time("SM, waiting for loads", waiting, issue_and_l1=busy, stalls=stalls)
+    together = mean_time("all resources", OVERLAP(device), **parts)
     return np.asanyarray(np.maximum(np.maximum(busy, in_turns), together))
 
 
-def combine_steps(memory: Queueing, others: Mapping[str, Array]) -> Array:
+def combine_steps(memory: Queueing, others: Mapping[str, Array], device: Device) -> Array:
     """Combine the time of blocks that work in steps with that of all other resources [s].
 
     Issue, L1, the waits for loads and bandwidth are in the steps; see `combine`.
     """
-    return mean_time("all resources", OVERLAP, steps=memory_time(memory), **_by_symbol(others))
+    parts = {"steps": memory_time(memory), **_by_symbol(others)}
+    return mean_time("all resources", OVERLAP(device), **parts)
 
 
 def _by_symbol(terms: Mapping[str, Array]) -> dict[str, Array]:
@@ -95,7 +107,7 @@ def _by_symbol(terms: Mapping[str, Array]) -> dict[str, Array]:
     return {name.replace("-", "_"): value for name, value in terms.items()}
 
 
-def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | float:
+def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel, device: Device) -> Array | float:
     """Return the exponent between issue and L1.
 
     Parameters
@@ -107,16 +119,18 @@ def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel) -> Array | flo
         its warps go in step, which was not measured.
     kernel : Kernel
         Whether it was translated from PTX: what `FRONT_OVERLAP` was fitted to was not.
+    device : Device
     """
+    loads = FRONT_OVERLAP(device)
     if not kernel.translated:
-        return FRONT_OVERLAP
+        return loads
     shared = np.atleast_1d(traffic.shared_wavefronts)
     others = np.maximum(traffic.l1_data_wavefronts, traffic.l1_tag_wavefronts)
     part = shared / np.maximum(shared + others, 1.0)
     if kernel.barriers:
         part = part * chain.looped / np.maximum(chain.looped + chain.instructions, 1.0)
     # With as many digits as an explanation shows.
-    shown: Array = np.round(FRONT_OVERLAP + (SHARED_OVERLAP - FRONT_OVERLAP) * part, 2)
+    shown: Array = np.round(loads + (SHARED_OVERLAP(device) - loads) * part, 2)
     return shown
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
@@ -78,40 +79,28 @@ _LANES: Final = {
     "lsu": "lsu_lanes",
 }
 
-WIDE_TURNS: Final = 2.0
-"""Turns of the multipliers that a product of 64 bits takes, or its upper half alone.
-
-Measured: 1.0 clock of an SM, where a product of 32 bits takes 0.5
-(measurements/instructions/h200-sxm/pipes).
-"""
-FP64_SLOTS: Final = 2.0
-"""Issue slots of an instruction on doubles, which takes as long at the scheduler as in its pipe.
-
-Measured: with 32 warps an SM, 16 multiply-adds of doubles take a scheduler 33 clocks alone, 48, 63
-and 84 with 16, 32 and 48 of FP32 between them, and 46 with 16 logic operations; 16 sums of integers
-with 16 and 48 of FP32 take 40 and 68 (measurements/instructions/h200-sxm/mixes). Of GPUs with fewer
-FP64 lanes: assumed.
-"""
-CONSTANT_CLOCKS: Final = 2.0
-"""Clocks that an SM takes for each word that lanes of a warp read from constant memory.
-
-Measured: eight loads side by side, of 1, 2, 4, 8 and 32 words each, take 2.1, 4.1, 8.1, 16.1 and
-64.1 clocks a load of an SM with 64 warps (measurements/instructions/h200-sxm/branches/tables.csv).
-"""
-TABLE_BRANCH: Final = 2.1
-"""What each way that a warp's lanes go through a table of branches takes of the same unit, in words
-of constant memory.
-
-Measured: with 64 warps an SM a branch and its word take 6.4 clocks of it for each of 1 to 8 ways of
-2 products, the words alone 2.0 (measurements/dram/h200-sxm/scattered/ways.csv, fit rows).
-"""
+WIDE_TURNS: Final = Coefficient(
+    "time.issue.wide_turns",
+    "1",
+    "turns of the multipliers for a product of 64 bits, or its upper half alone",
+)
+FP64_SLOTS: Final = Coefficient(
+    "time.issue.fp64_slots",
+    "1",
+    "issue slots of an instruction on doubles: as long at the scheduler as in its pipe",
+)
+CONSTANT_CLOCKS: Final = Coefficient(
+    "time.issue.constant_clocks",
+    "clocks",
+    "of an SM for each word that lanes of a warp read from constant memory",
+)
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
 MACS_PER_INSTRUCTION: Final = 64.0
 """Multiply-accumulates of one tensor-core instruction of a warp, divided by its lanes: m16n8k16."""
 
 
-def issue_slots(pipe: str, count: Any) -> Array:
+def issue_slots(pipe: str, count: Any, device: Device) -> Array:
     """Return the issue slots that `count` instructions of a pipe take.
 
     The tensor pipes count multiply-accumulates, of which one instruction does many; clocks of L1's
@@ -120,7 +109,7 @@ def issue_slots(pipe: str, count: Any) -> Array:
     if pipe in TENSOR_PIPES or pipe in (Pipe.LSU, Pipe.CONSTANT):
         return np.zeros(np.shape(count))
     if pipe == Pipe.FMA64:
-        return np.asanyarray(count, dtype=float) * FP64_SLOTS
+        return np.asanyarray(count, dtype=float) * FP64_SLOTS(device)
     each = MACS_PER_INSTRUCTION if pipe == Pipe.TENSOR16 else 1.0
     return np.asanyarray(count, dtype=float) / each
 
@@ -215,19 +204,19 @@ def instructions_of(execution: Execution) -> Instructions:
     return Instructions(executed, warp_instructions(instance, requests, taken, True), most)
 
 
-def issued(instructions: Mapping[str, Any]) -> Array:
+def issued(instructions: Mapping[str, Any], device: Device) -> Array:
     """Return the issue slots of all instructions of a launch, by `warp_instructions`.
 
     Moves of constants for the whole warp fit into the second slots of doubles: a kernel of which
-    they are two fifths issues in 85% of the clocks beside a busy FP64 pipe (expected_improvement of
-    measurements/source-kernels/h200-sxm/corpus-blind8).
+    they are two fifths issues in 85% of the clocks beside a busy FP64 pipe
+    (measurements/source-kernels).
     """
-    slots = (issue_slots(pipe, count) for pipe, count in instructions.items())
+    slots = (issue_slots(pipe, count, device) for pipe, count in instructions.items())
     hidden = np.minimum(instructions.get(Pipe.UNIFORM, 0.0), instructions.get(Pipe.FMA64, 0.0))
     return np.asanyarray(sum(slots, np.zeros(1)) - hidden)
 
 
-def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Array:
+def looped_instructions(instance: Instance, requests: Sequence[Requests], device: Device) -> Array:
     """Return warp instructions of the launch that are in loops, memory accesses included."""
     kernel = instance.kernel
     threads = np.asanyarray(instance.threads_per_block, dtype=float)
@@ -236,16 +225,16 @@ def looped_instructions(instance: Instance, requests: Sequence[Requests]) -> Arr
     for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
         if work.loop is not None:
             times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
-            total = total + issue_slots(work.pipe, warps * times)
+            total = total + issue_slots(work.pipe, warps * times, device)
     return np.asanyarray(total)
 
 
-def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
+def _in_turns(instructions: Mapping[str, Array], device: Device) -> Mapping[str, Array]:
     """Return the same as pipes take them: products of 64 bits, special functions and conversions.
 
     Products of 64 bits are turns of the multipliers, alone and in all. Special functions and
     conversions, if there are both, are one pipe's (XU): 8 of each take as long as 16 of either
-    (measurements/instructions/h200-sxm/mixes).
+    (measurements/instructions, mixes).
     """
     if Pipe.SFU in instructions and Pipe.CONVERSION in instructions:
         both = np.asanyarray(instructions[Pipe.SFU]) + instructions[Pipe.CONVERSION]
@@ -253,7 +242,7 @@ def _in_turns(instructions: Mapping[str, Array]) -> Mapping[str, Array]:
         instructions = {**kept, Pipe.SFU: both}
     if Pipe.WIDE not in instructions:
         return instructions
-    wide = WIDE_TURNS * np.asanyarray(instructions[Pipe.WIDE])
+    wide = WIDE_TURNS(device) * np.asanyarray(instructions[Pipe.WIDE])
     return {**instructions, Pipe.WIDE: wide, Pipe.IMAD: instructions.get(Pipe.IMAD, 0.0) + wide}
 
 
@@ -262,13 +251,13 @@ def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, 
     cycles: dict[str, Array] = {
         Pipe.ISSUE: np.asanyarray(
             ISSUE_CYCLES(
-                i=np.atleast_1d(issued(instructions)),
+                i=np.atleast_1d(issued(instructions, device)),
                 m=1.0 * device.sm_count,
                 q=1.0 * device.schedulers_per_sm,
             )
         )
     }
-    instructions = _in_turns(instructions)
+    instructions = _in_turns(instructions, device)
     for pipe, lanes in _LANES.items():
         if pipe in instructions and getattr(device, lanes) is not None:
             cycles[pipe] = np.asanyarray(
@@ -281,7 +270,7 @@ def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, 
     if Pipe.CONSTANT in instructions:
         words = np.atleast_1d(instructions[Pipe.CONSTANT])
         cycles[Pipe.CONSTANT] = np.asanyarray(
-            PIPE_CYCLES(i=words, m=1.0 * device.sm_count, l=WARP_SIZE / CONSTANT_CLOCKS)
+            PIPE_CYCLES(i=words, m=1.0 * device.sm_count, l=WARP_SIZE / CONSTANT_CLOCKS(device))
         )
     for pipe in TENSOR_PIPES:
         if pipe in instructions and np.any(instructions[pipe] > 0):

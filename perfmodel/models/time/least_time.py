@@ -12,7 +12,7 @@ from perfmodel.models.latency.latency import LATENCY_TIME
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
 from perfmodel.models.time.issue import Pipe
-from perfmodel.models.time.launch import AFTER_TIME, LastBlock, last_block
+from perfmodel.models.time.last_block import AFTER_TIME, LastBlock, last_block
 from perfmodel.models.time.resources import Resources
 from perfmodel.models.time.walks import Walk, beside_walk, walk
 
@@ -56,7 +56,9 @@ def least_times(found: Resources, together: Array) -> LeastTimes:
     every = execution.device.sm_count * execution.resident
     outside_loops = (queueing.share >= 1) * 1.0
     waves = execution.blocks / every
-    burst = burst_time(found.sm.l1, found.memory.l2, chain, outside_loops, waves)
+    burst = burst_time(
+        *(found.sm.l1, found.memory.l2, chain, outside_loops, waves, execution.device)
+    )
     return LeastTimes(np.asanyarray(np.maximum(together, burst)), common, last)
 
 
@@ -77,8 +79,8 @@ def _last_block(found: Resources) -> LastBlock | None:
     at_once = np.asanyarray((found.queueing.share >= 1) & (not execution.kernel.barriers))
     one_wave = LATENCY_TIME(chain=latency.chain_s, ramp=latency.ramp_s, waves=1.0)
     return last_block(
+        execution,
         waits.dispatch_s,
-        execution.device.sm_count * execution.resident / execution.blocks,
         waits.resident_waves,
         turn=waits.chain.total,
         last=np.atleast_1d(one_wave),

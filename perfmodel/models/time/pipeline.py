@@ -14,12 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import BlockOverhead, Chain
-from perfmodel.models.latency.latency import first_touch
+from perfmodel.models.latency.chain import NO_CLOCKS, BlockOverhead, Chain
+from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
@@ -28,20 +29,31 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-PORT: Final = 64.0
-"""Bytes that an SM takes in from L2 in a clock (NVIDIA A100 and H100 white papers: 64 B a clock and
-SM; tiles of 8 x 64 to 64 x 64 on an H200 reach 50 to 90 with multicast)."""
-LINE_CLOCKS: Final = 1.54
-DRAM_SHARE: Final = 0.87
-OVERLAP: Final = 7.0
-"""Clocks of an SM that a line takes, however little of it is wanted; what tiles reach of the DRAM
-bandwidth of streams; exponent between tensor cores, what comes in, L2 and DRAM.
-
-Fitted together, with `perfmodel.models.time.tiles.TURN` and `STORE_RATE`, the device's
-``reached_bf16_tensor`` and the kernel's issue slots a narrow copy, to 771 products of cuBLAS marked
-fit, warm and cold (measurements/matrix-products/h200-sxm/cublas/products.csv): 5% off in the
-median, 16% at the ninetieth percentile, as on those marked validation.
-"""
+PORT: Final = Coefficient(
+    "time.pipeline.port",
+    "B/clock",
+    "bytes that an SM takes in from L2 in a clock",
+)
+LINE_CLOCKS: Final = Coefficient(
+    "time.pipeline.line_clocks",
+    "clocks",
+    "of an SM that a line takes, however little of it is wanted",
+)
+DRAM_SHARE: Final = Coefficient(
+    "time.pipeline.dram_share",
+    "1",
+    "what tiles reach of the DRAM bandwidth of streams",
+)
+OVERLAP: Final = Coefficient(
+    "time.pipeline.overlap",
+    "1",
+    "exponent between tensor cores, what comes in, L2 and DRAM",
+)
+COLD_SHARE: Final = Coefficient(
+    "time.pipeline.cold_share",
+    "1",
+    "share of L2's reads past which a pipeline's first data comes from DRAM",
+)
 
 TOGETHER = Formula(
     name="steps of all tiles, together",
@@ -57,7 +69,7 @@ TOGETHER = Formula(
         "p": "exponent: how sharply one decides [1]",
     },
     holds="pipelines deep enough to wait for nothing after their start, but for what they state",
-    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
+    source="fitted form: see `OVERLAP`",
 )
 WAITS_TIME = Formula(
     name="time of blocks that wait at their steps",
@@ -85,7 +97,7 @@ PORT_CYCLES = Formula(
         "m": "SMs [1]",
     },
     holds="bulk copies of whole rows of a tile",
-    source="white papers for the port; the clocks a line fitted to rows that start off a line",
+    source="published for the port, fitted for lines: see `PORT` and `LINE_CLOCKS`",
 )
 L2_STREAMS = Formula(
     name="time of L2",
@@ -109,7 +121,7 @@ DRAM_TILES = Formula(
         "share": "of whose bandwidth tiles reach [1]",
     },
     holds="rows of a tile, some hundred bytes each, by one block an SM",
-    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
+    source="fitted: see `DRAM_SHARE`",
 )
 PARTS_TIME = Formula(
     name="time to add up parts",
@@ -123,8 +135,7 @@ PARTS_TIME = Formula(
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="fitted: products split along K by cuBLAS on an H200 "
-    "(measurements/matrix-products/h200-sxm/cublas)",
+    source="derived; the kernel states the turn, fitted to products split along K",
 )
 PIPELINE_START = Formula(
     name="start-up of a pipeline",
@@ -157,7 +168,7 @@ PARTED_TIME = replace(
     symbols={**TILED_TIME.symbols, "parts": "time to add up parts [s]"},
 )
 _NONE: Final = np.zeros(1)
-NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0)
+NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0, NO_CLOCKS)
 """What such a block waits for one after the other: nothing."""
 
 
@@ -233,36 +244,40 @@ def pipeline_time(
         Time of DRAM's bytes [s].
     """
     tiles = tiles_of(execution)
-    traffic, clock = execution.traffic, execution.device.sm_clock
+    traffic, device, clock = execution.traffic, execution.device, execution.device.sm_clock
     blocks = np.atleast_1d(execution.blocks)
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
     pipes = {name: tiles.busy(each, clock, blocks) for name, each in busy.items()}
-    taken, port_clocks = _taken_in(traffic, tiles.sms)
-    l2_streams = _l2_streams(traffic, execution.device)
-    touch = first_touch(traffic.dram_read_bytes, traffic.l2_read_sectors, tiles.tiles, tiles.sms)
+    taken, port_clocks = _taken_in(traffic, tiles.sms, device)
+    l2_streams = _l2_streams(traffic, device)
+    read, asked = traffic.dram_read_bytes, traffic.l2_read_sectors
+    touch = first_touch(read, asked, tiles.tiles, tiles.sms, device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
     terms = _Terms(
         pipes=pipes,
         port=tiles.busy(port_clocks, clock, tiles.tiles),
         l2=_l2_time(l2_streams),
-        dram=np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE)),
+        dram=np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE(device))),
         ramp=_start(execution, tiles.tiles, touch),
         waits=_waits(execution, tiles, largest(*pipes.values()), touch),
-        tiles=besides_steps(tiles.turns, tiles.waves, bytes_out),
-        first=besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out),
+        tiles=besides_steps(tiles.turns, tiles.waves, bytes_out, device),
+        first=besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out, device),
         parts=_parts(execution),
     )
-    known = {"launch": floor, "ramp": terms.ramp, "first": terms.first, "steps": together(terms)}
+    steps = together(terms, device)
+    known = {"launch": floor, "ramp": terms.ramp, "first": terms.first, "steps": steps}
     time = TILED_TIME(**known) if terms.parts is None else PARTED_TIME(**known, parts=terms.parts)
     return PipelineTime(time, terms.by_name(floor), l2_streams, taken)
 
 
-def _taken_in(traffic: Traffic, sms: float) -> tuple[Array, Array]:
+def _taken_in(traffic: Traffic, sms: float, device: Device) -> tuple[Array, Array]:
     """Return the sectors that SMs take in, and the clocks of one SM's port for them."""
     loads = [a for a in traffic.accesses if a.kind == "load"]
     sectors = sum((a.sectors for a in loads), np.zeros(1))
     lines = sum((a.lines for a in loads), np.zeros(1))
-    clocks = PORT_CYCLES(sectors=sectors, port=PORT, lines=lines, line=LINE_CLOCKS, m=sms)
+    clocks = PORT_CYCLES(
+        sectors=sectors, port=PORT(device), lines=lines, line=LINE_CLOCKS(device), m=sms
+    )
     return np.asanyarray(sectors), np.atleast_1d(clocks)
 
 
@@ -291,7 +306,7 @@ def _l2_time(streams: L2Streams) -> Array:
 def _start(execution: Execution, tiles: Array, touch: Array) -> Array:
     """Return the start-up of a pipeline [s]."""
     traffic, device = execution.traffic, execution.device
-    reads = traffic.dram_read_bytes > 0.05 * SECTOR * traffic.l2_read_sectors
+    reads = traffic.dram_read_bytes > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors
     latency = np.where(reads, device.dram_latency, device.l2_latency)
     fetch = code_fetch(device, tiles)
     return np.atleast_1d(PIPELINE_START(fetch=fetch, latency=latency, touch=touch))
@@ -343,14 +358,14 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
-def together(terms: _Terms) -> Array:
+def together(terms: _Terms, device: Device) -> Array:
     """Evaluate `TOGETHER` without underflow."""
     work = largest(*terms.pipes.values())
     between = np.maximum(terms.tiles - terms.first, 0.0)
     waits = np.zeros_like(work) if terms.waits is None else terms.waits
     memory = {"port": terms.port, "l2": terms.l2, "dram": terms.dram}
     parts = {**memory, "work": work, "between": between, "waits": waits}
-    return np.asanyarray(TOGETHER.by(_scaled_together, p=OVERLAP, **parts))
+    return np.asanyarray(TOGETHER.by(_scaled_together, p=OVERLAP(device), **parts))
 
 
 def _scaled_together(p: Any, **parts: Array) -> Array:

@@ -19,6 +19,7 @@ from perfmodel.models.latency.meeting import (
     LoadingBlocks,
     meeting_time,
 )
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +48,7 @@ CROWD_TIME = Formula(
         "p": "exponent: how sharply one of both decides [1]",
     },
     holds="blocks that ask for their data once, and are replaced as they end",
-    source="fitted: streams and strided copies on an H200",
+    source="fitted form: see `perfmodel.models.time.memory_load.BLOCK_OVERLAP`",
 )
 MEMORY_TIME = Formula(
     name="time of memory",
@@ -138,6 +139,12 @@ class Queueing:
         return self.blocks.bandwidth_s
 
 
+def _without_queues(given: Queueing) -> Array:
+    """Return the longer of the waits and the bandwidth's time [s]."""
+    return np.asanyarray(np.maximum(given.wait_s, given.bandwidth_s))
+
+
+@mechanism(neutral=_without_queues, evidence=["suite", "l2", "dram"])
 def memory_time(given: Queueing) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
     bandwidth = given.bandwidth_s

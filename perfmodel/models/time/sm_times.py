@@ -133,7 +133,7 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
     found = balances(
         instance,
         execution.requests,
-        device.sm_count,
+        device,
         resident,
         crowding(instance, blocks, resident, device.sm_count),
         execution.on_chip,

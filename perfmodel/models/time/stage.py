@@ -140,11 +140,11 @@ def time_model(execution: Execution) -> TimeModel:
     least = None
     if found.steps is None:
         stalls, in_turns = found.waits.stalls_s, _in_turns(found)
-        together = combine(found.front, found.queueing, stalls, in_turns, others)
+        together = combine(found.front, found.queueing, stalls, in_turns, others, device)
         least = least_times(found, together)
         together = least.time_s
     else:  # steps end with the last block already
-        together = combine_steps(found.queueing, others)
+        together = combine_steps(found.queueing, others, device)
     known = {"launch": floor, "ramp": found.waits.ramp.time_s, "together": together}
     time = np.asanyarray(TOTAL_TIME(**known))
     return TimeModel(
@@ -170,7 +170,7 @@ def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramT
     """
     instance, device, kernel = execution.instance, execution.device, execution.kernel
     resident, balance = execution.resident, sm.balance
-    arithmetic = mixed_pipes(sm.pipes_s, kernel.translated)
+    arithmetic = mixed_pipes(sm.pipes_s, kernel.translated, device)
     contention = arithmetic / np.maximum(sm.pipes_s[Pipe.ISSUE], 1e-30)
     uneven = unevenness(instance, device.sm_count * resident / execution.blocks)
     waits = block_waits(execution, work.most, balance.busiest, uneven, dram.time_s, contention)
@@ -181,11 +181,11 @@ def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramT
     latency = waits.latency if steps is None else steps.latency
     execution = _with_merged_reads(execution, np.maximum(arithmetic, sm.l1.own_s), latency.time_s)
     memory = memory_times(execution, dram, gpc_load(instance, balance.work, resident, device))
-    overlap = front_overlap(execution.traffic, waits.chain, kernel)
+    overlap = front_overlap(execution.traffic, waits.chain, kernel, device)
     busy = power_mean((busiest_pipe(sm.pipes_s), sm.l1.own_s), overlap)
     queue = queueing(execution, waits.chain, latency, memory, balance, busy)
     if steps is not None:
-        queue = queue_of_steps(kernel, waits.chain, steps, queue)
+        queue = queue_of_steps(kernel, waits.chain, steps, queue, device)
     front = Front(arithmetic, sm.l1, overlap)
     return Resources(execution, sm, front, memory, waits, latency, atomics, steps, queue)
 
@@ -202,15 +202,15 @@ def _with_merged_reads(execution: Execution, busy: Array, latency: Array) -> Exe
 def _in_turns(found: Resources) -> Array:
     """Return the time of warps that wait and compute in turn [s]."""
     arithmetic, latency, chain = found.front.arithmetic_s, found.latency, found.waits.chain
-    concurrent = found.queueing.blocks.concurrent
+    concurrent, device = found.queueing.blocks.concurrent, found.execution.device
     # Clocks that a kernel file states were fitted with `WAVE_OVERLAP`.
     if chain.paced is not None and found.execution.kernel.translated:
         computing = chain.between / chain.clock * latency.waves
-        once = once_time(arithmetic, latency.time_s, computing, concurrent)
+        once = once_time(arithmetic, latency.time_s, computing, concurrent, device)
     else:
-        once = once_roughly(arithmetic, latency.time_s, concurrent)
+        once = once_roughly(arithmetic, latency.time_s, concurrent, device)
     resident_waves = found.waits.resident_waves
-    return turns_time(arithmetic, latency.time_s, once, resident_waves, chain.far_waits)
+    return turns_time(*(arithmetic, latency.time_s, once, resident_waves, chain.far_waits, device))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:

@@ -12,6 +12,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
@@ -21,13 +23,11 @@ from perfmodel.models.time.steps import Steps, steps_time
 
 Array = npt.NDArray[Any]
 
-SIDE_BY_SIDE: Final = 256
-"""Bytes one after the other that stand in one queue, as they come from one channel.
-
-Fitted: loops that read or copy tiles of 0.5 to 4 KiB a block, a barrier after each load, with work
-between and without: 4.8% rms, 5.7% with a line, 5.1% with 512 bytes and 6.6% with 1024 (tiles.csv,
-fit rows, of measurements/dram/h100-sxm/tiles, suite/h100-sxm/sweeps and suite/h200-sxm/sweeps).
-"""
+SIDE_BY_SIDE: Final = Coefficient(
+    "time.step_queue.side_by_side",
+    "B",
+    "one after the other that stand in one queue, as they come from one channel",
+)
 LAST_QUEUE = Formula(
     name="mean maximum queueing delay of n parallel loads over one",
     unit="1",
@@ -39,7 +39,9 @@ LAST_QUEUE = Formula(
 )
 
 
-def queue_of_steps(kernel: Kernel, chain: Chain, steps: Steps, memory: Queueing) -> Queueing:
+def queue_of_steps(
+    kernel: Kernel, chain: Chain, steps: Steps, memory: Queueing, device: Device
+) -> Queueing:
     """Return the queueing of blocks that work in steps: what the queues of DRAM add to these.
 
     What other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
@@ -52,6 +54,7 @@ def queue_of_steps(kernel: Kernel, chain: Chain, steps: Steps, memory: Queueing)
     steps : Steps
     memory : Queueing
         As if blocks did not work in steps. Steps have the blocks' queue for their SM.
+    device : Device
     """
     synchronised = {b.loop for b in kernel.barriers}
     step = np.zeros(1)
@@ -60,11 +63,11 @@ def queue_of_steps(kernel: Kernel, chain: Chain, steps: Steps, memory: Queueing)
             continue
         # Where no barrier follows in the same loop, each warp waits for its own loads only.
         together = 1.0 if batch.loop in synchronised else np.maximum(steps.work.warps, 1.0)
-        queues = np.maximum(batch.filled * SECTOR / SIDE_BY_SIDE / together, 1.0)
+        queues = np.maximum(batch.filled * SECTOR / SIDE_BY_SIDE(device) / together, 1.0)
         last = LAST_QUEUE(queues=queues) * (batch.filled > 0) * memory.delay_s
         step = step + batch.waited * last / np.maximum(steps.steps, 1.0)
-    alone = steps_time(steps)
-    queued = steps_time(replace(steps, load_s=steps.load_s + step))
+    alone = steps_time(steps, device)
+    queued = steps_time(replace(steps, load_s=steps.load_s + step), device)
     return replace(
         memory,
         wait_s=alone,

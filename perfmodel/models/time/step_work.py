@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import SCHEDULERS
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 
@@ -22,16 +23,11 @@ Array = npt.NDArray[Any]
 
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
-OPERANDS_OVERLAP: Final = 1.85
-"""Exponent between the queue of warps and L1's time for operands that are read ahead.
-
-Fitted: attention by mma.sync, 72 launches of 120 to 1200 blocks that read their own keys
-(measurements/latency/h200-sxm/waits/flash.csv, those left out whose last wave all but fills the
-SMs): 6.0% rms, 7.2% with L1 in the queue of warps and special functions at no time of their own;
-prompts through PyTorch (operators/h200-sxm/pytorch and operators/h100-sxm/pytorch, 56 rows marked
-fit): 6.4% and 12.5%, counts and clocks of prefill-attention-tiled.toml among it. 1.8 and 1.9 are as
-good.
-"""
+OPERANDS_OVERLAP: Final = Coefficient(
+    "time.step_work.operands_overlap",
+    "1",
+    "exponent between the queue of warps and L1's time for operands that are read ahead",
+)
 WARPS_TIME = Formula(
     name="time of a block's work with concurrent warps",
     unit="s",
@@ -106,7 +102,7 @@ class BlockWork:
         )
 
 
-def work_times(work: BlockWork, blocks: Sequence[float] | range) -> list[Array]:
+def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device) -> list[Array]:
     """Return a block's time to compute, over the blocks that compute beside it, for each number.
 
     With `j` blocks the whole takes j times as long as returned for j.
@@ -119,12 +115,13 @@ def work_times(work: BlockWork, blocks: Sequence[float] | range) -> list[Array]:
     found = np.zeros(np.broadcast_shapes(there.shape, *(unit.shape for unit in work.queues)))
     for n, each in enumerate(warps_times(work, int(np.max(count))), 1):
         found = np.where(count == n, each * warps / SCHEDULERS / share, found)
-    return [_with_operands(work, each) for each in found]
+    return [_with_operands(work, each, device) for each in found]
 
 
-def _with_operands(work: BlockWork, queue: Array) -> Array:
+def _with_operands(work: BlockWork, queue: Array, device: Device) -> Array:
     """Return the time of a block's work and its operands; `queue` is that without these [s]."""
-    return np.asanyarray(OPERANDS_TIME(queue=queue, operands=work.operands_s, p=OPERANDS_OVERLAP))
+    overlap = OPERANDS_OVERLAP(device)
+    return np.asanyarray(OPERANDS_TIME(queue=queue, operands=work.operands_s, p=overlap))
 
 
 def strands_at_work(work: BlockWork, warps: Any) -> Array:

@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.hardware.device import SCHEDULERS
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
@@ -31,16 +32,16 @@ from perfmodel.models.time.turns import after_oldest
 
 Array = npt.NDArray[Any]
 
-STEP_BARRIER: Final = 6.0
-STEP_BARRIER_WARP: Final = 2.1
-"""Clocks that a barrier of a step adds to its loop, and for each warp that waits at it.
-
-Measured: loops of two barriers take 52 clocks for 1 warp and 190 for 32, with a store to shared
-memory and a load from it between them 78 and 216. The warps of a step that waits for loads come to
-the next barrier one by one, and it costs nothing for each: a load and a barrier take 339 clocks for
-1 warp and 342 for 32 (measurements/matrix-products/h200-sxm/pytorch/barrier-steps.csv, the slowest
-of 132 blocks).
-"""
+STEP_BARRIER: Final = Coefficient(
+    "time.steps.barrier",
+    "clocks",
+    "that a barrier of a step adds to its loop",
+)
+STEP_BARRIER_WARP: Final = Coefficient(
+    "time.steps.barrier_warp",
+    "clocks",
+    "what each warp that waits at it adds",
+)
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",
@@ -55,7 +56,7 @@ STEP_WAIT = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="one wait for data a step",
-    source="derived; barriers measured on an H200 (barriers.csv)",
+    source="derived; barriers measured: see `STEP_BARRIER`",
 )
 BLOCK_TIME = Formula(
     name="time of a block concurrent with others",
@@ -85,7 +86,7 @@ STEPS_TIME = Formula(
     holds="equal blocks, handed out as others end",
     source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
     "came out at 56 where a wave began when the last had ended "
-    "(measurements/source-kernels/h200-sxm/textbook)",
+    "(measurements/source-kernels, textbook)",
 )
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
@@ -195,7 +196,7 @@ def steps_of(
         Steps of the block that ends last over the average: see
         `perfmodel.models.launch.waves.unevenness`.
     """
-    instance, resident = execution.instance, execution.resident
+    instance, resident, device = execution.instance, execution.resident, execution.device
     kernel = instance.kernel
     loop = step_loop(kernel)
     assert loop is not None
@@ -220,8 +221,8 @@ def steps_of(
         arriving=np.where(loads.step_s > 0, 1.0, 0.0),
         outside_s=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
         # Code that is known has its own clocks in its pace.
-        barrier_clocks=STEP_BARRIER if chain.paced is None else BARRIER_START,
-        warp_clocks=STEP_BARRIER_WARP,
+        barrier_clocks=STEP_BARRIER(device) if chain.paced is None else BARRIER_START(device),
+        warp_clocks=STEP_BARRIER_WARP(device),
         clock=chain.clock,
     )
 
@@ -268,8 +269,8 @@ def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
 
     What a block waits for comes into L1 while it waits, and is in nobody's way but the other
     blocks'. Measured: 1 and 32 warps of a block that load a line each and meet take 315 and 318
-    clocks (measurements/matrix-products/h200-sxm/pytorch/barrier-steps.csv, load, medians of 132
-    blocks). What machine code waits for in some of its steps only comes beside work in the others.
+    clocks (measurements/matrix-products, pytorch/barrier-steps.csv, load, medians of 132 blocks).
+    What machine code waits for in some of its steps only comes beside work in the others.
     """
     loop = step_loop(execution.kernel)
     assert loop is not None
@@ -316,30 +317,30 @@ def _step_loads(execution: Execution, chain: Chain, loop: str, steps: Array) -> 
     return _StepLoads(load, lead, others, slowest)
 
 
-def steps_time(given: Steps) -> Array:
+def steps_time(given: Steps, device: Device) -> Array:
     """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
-    blocks = np.maximum(_in_turn(given), _ahead(given))
+    blocks = np.maximum(_in_turn(given, device), _ahead(given, device))
     # Warps that have a scheduler each to themselves let nobody go first.
     contend = given.blocks * given.work.warps > SCHEDULERS
     in_order = (given.blocks <= given.resident) & contend
-    return np.asanyarray(np.maximum(blocks, in_order * _oldest_first(given)))
+    return np.asanyarray(np.maximum(blocks, in_order * _oldest_first(given, device)))
 
 
-def _oldest_first(given: Steps) -> Array:
+def _oldest_first(given: Steps, device: Device) -> Array:
     """Return the time of blocks that start together, the oldest first [s]."""
     wait = given.waits_s + given.outside_s
     busiest = given.work.busiest_s
-    alone = wait + work_times(given.work, [1.0])[0]
-    return after_oldest(alone, given.blocks * busiest, busiest)
+    alone = wait + work_times(given.work, [1.0], device)[0]
+    return after_oldest(alone, given.blocks * busiest, busiest, device)
 
 
-def _ahead(given: Steps) -> Array:
+def _ahead(given: Steps, device: Device) -> Array:
     """Return the time of the block that is ahead [s]; see `AHEAD_TIME`."""
     return np.asanyarray(
         AHEAD_TIME(
             waves=given.waves,
             outside=given.outside_s,
-            work=work_times(given.work, [1.0])[0],
+            work=work_times(given.work, [1.0], device)[0],
             steps=given.steps,
             lead=given.lead_s,
             barriers=given.barriers,
@@ -352,10 +353,10 @@ def _ahead(given: Steps) -> Array:
     )
 
 
-def _in_turn(given: Steps) -> Array:
+def _in_turn(given: Steps, device: Device) -> Array:
     """Return the time of blocks that wait and compute in turn [s]; see `STEPS_TIME`."""
     wait, resident, waves = given.waits_s, given.resident, given.waves
-    work = work_times(given.work, range(1, int(np.max(resident)) + 1))
+    work = work_times(given.work, range(1, int(np.max(resident)) + 1), device)
     tail = given.blocks - (waves - 1) * resident
     tail = np.where(waves > 1, np.where(tail == resident, 0.0, tail), 0.0)
     first = np.minimum(given.blocks, resident)

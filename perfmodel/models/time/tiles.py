@@ -8,17 +8,25 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
-TURN: Final = 0.5e-6
-STORE_RATE: Final = 110e9
-"""Seconds of a tile besides its steps (the pipeline fills, sums are rounded and put out), and bytes
-of a finished tile that an SM puts out in a second; fitted with
-`perfmodel.models.time.pipeline.OVERLAP`."""
+TURN: Final = Coefficient(
+    "time.tiles.turn",
+    "s",
+    "a tile besides its steps: the pipeline fills, sums are rounded and put out",
+)
+STORE_RATE: Final = Coefficient(
+    "time.tiles.store_rate",
+    "B/s",
+    "bytes of a finished tile that an SM puts out in a second",
+)
 WAVES = Formula(
     name="tiles of the busiest SM",
     unit="1",
@@ -82,7 +90,7 @@ TILES_TIME = Formula(
         "rate": "bytes that an SM puts out a second [B/s]",
     },
     holds="blocks side by side start and end together",
-    source="fitted: products by cuBLAS on an H200 (measurements/matrix-products/h200-sxm/cublas)",
+    source="fitted: see `TURN` and `STORE_RATE`",
 )
 
 
@@ -129,7 +137,13 @@ def tiles_of(execution: Execution) -> Tiles:
     return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(waves=waves, r=resident)))
 
 
-def besides_steps(turns: Array, waves: Array, size: Array) -> Array:
+def _nothing(turns: Array, waves: Array, size: Array, device: Device) -> Array:
+    return np.zeros(np.broadcast_shapes(turns.shape, waves.shape, size.shape))
+
+
+@mechanism(neutral=_nothing, evidence=["matrix-products"])
+def besides_steps(turns: Array, waves: Array, size: Array, device: Device) -> Array:
     """Return the time of tiles of so many bytes besides their steps [s]."""
-    time = TILES_TIME(turns=turns, waves=waves, turn=TURN, bytes=size, rate=STORE_RATE)
+    rate = STORE_RATE(device)
+    time = TILES_TIME(turns=turns, waves=waves, turn=TURN(device), bytes=size, rate=rate)
     return np.atleast_1d(time)

@@ -12,56 +12,42 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time, power_mean
 from perfmodel.models.time.issue import Pipe
 
 Array = npt.NDArray[Any]
 
-TURNS_OVERLAP: Final = 3.0
-"""Exponent between issue slots and the slower pipes, and between both and what a warp waits alone.
-
-Fitted: the parts of a softmax without memory, 2 to 16 blocks of four warps an SM, issue in 31 to
-98% of the clocks; 5.7% rms (17% where the largest alone decides), exponents of 2.9 and 3.2 apart
-are no better (measurements/launch-overhead/h200-sxm/small/mix.csv, all 35 rows of several blocks).
-FP32 instructions take issue slots only and wait for no pipe.
-"""
-WIDE_OVERLAP: Final = 2.0
-"""Exponent between the multipliers' turns for products of 64 bits and all that is issued besides.
-
-Fitted: nine mixes with logic operations, sums and FP32, 5.6% rms; 8.6% with 1.6, 8.5% with 2.5
-(measurements/instructions/h200-sxm/pipes/pipes.csv). Products of 32 bits beside as many logic
-operations take as long as the slower of both.
-"""
-WAVE_OVERLAP: Final = 1.25
-"""Exponent between what a block waits and what those beside it compute, in one wave of blocks,
-where the clocks of a lone block are not known from its machine code: else see `ONCE_TIME`.
-
-Fitted: softmax, layer normalisation and argmax through PyTorch, 176 rows marked fit
-(measurements/operators/h200-sxm/pytorch): 6.2% off in the median and 15.3% at the ninetieth
-percentile; 6.8% and 16.7% with an exponent of 2, 6.4% and 16.4% for a sum.
-"""
-LEFT_IDLE: Final = 0.55
-"""Part of what a lone block leaves of the schedulers that nobody uses while the last blocks end.
-
-Schedulers favour their oldest warps: of equal blocks that start together the first take as long as
-a lone one, and the last has nobody beside it in the end. Fitted: 126 points of 1 to 16 blocks an SM
-that wait for a load and compute, 24 and 192 times (measurements/latency/h200-sxm/warps/crowds.csv:
-0.6, 0.5 is nearly as good), and the parts of a softmax, without loads
-(launch-overhead/h200-sxm/small/mix.csv: 0.5, of 64 warps 35 are there on average).
-"""
-DRIFT_WAITS: Final = 80.0
-"""Waits for DRAM, one after the other, after which blocks that started together are out of step by
-half: each comes sooner or later by luck. Waits for L2 alone are alike, and leave them in step.
-
-Chosen by hand: attention of a token in equal parts, 13 to 375 turns, is 5.6% off in the median and
-11% at the ninetieth percentile without this, 5.6 and 10.9% with 20, 4.7 and 10.5% with 40, 4.6 and
-10.5% with 80 (measurements/latency/h200-sxm/warps/split.csv, fit rows). Loops that wait for L2 are
-as much in step after 512 turns as after 8 (measurements/operators/h200-sxm/attention/turns.csv),
-those that wait for DRAM partly out of it after 24 (measurements/latency/h200-sxm/warps/crowds.csv).
-"""
+TURNS_OVERLAP: Final = Coefficient(
+    "time.turns.overlap",
+    "1",
+    "exponent between issue and the slower pipes, and between both and what a warp waits",
+)
+WIDE_OVERLAP: Final = Coefficient(
+    "time.turns.wide_overlap",
+    "1",
+    "exponent between multipliers' turns for products of 64 bits and all else issued",
+)
+WAVE_OVERLAP: Final = Coefficient(
+    "time.turns.wave_overlap",
+    "1",
+    "exponent between waits of a block and work of others, where its clocks are not known",
+)
+LEFT_IDLE: Final = Coefficient(
+    "time.turns.left_idle",
+    "1",
+    "part of what a lone block leaves of the schedulers that stays idle at the end",
+)
+DRIFT_WAITS: Final = Coefficient(
+    "time.turns.drift_waits",
+    "1",
+    "waits for DRAM, in a row, after which blocks are out of step by half",
+)
 AFTER_OLDEST = Formula(
     name="time of blocks that start together, the oldest first",
     unit="s",
@@ -87,7 +73,7 @@ IN_TURN = Formula(
     holds="one wave of blocks that keep the schedulers busy while they compute: all wait, then "
     "all compute",
     source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
-    "for 2 to 12 blocks an SM (measurements/latency/h200-sxm/warps/crowds.csv)",
+    "for 2 to 12 blocks an SM (measurements/latency, warps/crowds.csv)",
 )
 ONCE_TIME = Formula(
     name="time of blocks that start together",
@@ -101,7 +87,7 @@ ONCE_TIME = Formula(
     },
     holds="one wave of blocks",
     source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
-    "L2 and 28 from DRAM (measurements/latency/h200-sxm/warps/crowds.csv): 4.3% and 5.7% rms, "
+    "L2 and 28 from DRAM (measurements/latency, warps/crowds.csv): 4.3% and 5.7% rms, "
     "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
     "before",
 )
@@ -131,7 +117,9 @@ TURNS_TIME = Formula(
 )
 
 
-def once_time(arithmetic: Array, latency: Array, computing: Array, resident: Array) -> Array:
+def once_time(
+    arithmetic: Array, latency: Array, computing: Array, resident: Array, device: Device
+) -> Array:
     """Return the time of blocks that start together, by `ONCE_TIME` [s].
 
     Parameters
@@ -144,10 +132,11 @@ def once_time(arithmetic: Array, latency: Array, computing: Array, resident: Arr
         What they compute, of that [s].
     resident : array
         Blocks that share an SM [1].
+    device : Device
     """
     alone = np.maximum(latency, 1e-30)
     own = arithmetic / np.maximum(resident, 1.0)
-    oldest = after_oldest(alone, arithmetic, own)
+    oldest = after_oldest(alone, arithmetic, own, device)
     computing = np.minimum(np.maximum(computing, own), alone)
     return np.asanyarray(
         ONCE_TIME(
@@ -159,20 +148,33 @@ def once_time(arithmetic: Array, latency: Array, computing: Array, resident: Arr
     )
 
 
-def once_roughly(arithmetic: Array, latency: Array, resident: Array) -> Array:
+def once_roughly(arithmetic: Array, latency: Array, resident: Array, device: Device) -> Array:
     """Return the time of blocks that start together by `WAVE_OVERLAP` [s]; see `once_time`."""
     concurrent = arithmetic * (1 - 1 / np.maximum(resident, 1.0))
-    return power_mean((concurrent, latency), WAVE_OVERLAP)
+    return power_mean((concurrent, latency), WAVE_OVERLAP(device))
 
 
-def after_oldest(alone: Array, work: Array, own: Array) -> Array:
+def after_oldest(alone: Array, work: Array, own: Array, device: Device) -> Array:
     """Return the time of blocks that start together, the oldest first; see `AFTER_OLDEST` [s]."""
     part = np.minimum(own, alone)
-    return np.asanyarray(AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE))
+    return np.asanyarray(AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE(device)))
 
 
+def _overlapped(
+    arithmetic: Array, latency: Array, once: Array, waves: Array, far_waits: Array, device: Device
+) -> Array:
+    """Return the time of warps that always have others to compute while they wait [s]."""
+    return np.asanyarray(np.maximum(arithmetic, latency))
+
+
+@mechanism(neutral=_overlapped, evidence=["latency", "launch-overhead", "operators"])
 def turns_time(
-    arithmetic: Array, latency: Array, once: Array, waves: Array, far_waits: Array
+    arithmetic: Array,
+    latency: Array,
+    once: Array,
+    waves: Array,
+    far_waits: Array,
+    device: Device,
 ) -> Array:
     """Return the time of warps that wait and compute in turn, by `TURNS_TIME` [s].
 
@@ -186,14 +188,15 @@ def turns_time(
         Waves of blocks [1].
     far_waits : array
         Waits of a block for DRAM, one after the other [1].
+    device : Device
     """
-    drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS)
+    drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS(device))
     name = "blocks that have drifted apart"
-    many = mean_time(name, TURNS_OVERLAP, arithmetic=arithmetic, latency=latency)
+    many = mean_time(name, TURNS_OVERLAP(device), arithmetic=arithmetic, latency=latency)
     return np.asanyarray(TURNS_TIME(once=once, many=many, waves=np.asanyarray(drifting)))
 
 
-def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
+def mixed_pipes(terms: Mapping[str, Any], translated: bool, device: Device) -> Array:
     """Return the time of issue and the arithmetic pipes, which many warps take in turn [s].
 
     Parameters
@@ -202,12 +205,14 @@ def mixed_pipes(terms: Mapping[str, Any], translated: bool) -> Array:
         Seconds that each needs alone.
     translated : bool
         Whether the kernel was translated from PTX, see `queued_pipes`.
+    device : Device
     """
     queued = queued_pipes(terms, translated)
     parts = {str(name): terms[name] for name in queued}
-    mixed = mean_time("issue and the pipes concurrent with it", TURNS_OVERLAP, **parts)
+    name = "issue and the pipes concurrent with it"
+    mixed = mean_time(name, TURNS_OVERLAP(device), **parts)
     if Pipe.WIDE in terms:
-        mixed = mean_time("arithmetic", WIDE_OVERLAP, mixed=mixed, wide=terms[Pipe.WIDE])
+        mixed = mean_time("arithmetic", WIDE_OVERLAP(device), mixed=mixed, wide=terms[Pipe.WIDE])
     besides = (*queued, Pipe.WIDE)
     alone = [terms[name] for name in PIPES if name in terms and name not in besides]
     return np.asanyarray(largest(mixed, *alone))
@@ -219,8 +224,8 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
     Neither FP32 nor FP64, for which issue is as slow. In kernels translated from PTX the
     multipliers neither: ptxas hands out what can run there or on the integer pipe so that the two
     take turns within a warp (`perfmodel.cuda.sass.pipe_balance`). With the instructions
-    that the profiler counted of nine kernels that only compute (corpora, H200), this is 0.93 to
-    1.11 of the measured clocks.
+    that the profiler counted of nine kernels that only compute (measurements/source-kernels), this
+    is 0.93 to 1.11 of the measured clocks.
     """
     free = {Pipe.FMA32, Pipe.FMA64, Pipe.WIDE} | ({Pipe.IMAD} if translated else set())
     return tuple(name for name in (Pipe.ISSUE, *PIPES) if name in terms and name not in free)

@@ -14,12 +14,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.first_readers import DRAM_PAGE, at_work
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
@@ -27,20 +29,16 @@ from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 
 Array = npt.NDArray[Any]
 
-FIRST_OF_MANY: Final = 16e-9
-"""Seconds by which the first of 2 SMs that ask for a line has it sooner than one alone; of 4, twice
-as much: the others find it in L2.
-
-Fitted: a warp that walks over rows of its own takes 918 clocks a wait, one that shares them with 10
-others 800, with 131 others 713 (measurements/l2/h200-sxm/walks/products.csv, fit rows): 17 and 15
-ns.
-"""
-SOONEST: Final = 53e-9
-"""Seconds by which it is sooner at most.
-
-Measured: a step of one line that is waited for takes 725 to 738 clocks alone and 625 to 632 where
-20 SMs read the same (measurements/l2/h200-sxm/walks/walk.csv, fit rows).
-"""
+FIRST_OF_MANY: Final = Coefficient(
+    "time.walks.first_of_many",
+    "s",
+    "by which the first of 2 SMs that ask for a line has it sooner than one; of 4 twice",
+)
+SOONEST: Final = Coefficient(
+    "time.walks.soonest",
+    "s",
+    "by which it is sooner at most",
+)
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",
@@ -60,7 +58,7 @@ WALK_TIME = Formula(
     },
     holds="blocks that start together",
     source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
-    "to 32 warps (measurements/l2/h200-sxm/walks/products.csv)",
+    "to 32 warps (measurements/l2, walks/products.csv)",
 )
 BESIDE_WALK = Formula(
     name="time of all resources, with the walk over common data",
@@ -73,7 +71,7 @@ BESIDE_WALK = Formula(
     },
     holds="later waves find what the first has read",
     source="measured: blocks whose work takes less than their waits take as long as these, and two "
-    "an SM whose work takes as long 2 to 9% longer (measurements/l2/h200-sxm/walks/products.csv)",
+    "an SM whose work takes as long 2 to 9% longer (measurements/l2, walks/products.csv)",
 )
 
 
@@ -98,6 +96,8 @@ class Walk:
         That a warp waits for together [1].
     sms : array
         That read the same lines [1].
+    first_s, soonest_s : array or float
+        How much sooner the first of two readers has a line, and by how much at most [s].
     """
 
     own_s: Array
@@ -109,6 +109,8 @@ class Walk:
     spread_s: Array | float
     lines: Array
     sms: Array
+    first_s: Array | float
+    soonest_s: Array | float
 
     @property
     def time_s(self) -> Array:
@@ -123,8 +125,8 @@ class Walk:
                 dram=self.dram_s,
                 spread=self.spread_s,
                 m=self.lines,
-                first=FIRST_OF_MANY,
-                most=SOONEST,
+                first=self.first_s,
+                most=self.soonest_s,
                 s=self.sms,
             )
         )
@@ -139,6 +141,11 @@ class Walk:
         )
 
 
+def _no_walk(execution: Execution, chain: Chain) -> Walk | None:
+    return None
+
+
+@mechanism(neutral=_no_walk, evidence=["l2"])
 def walk(execution: Execution, chain: Chain) -> Walk | None:
     """Return the walk of the loop that waits longest; None where no loop walks.
 
@@ -171,7 +178,7 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
     near, new = _near_latencies(batch, together)
     asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
-    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD)
+    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD(execution.device))
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
     return Walk(
@@ -184,6 +191,8 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
         spread_s=batch.latencies.spread_s,
         lines=np.maximum(apart, 1.0),
         sms=np.clip(asked, 1.0, execution.device.sm_count),
+        first_s=FIRST_OF_MANY(execution.device),
+        soonest_s=SOONEST(execution.device),
     )
 
 

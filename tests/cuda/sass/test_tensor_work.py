@@ -77,7 +77,9 @@ def test_a_warp_groups_product_is_one_issue_slot_and_half_of_n_clocks(
     counts = tensor_counts(made)
     assert counts is not None
     # issue slots of all that is counted, of each of the four warps
-    assert sum(float(issue_slots(pipe, n)) for pipe, n in counts.items()) == 1
+    assert (
+        sum(float(issue_slots(pipe, n, load_device("h100-sxm"))) for pipe, n in counts.items()) == 1
+    )
 
 
 @pytest.mark.parametrize(("shape", "types", "sparse", "clocks"), SHAPES)

@@ -1,0 +1,69 @@
+"""First touch: a cold launch ends with the SM whose first reads DRAM answers last."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
+from perfmodel.models.formula import Formula
+from perfmodel.models.latency.batches import DRAM_SPREAD
+from perfmodel.models.mechanism import mechanism
+from perfmodel.models.requests.coalescing import SECTOR
+
+Array = npt.NDArray[Any]
+
+WAITS_POWER: Final = Coefficient(
+    "latency.first_touch.waits_power",
+    "1",
+    "power of the waits of a block by which the slowest SM's first reads are later",
+)
+COLD_SHARE: Final = Coefficient(
+    "latency.first_touch.cold_share",
+    "1",
+    "share of L2's reads that come from DRAM, up to which a launch waits for none",
+)
+FIRST_TOUCH = Formula(
+    name="reads of a cold launch's slowest SM beyond DRAM's latency",
+    unit="s",
+    text="max(0, spread*log2(n)*w**power - idle)",
+    symbols={
+        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "n": "SMs whose first blocks read at once [1]",
+        "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
+        "late end meanwhile; 0 where others follow them [s]",
+        "w": "reads from DRAM that a block waits for, one after the other [1]",
+        "power": "see `WAITS_POWER` [1]",
+    },
+    holds="launches whose blocks start together",
+    source="derived for one wait: the slowest of the SMs' first reads. Fitted form of many: luck "
+    "evens out. `idle` derived: blocks end as they are handed out",
+)
+
+
+@mechanism(neutral=lambda *_, **__: np.zeros(1), evidence=["latency", "launch-overhead"])
+def first_touch(
+    dram_read_bytes: Array,
+    l2_read_sectors: Array,
+    blocks: Array,
+    sms: float,
+    device: Device,
+    waits: Any = 1.0,
+    idle: Any = 0.0,
+) -> Array:
+    """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
+
+    A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
+    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
+    """
+    late = FIRST_TOUCH(
+        spread=DRAM_SPREAD(device),
+        n=np.maximum(np.minimum(blocks, sms), 1.0),
+        w=np.maximum(waits, 1.0),
+        power=WAITS_POWER(device),
+        idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
+    )
+    return np.where(dram_read_bytes > COLD_SHARE(device) * SECTOR * l2_read_sectors, late, 0.0)

@@ -1,0 +1,60 @@
+"""Slowest SM: data from L2 comes later to SMs far from it, and a launch waits for the last."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.hardware.device import Device
+from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
+
+Array = npt.NDArray[Any]
+
+SLOWEST_SM = Formula(
+    name="how much longer the way to L2 is from the slowest SM",
+    unit="1",
+    text="spread*sqrt(1.386*log2(n))*(usual + (1 - usual)/waves)",
+    symbols={
+        "spread": "standard deviation over SMs, of the latency [1]",
+        "n": "SMs at work [1]",
+        "usual": "the mean SM's, over the slowest's [1]",
+        "waves": "waves of blocks: of many, slow SMs get fewer blocks [1]",
+    },
+    holds="1 to 132 SMs",
+    source="derived: the largest of n normal numbers",
+)
+FAR_SMS: Final = Coefficient(
+    "latency.slowest_sm.far_sms",
+    "1",
+    "standard deviation of the latency of L2 over SMs",
+)
+USUAL_SMS: Final = Coefficient(
+    "latency.slowest_sm.usual_sms",
+    "1",
+    "how much further the mean SM is than the first, over the slowest",
+)
+
+
+@mechanism(neutral=lambda *_: np.zeros(1), evidence=["suite"])
+def slowest_sm(blocks: Array, waves: Array, device: Device) -> Array:
+    """Return how much later data from L2 is at the slowest SM than at the first [s].
+
+    Parameters
+    ----------
+    blocks : array
+        Of the launch.
+    waves : array
+        Waves of them, one after the other.
+    device : Device
+    """
+    far = SLOWEST_SM(
+        spread=FAR_SMS(device),
+        n=np.clip(blocks, 1.0, device.sm_count),
+        usual=USUAL_SMS(device),
+        waves=np.maximum(waves, 1.0),
+    )
+    return np.asanyarray(device.l2_latency * far)

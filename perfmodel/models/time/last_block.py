@@ -1,0 +1,121 @@
+"""Last block: the time until the last block ends, and the last data arrives, at the least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.models.execution import Execution
+from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
+
+Array = npt.NDArray[Any]
+
+DISPATCH_OVERLAP: Final = Coefficient(
+    "time.last_block.dispatch_overlap",
+    "1",
+    "exponent between starting a wave of blocks and the time of one of them",
+)
+LAST_TIME = Formula(
+    name="time until the last block ends, at the least",
+    unit="s",
+    text="first + more*(first**p + turn**p)**(1/p) + last + contention*(1 - 1/concurrent)/2",
+    symbols={
+        "first": "time to start the blocks that all SMs have room for [s]",
+        "more": "waves of blocks after those [1]",
+        "turn": "time from one block to the next in its place [s]",
+        "p": "exponent: how sharply the longer of both decides [1]",
+        "last": "time of one block, what the start-up has of it apart [s]",
+        "contention": "time of issue or L1 for the first wave, whichever is longer, of blocks "
+        "without loops and barriers [s]",
+        "concurrent": "blocks that start together on an SM [1]",
+    },
+    holds="always: the last block starts after all others",
+    source="derived: blocks start one by one, the first of each wave in the place of one of the "
+    "wave before, as soon as that one has ended and those before it have started: see "
+    "`DISPATCH_OVERLAP`. Blocks that start together take turns: each waits for half of what all of "
+    "them do",
+)
+AFTER_TIME = Formula(
+    name="time until the last data arrives, at the least",
+    unit="s",
+    text="bandwidth + before",
+    symbols={
+        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
+        "before": "loads that a block waits for one after the other, what the start-up has of "
+        "them apart [s]",
+    },
+    holds="loads outside loops: L2 and DRAM have next to nothing to do until the last of them",
+    source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
+    "each, also where L2 is busy for 1.7 us with it "
+    "(measurements/launch-overhead, blocks/times.csv)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LastBlock:
+    """Until the last block ends: what `LAST_TIME` takes and gives.
+
+    Attributes
+    ----------
+    contention_s : array
+        Issue or L1 for the first wave of blocks, whichever is longer [s].
+    concurrent : array
+        Blocks that start together on an SM [1].
+    time_s : array
+        [s].
+    """
+
+    contention_s: Array
+    concurrent: Array
+    time_s: Array
+
+
+def _at_once(*_: Any, **__: Any) -> LastBlock:
+    return LastBlock(np.zeros(1), np.ones(1), np.zeros(1))
+
+
+@mechanism(neutral=_at_once, evidence=["gather", "launch-overhead"])
+def last_block(
+    execution: Execution,
+    dispatch: Array,
+    waves: Array,
+    turn: Array,
+    last: Array,
+    busy: Array,
+    concurrent: Array,
+) -> LastBlock:
+    """Return the time until the last block ends.
+
+    Parameters
+    ----------
+    execution : Execution
+    dispatch : array
+        Time to start all blocks [s].
+    waves : array
+        Waves of blocks that have work.
+    turn, last : array
+        As for `LAST_TIME`.
+    busy : array
+        Time of issue or L1 for all blocks [s].
+    concurrent : array
+        Blocks that start together on an SM [1].
+    """
+    # Share of the blocks that SMs have room for at a time.
+    running = execution.device.sm_count * execution.resident / execution.blocks
+    every = np.minimum(waves, 1 / running)
+    contention = busy * np.minimum(running, 1.0)
+    time = LAST_TIME(
+        first=dispatch * np.minimum(running, 1.0),
+        more=np.maximum(every - 1, 0.0),
+        turn=np.atleast_1d(turn),
+        p=DISPATCH_OVERLAP(execution.device),
+        last=last,
+        contention=contention,
+        concurrent=concurrent,
+    )
+    return LastBlock(contention, concurrent, np.asanyarray(time))
