@@ -518,9 +518,7 @@ def test_windows_that_nearly_fill_a_set_aside(function: str, rms: float) -> None
         table, way = row["small_bytes"], 62914560 / 16
         stream = 0 if function == "data_reset" else row["large_bytes"]
         missed = (row["dram_read_bytes"] - stream - table) / (row["large_bytes"] - table)
-        off.append(
-            float(overflow(table / way, 1.0, row["set_bytes"] / way, load_device(DEVICE))) - missed
-        )
+        off.append(overflow(table / way, 1.0, row["set_bytes"] / way, load_device(DEVICE)) - missed)
     assert len(off) >= 44
     assert np.sqrt(np.mean(np.square(off))) < rms
 

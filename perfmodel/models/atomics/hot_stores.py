@@ -20,6 +20,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.local_memory import is_local
 from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.request_record import Requests
@@ -124,6 +125,12 @@ class HotStores:
         )
 
 
+def _none(instance: Instance, requests: Sequence[Requests], device: Device) -> HotStores | None:
+    """Return that no slice has more stores than others."""
+    return None
+
+
+@mechanism(neutral=_none, evidence=["l1"])
 def hot_stores(
     instance: Instance, requests: Sequence[Requests], device: Device
 ) -> HotStores | None:

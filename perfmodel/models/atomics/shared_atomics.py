@@ -19,6 +19,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
@@ -100,6 +101,9 @@ def native_wavefronts(r: Requests, aggregated: Any, device: Device) -> Array:
     return np.asanyarray(r.requests * np.where(np.asanyarray(aggregated) > 0, 1.0, each))
 
 
+@mechanism(
+    neutral=lambda instance, requests, held, device: np.zeros(1), evidence=["atomics", "suite"]
+)
 def aggregated_clocks(
     instance: Instance, requests: Sequence[Requests], held: Array, device: Device
 ) -> Array:

@@ -24,6 +24,7 @@ from perfmodel.models.atomics.loop_clocks import Tried, loop_clocks, loop_costs,
 from perfmodel.models.atomics.retries import contenders
 from perfmodel.models.atomics.shared_atomics import turns_of
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -123,6 +124,14 @@ class SharedLoops:
         )
 
 
+def _none(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
+) -> SharedLoops | None:
+    """Return no loops: they take no time."""
+    return None
+
+
+@mechanism(neutral=_none, evidence=["atomics", "suite"])
 def shared_loops(
     instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
 ) -> SharedLoops | None:

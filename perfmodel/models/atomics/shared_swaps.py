@@ -22,6 +22,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import SWAP_CLOCKS, turns_of
 from perfmodel.models.atomics.shared_loops import Meeting, meetings_at
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
@@ -151,6 +152,14 @@ class SharedSwaps:
         )
 
 
+def _none(
+    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
+) -> SharedSwaps | None:
+    """Return no loops."""
+    return None
+
+
+@mechanism(neutral=_none, evidence=["atomics"])
 def shared_swaps(
     instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
 ) -> SharedSwaps | None:

@@ -19,6 +19,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l2.drawn_lines import both_sides
 from perfmodel.models.l2.random_tables import STREAM_LINES
 from perfmodel.models.l2.tables import Table
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE
 
 Array = npt.NDArray[Any]
@@ -189,6 +190,10 @@ def replayed(passing: Contention, writes: Array, capacity: float, device: Device
     )
 
 
+@mechanism(
+    neutral=lambda reads, writes, capacity, device, ways=0.0, drawn=0.0: np.zeros(1),
+    evidence=["dram", "l2", "suite"],
+)
 def dirty_left(
     reads: Any, writes: Any, capacity: float, device: Device, ways: Any = 0.0, drawn: Any = 0.0
 ) -> Array:

@@ -21,6 +21,7 @@ from perfmodel.models.dram.throughput import ROWS, SPARSE
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
@@ -156,6 +157,12 @@ class ScatteredStores:
     left: Array
 
 
+def _none(accesses: GlobalAccesses, chosen: Sequence[int]) -> tuple[ScatteredStores, ...]:
+    """Return no such stores: all go by the rules of others."""
+    return ()
+
+
+@mechanism(neutral=_none, evidence=["dram"])
 def scattered_stores(
     accesses: GlobalAccesses, chosen: Sequence[int]
 ) -> tuple[ScatteredStores, ...]:

@@ -17,6 +17,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import PEAK_BY_SLICE, slice_count
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
@@ -111,6 +112,7 @@ def delays_writebacks(device: Device) -> bool:
     return device.compute_capability.startswith("9.")
 
 
+@mechanism(neutral=lambda device, ways: np.ones(1), evidence=["suite"])
 def reaching_writes(device: Device, ways: Any) -> Array:
     """Return the share of what is written that can push clean lines out with a set-aside."""
     w = np.asanyarray(ways, dtype=float)

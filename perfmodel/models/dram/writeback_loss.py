@@ -15,6 +15,7 @@ import numpy.typing as npt
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
+from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
@@ -236,6 +237,7 @@ class SetAside:
     resident: Any = 0.0
 
 
+@mechanism(neutral=lambda mix, aside, device, tabled=True: np.zeros(1), evidence=["l2", "suite"])
 def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool = True) -> Array:
     """Return the bytes that the reference's DRAM could move while write-backs are held up.
 
