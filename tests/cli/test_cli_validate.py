@@ -23,10 +23,10 @@ from perfmodel.measure import folders
 from perfmodel.measure.folders import measured
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
+from perfmodel.validation.validate import transfers
 
 Run = Callable[..., str]
 Refused = Callable[..., str]
-from perfmodel.validation.validate import transfers
 
 try:
     import pty

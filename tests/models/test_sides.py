@@ -12,7 +12,7 @@ from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.l2.private_sets import NEAR_STEADY, moved_set
+from perfmodel.models.l2.moved_sets import NEAR_STEADY, moved_set
 from perfmodel.models.l2.residency import Streams
 from perfmodel.models.l2.sides import CROSSING_TIME, crossing_inputs, near_lost
 from perfmodel.prediction import predict, predict_many

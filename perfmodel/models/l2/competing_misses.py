@@ -21,14 +21,8 @@ from perfmodel.models.l2 import residency
 from perfmodel.models.l2.drawn_lines import OtherTable, Shares
 from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.followers import caught
-from perfmodel.models.l2.private_sets import (
-    NEIGHBOURS,
-    READ_BEFORE,
-    MovedSet,
-    PrivateSet,
-    moved_set,
-    private_set,
-)
+from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet, moved_set
+from perfmodel.models.l2.private_sets import READ_BEFORE, PrivateSet, private_set
 from perfmodel.models.l2.random_tables import DrawnTable, RandomReads, random_draws, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share

@@ -19,7 +19,8 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.l2.private_sets import NEIGHBOURS, MovedSet, PrivateSet
+from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet
+from perfmodel.models.l2.private_sets import PrivateSet
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 

@@ -15,18 +15,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import names
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.grid.geometry import BLOCK_INDICES
+from perfmodel.models.l2.shared_lines import ONE_A_SM, alike, in_parts, split_by_warps
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import AccessTraffic, Traffic
@@ -117,9 +116,6 @@ LOAD_SHARP: Final = Coefficient(
     "1",
     "exponent of the busy time and of the waits that tell how full an SM is",
 )
-
-_WHOLE: Final = 16.0
-"""Blocks of a GPC that has one on each of its SMs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +288,9 @@ def _seen_by_l2(readers: _Readers, pace: _Pace, i: int, most: float) -> Array:
     merged = _reads_merged(readers, pace, i)
     loop = requests[i].access.loop
     _, at_once = loop_unroll(readers.instance, loop, len(others))
-    in_parts = _in_parts(requests, i, others) & (at_once * len(others) > 1.5)
-    merged = np.where(in_parts, np.minimum(merged, chance), merged)
-    merged = np.where(_split_by_warps(requests[i]), 0.0, merged)
+    several = in_parts(requests, i, others) & (at_once * len(others) > 1.5)
+    merged = np.where(several, np.minimum(merged, chance), merged)
+    merged = np.where(split_by_warps(requests[i]), 0.0, merged)
     # Who waits for data of its own falls out of step.
     own = readers.waits_alone(i)
     merged = merged * (1 - own) + np.minimum(merged, chance) * own
@@ -360,77 +356,11 @@ def _caught_up(traffic: Traffic, i: int) -> Array:
     return merged
 
 
-def _in_parts(requests: Sequence[Requests], i: int, others: Sequence[int]) -> Array:
-    """Return whether a warp asks for a line in several requests, of other sectors each.
-
-    Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
-    (measurements/l2, merged-reads/kept.csv). Of those that wait one for the other, 0.98 of
-    what can be is merged (measurements/l1, reuse: walks).
-    """
-    own, found = requests[i], np.zeros(1, dtype=bool)
-    for j in others:
-        r = requests[j]
-        if j == i or r.strides is None or own.strides is None:
-            continue
-        if r.access.buffer != own.access.buffer or r.strides.keys() != own.strides.keys():
-            continue
-        alike = np.ones(1, dtype=bool)
-        for name, stride in r.strides.items():
-            alike = alike & (stride == own.strides[name])
-        same_line = r.offset // LINE == own.offset // LINE
-        found = found | (alike & same_line & (r.offset // SECTOR != own.offset // SECTOR))
-    return found
-
-
-def _split_by_warps(r: Requests) -> Array:
-    """Return whether warps of a block ask for other parts of the same lines, at the same time.
-
-    Counted: of halves that all blocks read, 64 B a warp, no read is merged
-    (measurements/source-kernels, copies: matrix loads).
-    """
-    found = np.zeros(1, dtype=bool)
-    for v in r.variables:
-        if r.strides is not None and v.name.startswith("warp."):
-            stride = np.abs(r.strides[v.name])
-            found = found | ((v.extent > 1) & (stride > 0) & (stride < LINE))
-    return found
-
-
 def _neighbours(instance: Instance, r: Requests, access: AccessTraffic, run: Array) -> Array:
     """Return how many SMs of a GPC a load reads the same for."""
     if access.alike is not None:
         near = np.full(1, access.alike)
         if r.access.counted is None:
             return near
-        return np.where(run <= _WHOLE, np.maximum(near * run / (near + run), 1.0), near)
+        return np.where(run <= ONE_A_SM, np.maximum(near * run / (near + run), 1.0), near)
     return alike(instance, r, run)
-
-
-def alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:
-    """Return how many blocks of a run, numbered one after the other, a load reads the same for.
-
-    And another load as well, if one is given. Along axes that an index at irregular places depends
-    on, blocks are taken to read different data.
-    """
-    found = np.ones(1)
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    both = [x for x in (r, other) if x is not None]
-    left = run
-    for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True):
-        count = np.asanyarray(extent, dtype=float)
-        part = np.clip(left, 1.0, count)
-        # Where GPCs get few blocks, their bounds cut through rows of blocks that read the same.
-        cut = (run <= _WHOLE) & (count < blocks)
-        part = np.where(cut, np.maximum(count * left / (count + left), 1.0), part)
-        for x in both:
-            part = np.where(_still(instance, x, name), part, 1.0)
-        found = found * part
-        left = left / count
-    return np.asanyarray(found)
-
-
-def _still(instance: Instance, r: Requests, name: str) -> Any:
-    """Return whether a load reads the same whatever a block index is."""
-    if r.strides is not None:
-        return r.strides[name] == 0
-    return name not in names(instance.expression(r.access.index))

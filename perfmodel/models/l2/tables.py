@@ -28,7 +28,8 @@ from perfmodel.models.l2.competing_misses import (
 from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.later_waves import read_by_later_waves
-from perfmodel.models.l2.private_sets import MovedSet, PrivateSet, settled_share
+from perfmodel.models.l2.moved_sets import MovedSet
+from perfmodel.models.l2.private_sets import PrivateSet, settled_share
 from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
