@@ -155,7 +155,10 @@ def test_kernels_mappings_and_gpus_make_a_table(run: Run) -> None:
     table = run("predict", *words, "--device", ",".join(gpus)).splitlines()
     assert table[0] == "gemm"
     assert table[3].split()[:3] == ["mapping", "GPU", "N"]
-    assert len(table) == 4 + len(found)
+    after = 4 + len(found)
+    # below the rows: whose coefficients the A100 has
+    assert "inherited from compute capability" in " ".join(table[after:])
+    assert all(line.startswith(("naive", "coalesced")) for line in table[4:after])
 
 
 def test_kernels_of_several_kinds_make_a_table(run: Run, refused: Refused) -> None:
