@@ -143,7 +143,8 @@ def origin_text(origin: Origin, known: Known) -> str:
     listed = [f"{several} {', '.join(map(str, origin.steps))}"] if origin.steps else []
     for name, figure in origin.figures.items():
         told = "" if name in known.figures else f" {figure_value(figure)} ({figure.kind})"
-        listed.append(f"{name}{told}")
+        # Of a coefficient, the mechanism and the number: the stage is the step's.
+        listed.append(f"{name.split('.', 1)[-1]}{told}")
     known.figures |= origin.figures.keys()
     return ("" if origin.same else "from ") + ", ".join(listed)
 
