@@ -18,6 +18,7 @@ without a folder of its own has the values of the newest one that has, which cou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -207,7 +208,7 @@ def stated_coefficients(table: object, where: str) -> dict[str, CoefficientValue
         found[name] = _value(entry, label)
         if found[name].unit != usual[name].unit:
             raise PerfmodelError(f"{label} must be in {usual[name].unit!r}")
-        if isinstance(found[name].value, tuple) != isinstance(usual[name].value, tuple):
+        if np.shape(found[name].value) != np.shape(usual[name].value):
             raise PerfmodelError(f"{label}: value must be as many numbers as in the catalogue")
     return found
 
@@ -240,7 +241,7 @@ def _value(entry: object, where: str) -> CoefficientValue:
     many = isinstance(value, list)
     error = table.get("standard_error")
     for one in (*(value if many else [value]), 0.0 if error is None else error):
-        if isinstance(one, bool) or not isinstance(one, (int, float)) or not np.isfinite(one):
+        if not _is_number(one):
             raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(one)}")
     return CoefficientValue(
         tuple(float(one) for one in value) if many else float(value),
@@ -250,6 +251,16 @@ def _value(entry: object, where: str) -> CoefficientValue:
         " ".join(table.get("note", "").split()),
         error,
     )
+
+
+def _is_number(value: object) -> bool:
+    """Say whether a value of a file is a number that a double holds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def _checked(entry: object, where: str) -> dict[str, Any]:

@@ -147,6 +147,8 @@ def test_a_device_file_states_its_own(tmp_path: Path) -> None:
         (STATED.replace("concurrent", "concurent").format(value=1, unit="1"), "did you mean"),
         ('extends = "h100-sxm"\nname = "x"\ncoefficients = 3\n', "must be tables"),
         (STATED.format(value='"x"', unit="1"), "finite numbers"),
+        (STATED.format(value="9" * 400, unit="1"), "finite numbers"),
+        (STATED.format(value=[], unit="1"), "as many numbers as in the catalogue"),
     ],
 )
 def test_wrong_ones_are_refused(text: str, message: str, tmp_path: Path) -> None:
