@@ -35,7 +35,7 @@ def explain(
     ] = False,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Show also what moves the time by less than 1% of its own."),
+        typer.Option("--full", help="Show also the formulas that move the time by under 1%."),
     ] = False,
     timeline: Annotated[
         str | None,
