@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
@@ -16,7 +16,6 @@ from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
 Timing = Literal["profiler", "events"]
 
 

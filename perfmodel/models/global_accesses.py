@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
@@ -17,7 +17,6 @@ from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
 CacheState = Literal["cold", "warm"]
 
 

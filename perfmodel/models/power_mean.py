@@ -6,12 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.derivation import is_recording
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 
 def power_mean(parts: Any, exponent: Any) -> Array:

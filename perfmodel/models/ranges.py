@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -34,8 +33,6 @@ from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 RANGES: Final = Path(__file__).parent / "ranges.toml"
 

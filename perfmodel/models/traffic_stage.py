@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import bank_clocks
@@ -27,7 +27,6 @@ from perfmodel.models.requests.warp_requests import ActivityCache, Requests, acc
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.traffic import AccessTraffic, Traffic
 
-Array = npt.NDArray[Any]
 Asked = tuple[Sequence[Requests], Sequence[Requests]]
 """Requests to global and local memory, and to shared memory."""
 

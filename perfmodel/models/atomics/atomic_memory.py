@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import rows_cost
@@ -17,8 +17,6 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 ATOMIC_MISSES = Formula(
     name="atomics that miss L2",
@@ -64,52 +62,16 @@ _FILLED: Final = 3.5
 """Sectors of a line that a request goes to, on average, from which on it goes to rows."""
 _KEPT: Final = 1 << 17
 """Lanes of a sample at most: see `perfmodel.cuda.emulate.counts`."""
-DIRTY_SHARE: Final = Coefficient(
-    "atomics.atomic_memory.dirty_share",
-    "1",
-    "share of L2 that changed lines take up before they are written back",
-)
-RANDOM_DIRTY: Final = Coefficient(
-    "atomics.atomic_memory.random_dirty",
-    "1",
-    "the same of a table at random places, of the share of L2 that works",
-)
-RANDOM_READ: Final = Coefficient(
-    "atomics.atomic_memory.random_read",
-    "1",
-    "DRAM time of a byte read at random places of a large table, over a dense one",
-)
-RANDOM_WRITE: Final = Coefficient(
-    "atomics.atomic_memory.random_write", "1", "the same of a byte written back"
-)
-TABLE_ROWS: Final = Coefficient(
-    "atomics.atomic_memory.table_rows",
-    "B",
-    "bytes of a table of which half of what moves finds the DRAM row of another open",
-)
-ISOLATED_READ: Final = Coefficient(
-    "atomics.atomic_memory.isolated_read",
-    "B",
-    "DRAM bytes read for an isolated sector that an atomic misses",
-)
-RANDOM_HITS: Final = Coefficient(
-    "atomics.atomic_memory.random_hits",
-    "1",
-    "share of random passes to sectors gone to before that hit, for each capacity over table",
-)
-RANDOM_LOST: Final = Coefficient(
-    "atomics.atomic_memory.random_lost",
-    "1",
-    "what of it is lost where a line has four sectors to go to: it comes back with one",
-)
-READ_COST: Final = CoefficientTable(
-    "atomics.atomic_memory.read_cost",
-    "1",
-    "DRAM time to read a sector, one every 32*2**i bytes, over its dense bytes",
-)
-WRITE_COST: Final = CoefficientTable(
-    "atomics.atomic_memory.write_cost", "1", "the same to write it back"
-)
+DIRTY_SHARE: Final = Coefficient("atomics.atomic_memory.dirty_share")
+RANDOM_DIRTY: Final = Coefficient("atomics.atomic_memory.random_dirty")
+RANDOM_READ: Final = Coefficient("atomics.atomic_memory.random_read")
+RANDOM_WRITE: Final = Coefficient("atomics.atomic_memory.random_write")
+TABLE_ROWS: Final = Coefficient("atomics.atomic_memory.table_rows")
+ISOLATED_READ: Final = Coefficient("atomics.atomic_memory.isolated_read")
+RANDOM_HITS: Final = Coefficient("atomics.atomic_memory.random_hits")
+RANDOM_LOST: Final = Coefficient("atomics.atomic_memory.random_lost")
+READ_COST: Final = CoefficientTable("atomics.atomic_memory.read_cost")
+WRITE_COST: Final = CoefficientTable("atomics.atomic_memory.write_cost")
 
 
 class AtomicMemory(NamedTuple):

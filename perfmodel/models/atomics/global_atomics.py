@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -48,8 +48,6 @@ from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
 SLICE_TIME = Formula(
     name="time of the busiest slice",
     unit="s",
@@ -62,14 +60,8 @@ SLICE_TIME = Formula(
     holds="enough threads to keep the slice busy",
     source="derived: passes of one slice are serial",
 )
-RETURN_LATENCY: Final = Coefficient(
-    "atomics.global_atomics.return_latency",
-    "1",
-    "latency of an atomic that returns over that of a near L2 hit",
-)
-OVERLAP: Final = Coefficient(
-    "atomics.global_atomics.overlap", "1", "exponent between slice, network and SM"
-)
+RETURN_LATENCY: Final = Coefficient("atomics.global_atomics.return_latency")
+OVERLAP: Final = Coefficient("atomics.global_atomics.overlap")
 
 
 @dataclass(frozen=True, slots=True)

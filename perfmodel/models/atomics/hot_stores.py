@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -25,8 +25,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import StoredPlaces
-
-Array = npt.NDArray[Any]
 
 HOT_STORES_TIME = Formula(
     name="time of the busiest slice for stores",
@@ -52,14 +50,8 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-SECTOR_CLOCKS: Final = Coefficient(
-    "atomics.hot_stores.sector_clocks", "clocks", "clocks of a slice for a stored sector"
-)
-APART: Final = Coefficient(
-    "atomics.hot_stores.apart",
-    "1",
-    "part of the stores of a block to one sector, beyond the first, that do not merge",
-)
+SECTOR_CLOCKS: Final = Coefficient("atomics.hot_stores.sector_clocks")
+APART: Final = Coefficient("atomics.hot_stores.apart")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 

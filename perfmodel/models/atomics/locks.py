@@ -8,17 +8,15 @@ go on trying, and their exchanges fill the slice and the SM's way to L2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.retries import Contention, waves_and_sms
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 WAITING = Formula(
     name="attempts per lane at a lock",
@@ -51,22 +49,10 @@ LOCK_TIME = Formula(
     source="derived; see turn, lone and sharp",
 )
 
-TURN: Final = Coefficient(
-    "atomics.locks.turn",
-    "1",
-    "time from one owner of a lock to the next, over the latency of a near L2 hit",
-)
-LONE: Final = Coefficient(
-    "atomics.locks.lone",
-    "1",
-    "turns that a lane takes while only its own warp's lanes want the lock",
-)
-OFTEN: Final = Coefficient(
-    "atomics.locks.often", "1", "tries of a lane that waits while the lock goes to the next one"
-)
-SHARP: Final = Coefficient(
-    "atomics.locks.sharp", "1", "how sharply the slowest of turns, slice and SM decides"
-)
+TURN: Final = Coefficient("atomics.locks.turn")
+LONE: Final = Coefficient("atomics.locks.lone")
+OFTEN: Final = Coefficient("atomics.locks.often")
+SHARP: Final = Coefficient("atomics.locks.sharp")
 OTHERS: Final = 3.0
 """Requests of a lane that are no tries: the load, the store, and the exchange that frees."""
 

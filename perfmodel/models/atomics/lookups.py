@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
@@ -25,8 +25,6 @@ from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 LOOKUPS_TIME = Formula(
     name="time of L2's tag lookups",
@@ -53,11 +51,7 @@ CROSSING_AGAIN = Formula(
     source="derived: half of the loads are from the far side; of those of 64 B from there, and "
     "atomics to the same 64 B, in any order, an atomic came last before so many",
 )
-AGAIN_COST: Final = Coefficient(
-    "atomics.lookups.again_cost",
-    "1",
-    "what a load that crosses again takes more, over a lone sector found on the near side",
-)
+AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,14 @@ success in each turn; the others' are as soon as the next compare-and-swap comes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 LOOP_CLOCKS = Formula(
     name="clocks from one successful attempt to the next",
@@ -65,81 +63,25 @@ WARPS_IN_STEP = Formula(
     holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
     source="fitted form: see lose_once, lose_again and lose_apart",
 )
-LOOP_ALONE: Final = Coefficient(
-    "atomics.loop_clocks.alone", "clocks", "clocks of a try of a lone warp, elements of 4 B"
-)
-LOOP_ALONE_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.alone_wide", "clocks", "the same, elements of 8 B"
-)
-LOOP_SOONER: Final = Coefficient(
-    "atomics.loop_clocks.sooner",
-    "1",
-    "how much sooner than the next try of a warp one of another succeeds, 4 B",
-)
-LOOP_SOONER_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.sooner_wide", "1", "the same, elements of 8 B"
-)
-LOOP_IN_STEP: Final = Coefficient(
-    "atomics.loop_clocks.in_step",
-    "1",
-    "exponent by which more warps in step make a success sooner",
-)
-LOSE_ONCE: Final = Coefficient(
-    "atomics.loop_clocks.lose_once",
-    "1",
-    "a third of the tries over swap from which warps lose step, that add once",
-)
-LOSE_AGAIN: Final = Coefficient(
-    "atomics.loop_clocks.lose_again", "1", "the same of warps that add again"
-)
-LOSE_APART: Final = Coefficient(
-    "atomics.loop_clocks.lose_apart", "1", "the same with an address for each lane, 4 B"
-)
-LOSE_APART_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.lose_apart_wide", "1", "the same, elements of 8 B"
-)
-LOOP_SWAP: Final = Coefficient(
-    "atomics.loop_clocks.swap",
-    "clocks",
-    "clocks from a load to its compare-and-swap, elements of 4 B",
-)
-LOOP_SWAP_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.swap_wide", "clocks", "the same, elements of 8 B"
-)
-LOOP_TURN: Final = Coefficient(
-    "atomics.loop_clocks.turn",
-    "clocks",
-    "wavefronts of a try whose lanes meet at one address, 4 B",
-)
-LOOP_TURN_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.turn_wide", "clocks", "the same, elements of 8 B"
-)
-LOOP_TURN_APART: Final = Coefficient(
-    "atomics.loop_clocks.turn_apart",
-    "clocks",
-    "wavefronts of a try whose lanes have an address each, 4 B",
-)
-LOOP_TURN_APART_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.turn_apart_wide", "clocks", "the same, elements of 8 B"
-)
-TRIES_EACH: Final = Coefficient(
-    "atomics.loop_clocks.tries_each",
-    "1",
-    "tries for each success of a full SM, for each warp that tries the address",
-)
-TRIES_FIRST: Final = Coefficient(
-    "atomics.loop_clocks.tries_first", "1", "tries for each success besides these"
-)
-WARPS_TOGETHER: Final = Coefficient(
-    "atomics.loop_clocks.warps_together",
-    "1",
-    "warps at an address beyond which lanes of a warp do not win together",
-)
-LOOP_TAIL: Final = Coefficient(
-    "atomics.loop_clocks.tail",
-    "1",
-    "how much longer the last block of a round takes than the mean",
-)
+LOOP_ALONE: Final = Coefficient("atomics.loop_clocks.alone")
+LOOP_ALONE_WIDE: Final = Coefficient("atomics.loop_clocks.alone_wide")
+LOOP_SOONER: Final = Coefficient("atomics.loop_clocks.sooner")
+LOOP_SOONER_WIDE: Final = Coefficient("atomics.loop_clocks.sooner_wide")
+LOOP_IN_STEP: Final = Coefficient("atomics.loop_clocks.in_step")
+LOSE_ONCE: Final = Coefficient("atomics.loop_clocks.lose_once")
+LOSE_AGAIN: Final = Coefficient("atomics.loop_clocks.lose_again")
+LOSE_APART: Final = Coefficient("atomics.loop_clocks.lose_apart")
+LOSE_APART_WIDE: Final = Coefficient("atomics.loop_clocks.lose_apart_wide")
+LOOP_SWAP: Final = Coefficient("atomics.loop_clocks.swap")
+LOOP_SWAP_WIDE: Final = Coefficient("atomics.loop_clocks.swap_wide")
+LOOP_TURN: Final = Coefficient("atomics.loop_clocks.turn")
+LOOP_TURN_WIDE: Final = Coefficient("atomics.loop_clocks.turn_wide")
+LOOP_TURN_APART: Final = Coefficient("atomics.loop_clocks.turn_apart")
+LOOP_TURN_APART_WIDE: Final = Coefficient("atomics.loop_clocks.turn_apart_wide")
+TRIES_EACH: Final = Coefficient("atomics.loop_clocks.tries_each")
+TRIES_FIRST: Final = Coefficient("atomics.loop_clocks.tries_first")
+WARPS_TOGETHER: Final = Coefficient("atomics.loop_clocks.warps_together")
+LOOP_TAIL: Final = Coefficient("atomics.loop_clocks.tail")
 
 
 @dataclass(frozen=True, slots=True)

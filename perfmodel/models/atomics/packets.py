@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.instance import Instance
@@ -15,8 +15,6 @@ from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
 DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])

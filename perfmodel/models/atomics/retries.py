@@ -15,11 +15,11 @@ as many compete from a lane's first try to its last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -27,8 +27,6 @@ from perfmodel.models.atomics.packets import Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.request_record import Requests
-
-Array = npt.NDArray[Any]
 
 CONTENDERS = Formula(
     name="lanes that contend for the most popular address",
@@ -113,70 +111,24 @@ LOOP_TIME = Formula(
     source="derived; see overlap_own, overlap_alone, overlap_waves and overlap_others",
 )
 
-NEAR: Final = Coefficient(
-    "atomics.retries.near", "1", "a round over the latency of a near L2 hit, at the near partition"
-)
-FAR: Final = Coefficient("atomics.retries.far", "1", "the same at the far partition")
-SIDE: Final = Coefficient("atomics.retries.side", "B", "bytes that one L2 partition holds together")
-SAME_SIDE: Final = Coefficient(
-    "atomics.retries.same_side", "1", "blocks that a launch puts on SMs of one partition first"
-)
-LEAST: Final = Coefficient(
-    "atomics.retries.least",
-    "1",
-    "tries that fail, over those of lanes that take turns, of very many lanes",
-)
-SOON: Final = Coefficient(
-    "atomics.retries.soon", "1", "how much more often they fail where lanes are few"
-)
-STEADY: Final = Coefficient(
-    "atomics.retries.steady",
-    "1",
-    "tries of a lane for each that competes, while others take their places",
-)
-OVERLAP_OWN: Final = Coefficient(
-    "atomics.retries.overlap_own", "1", "how sharply the slower of rounds and sending decides"
-)
-OVERLAP_ALONE: Final = Coefficient(
-    "atomics.retries.overlap_alone",
-    "1",
-    "exponent between rounds and slice where only lanes of one warp meet",
-)
-OVERLAP_WAVES: Final = Coefficient(
-    "atomics.retries.overlap_waves",
-    "1",
-    "how much more it is for each part of the work that is not the last wave's",
-)
-OVERLAP_OTHERS: Final = Coefficient(
-    "atomics.retries.overlap_others", "1", "the exponent where lanes of other warps meet"
-)
-READ_COST: Final = Coefficient(
-    "atomics.retries.read_cost", "1", "time of first reads of lone sectors over as many additions"
-)
-READ_LINES: Final = Coefficient("atomics.retries.read_lines", "1", "share of it that goes by lines")
-LONE_COST: Final = Coefficient(
-    "atomics.retries.lone_cost",
-    "1",
-    "time on the way of a try's packet with one lane over an addition's",
-)
-PAIR_COST: Final = Coefficient(
-    "atomics.retries.pair_cost", "1", "how much longer it is with a second sector"
-)
-LANE_COST: Final = Coefficient(
-    "atomics.retries.lane_cost",
-    "1",
-    "how much longer with each lane beyond two: the packet keeps its SM longer",
-)
-SHARED_COST: Final = Coefficient(
-    "atomics.retries.shared_cost",
-    "1",
-    "the time on the way of a lane whose neighbours want the same word",
-)
-SEVERAL: Final = Coefficient(
-    "atomics.retries.several",
-    "1",
-    "lanes of a warp at one word from which on its tries travel one by one",
-)
+NEAR: Final = Coefficient("atomics.retries.near")
+FAR: Final = Coefficient("atomics.retries.far")
+SIDE: Final = Coefficient("atomics.retries.side")
+SAME_SIDE: Final = Coefficient("atomics.retries.same_side")
+LEAST: Final = Coefficient("atomics.retries.least")
+SOON: Final = Coefficient("atomics.retries.soon")
+STEADY: Final = Coefficient("atomics.retries.steady")
+OVERLAP_OWN: Final = Coefficient("atomics.retries.overlap_own")
+OVERLAP_ALONE: Final = Coefficient("atomics.retries.overlap_alone")
+OVERLAP_WAVES: Final = Coefficient("atomics.retries.overlap_waves")
+OVERLAP_OTHERS: Final = Coefficient("atomics.retries.overlap_others")
+READ_COST: Final = Coefficient("atomics.retries.read_cost")
+READ_LINES: Final = Coefficient("atomics.retries.read_lines")
+LONE_COST: Final = Coefficient("atomics.retries.lone_cost")
+PAIR_COST: Final = Coefficient("atomics.retries.pair_cost")
+LANE_COST: Final = Coefficient("atomics.retries.lane_cost")
+SHARED_COST: Final = Coefficient("atomics.retries.shared_cost")
+SEVERAL: Final = Coefficient("atomics.retries.several")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime, SliceLoad, together
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BUSIEST_OF_SEVERAL = Formula(
     name="time of the busiest slice for atomics to several buffers",
@@ -45,16 +43,8 @@ APART = Formula(
     holds="as `BUSIEST_OF_SEVERAL`",
     source="fitted form: see least and popular",
 )
-LEAST: Final = Coefficient(
-    "atomics.several_atomics.least",
-    "1",
-    "exponent between busiest slices of atomics to many places, which meet by chance",
-)
-POPULAR: Final = Coefficient(
-    "atomics.several_atomics.popular",
-    "1",
-    "how much sharper the slowest decides where all go to one place",
-)
+LEAST: Final = Coefficient("atomics.several_atomics.least")
+POPULAR: Final = Coefficient("atomics.several_atomics.popular")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -23,8 +23,6 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
-
-Array = npt.NDArray[Any]
 
 WRAPPED_WARPS = Formula(
     name="warps whose lanes wrap around the elements",
@@ -62,21 +60,9 @@ BEST_COPIES = Formula(
     source="derived: where the derivative of `COPIES_TIME` by c vanishes",
 )
 
-AGGREGATED_CLOCKS: Final = Coefficient(
-    "atomics.shared_atomics.aggregated_clocks",
-    "clocks",
-    "clocks that an SM takes for each warp that comes to a sum of warps at one address",
-)
-SWAP_CLOCKS: Final = Coefficient(
-    "atomics.shared_atomics.swap_clocks",
-    "clocks",
-    "clocks of a lane's turn of a native compare-and-swap, which brings two operands",
-)
-MERGE_CLOCKS: Final = Coefficient(
-    "atomics.shared_atomics.merge_clocks",
-    "clocks",
-    "clocks of a block to clear and add up one bin of one copy",
-)
+AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks")
+SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
+MERGE_CLOCKS: Final = Coefficient("atomics.shared_atomics.merge_clocks")
 
 
 def turns_of(r: Requests) -> BankTurns:

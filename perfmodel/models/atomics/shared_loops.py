@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.access import DATA_TYPES
@@ -26,8 +26,6 @@ from perfmodel.models.atomics.shared_atomics import turns_of
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 LOOP_CHAIN = Formula(
     name="clocks of a warp for its own bank conflicts",
@@ -63,21 +61,9 @@ SHARED_LOOP_TIME = Formula(
     holds="blocks of an SM share its time, not their addresses",
     source="derived: one success at a time; see others_delay",
 )
-CHAIN_SHARP: Final = Coefficient(
-    "atomics.shared_loops.chain_sharp",
-    "1",
-    "how sharply the slower of a warp's rounds and its SM's wavefronts decides",
-)
-OTHERS_DELAY: Final = Coefficient(
-    "atomics.shared_loops.others_delay",
-    "1",
-    "how much others delay a warp that they do not stop: an exponent",
-)
-OTHER_WORDS: Final = Coefficient(
-    "atomics.shared_loops.other_words",
-    "1",
-    "exponent that puts together additions in turn, at words of their own",
-)
+CHAIN_SHARP: Final = Coefficient("atomics.shared_loops.chain_sharp")
+OTHERS_DELAY: Final = Coefficient("atomics.shared_loops.others_delay")
+OTHER_WORDS: Final = Coefficient("atomics.shared_loops.other_words")
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -24,8 +24,6 @@ from perfmodel.models.atomics.shared_loops import Meeting, meetings_at
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 SWAP_CHAIN = Formula(
     name="clocks per request of a single warp",
@@ -76,42 +74,16 @@ SWAP_TIME = Formula(
     source="derived form; exponent by choice",
 )
 
-FIRST: Final = Coefficient(
-    "atomics.shared_swaps.first", "clocks", "a load and a try that wins, words of up to 4 B"
-)
-FIRST_WIDE: Final = Coefficient(
-    "atomics.shared_swaps.first_wide", "clocks", "the same, words of 8 B"
-)
-AGAIN: Final = Coefficient(
-    "atomics.shared_swaps.again", "clocks", "a round of lanes that lost, words of up to 4 B"
-)
-AGAIN_WIDE: Final = Coefficient(
-    "atomics.shared_swaps.again_wide", "clocks", "the same, words of 8 B"
-)
-GROWTH: Final = Coefficient(
-    "atomics.shared_swaps.growth",
-    "1",
-    "how much longer rounds take whose lanes are more: an exponent",
-)
-MIXED: Final = Coefficient(
-    "atomics.shared_swaps.mixed",
-    "1",
-    "more where lanes draw their addresses: those of other words part too",
-)
-BANK: Final = Coefficient("atomics.shared_swaps.bank", "clocks", "for each further lane in a bank")
-OFTEN: Final = Coefficient(
-    "atomics.shared_swaps.often",
-    "1",
-    "further tries for each lane of the block at a word, where several warps come to it",
-)
-OFTEN_ALONE: Final = Coefficient(
-    "atomics.shared_swaps.often_alone", "1", "the same where one warp does"
-)
-LATE: Final = Coefficient(
-    "atomics.shared_swaps.late",
-    "clocks",
-    "of a further turn of lanes that draw theirs: those that part may go to other banks",
-)
+FIRST: Final = Coefficient("atomics.shared_swaps.first")
+FIRST_WIDE: Final = Coefficient("atomics.shared_swaps.first_wide")
+AGAIN: Final = Coefficient("atomics.shared_swaps.again")
+AGAIN_WIDE: Final = Coefficient("atomics.shared_swaps.again_wide")
+GROWTH: Final = Coefficient("atomics.shared_swaps.growth")
+MIXED: Final = Coefficient("atomics.shared_swaps.mixed")
+BANK: Final = Coefficient("atomics.shared_swaps.bank")
+OFTEN: Final = Coefficient("atomics.shared_swaps.often")
+OFTEN_ALONE: Final = Coefficient("atomics.shared_swaps.often_alone")
+LATE: Final = Coefficient("atomics.shared_swaps.late")
 
 
 @dataclass(frozen=True, slots=True)

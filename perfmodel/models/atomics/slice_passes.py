@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
@@ -18,8 +18,6 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
 FULL_PASSES = Formula(
     name="share of passes through full sectors",
     unit="1",
@@ -29,44 +27,14 @@ FULL_PASSES = Formula(
     source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
     "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others",
 )
-WIDE_FLOAT: Final = Coefficient(
-    "atomics.slice_passes.wide_float",
-    "1",
-    "a pass that adds to doubles in both halves of a sector over a full one of float32",
-)
-DOUBLE_SPREAD: Final = Coefficient(
-    "atomics.slice_passes.double_spread",
-    "1",
-    "the same with three pieces of 256 B at the slice and more, over one or two",
-)
-ANSWER_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.answer_clocks",
-    "clocks",
-    "clocks of a pass that gives the old value of one lane back",
-)
-ANSWER_LANE_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.answer_lane_clocks",
-    "clocks",
-    "how much more it takes each time that its lanes double",
-)
-HALF2_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.half2_clocks",
-    "clocks",
-    "clocks of a pass of half2 with one lane a sector",
-)
-HALF2_FULL_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.half2_full_clocks", "clocks", "the same with full sectors"
-)
-COMPARE_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.compare_clocks",
-    "clocks",
-    "clocks of a slice for a packet of one compare-and-swap",
-)
-COMPARE_SECTOR_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.compare_sector_clocks",
-    "clocks",
-    "the same for each sector of a packet of several",
-)
+WIDE_FLOAT: Final = Coefficient("atomics.slice_passes.wide_float")
+DOUBLE_SPREAD: Final = Coefficient("atomics.slice_passes.double_spread")
+ANSWER_CLOCKS: Final = Coefficient("atomics.slice_passes.answer_clocks")
+ANSWER_LANE_CLOCKS: Final = Coefficient("atomics.slice_passes.answer_lane_clocks")
+HALF2_CLOCKS: Final = Coefficient("atomics.slice_passes.half2_clocks")
+HALF2_FULL_CLOCKS: Final = Coefficient("atomics.slice_passes.half2_full_clocks")
+COMPARE_CLOCKS: Final = Coefficient("atomics.slice_passes.compare_clocks")
+COMPARE_SECTOR_CLOCKS: Final = Coefficient("atomics.slice_passes.compare_sector_clocks")
 
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, Operands, Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
-
-Array = npt.NDArray[Any]
 
 NETWORK_TIME = Formula(
     name="time of the network to L2",
@@ -44,39 +42,15 @@ SEND_CYCLES = Formula(
     holds="one SM at work; additions that return nothing",
     source="fitted form: see send_clocks and repeat_clocks",
 )
-RETURN_COST: Final = Coefficient(
-    "atomics.to_slices.return_cost",
-    "1",
-    "network time of an atomic whose old value is used over one whose is not, one lane a sector",
-)
-RETURN_FULL_COST: Final = Coefficient(
-    "atomics.to_slices.return_full_cost", "1", "the same with full sectors"
-)
-HALF2_COST: Final = Coefficient(
-    "atomics.to_slices.half2_cost", "1", "network time of half2 over int32, one lane a sector"
-)
-HALF2_FULL_COST: Final = Coefficient(
-    "atomics.to_slices.half2_full_cost", "1", "the same with full sectors"
-)
-DOUBLE_COST: Final = Coefficient(
-    "atomics.to_slices.double_cost",
-    "1",
-    "network time of sectors with two doubles or more over uint64",
-)
-COMPARE_PAIR_COST: Final = Coefficient(
-    "atomics.to_slices.compare_pair_cost",
-    "1",
-    "network time of a compare-and-swap packet's second sector over an addition's, one lane each",
-)
-COMPARE_LANES_COST: Final = Coefficient(
-    "atomics.to_slices.compare_lanes_cost", "1", "how much more it is with all lanes"
-)
-SEND_CLOCKS: Final = Coefficient(
-    "atomics.to_slices.send_clocks", "clocks", "clocks of an SM to send a packet of one sector"
-)
-REPEAT_CLOCKS: Final = Coefficient(
-    "atomics.to_slices.repeat_clocks", "clocks", "the same for further packets to the same line"
-)
+RETURN_COST: Final = Coefficient("atomics.to_slices.return_cost")
+RETURN_FULL_COST: Final = Coefficient("atomics.to_slices.return_full_cost")
+HALF2_COST: Final = Coefficient("atomics.to_slices.half2_cost")
+HALF2_FULL_COST: Final = Coefficient("atomics.to_slices.half2_full_cost")
+DOUBLE_COST: Final = Coefficient("atomics.to_slices.double_cost")
+COMPARE_PAIR_COST: Final = Coefficient("atomics.to_slices.compare_pair_cost")
+COMPARE_LANES_COST: Final = Coefficient("atomics.to_slices.compare_lanes_cost")
+SEND_CLOCKS: Final = Coefficient("atomics.to_slices.send_clocks")
+REPEAT_CLOCKS: Final = Coefficient("atomics.to_slices.repeat_clocks")
 
 
 @dataclass(frozen=True, slots=True)

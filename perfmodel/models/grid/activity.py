@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.agreement import check_alike
 from perfmodel.models.grid.affine import Plane, Variable, plane
-
-Array = npt.NDArray[Any]
 
 # A comparison as "this is above zero", for integers.
 _POSITIVE: Final = {

@@ -13,13 +13,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.geometry import AXES, BlockShape, alike
-
-Array = npt.NDArray[Any]
 
 _RANDOM_POINTS: Final = 6
 """Scattered points, beside the corners, at which a plane is checked."""

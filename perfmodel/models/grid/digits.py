@@ -12,14 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.grid.geometry import AXES
-
-Array = npt.NDArray[Any]
 
 
 def split_threads(

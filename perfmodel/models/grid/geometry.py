@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 
-Array = npt.NDArray[Any]
 AXES = ("x", "y", "z")
 BLOCK_INDICES = tuple(f"blockIdx.{axis}" for axis in AXES)
 

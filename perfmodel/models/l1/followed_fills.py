@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -18,8 +18,6 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 _ZERO: Final = np.zeros(1)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -30,8 +30,6 @@ from perfmodel.models.reuse.reuse_windows import (
     reuse_knee,
 )
 
-Array = npt.NDArray[Any]
-
 FOUND = Formula(
     name="share of what blocks of an SM read alike that one of them finds in L1",
     unit="1",
@@ -46,11 +44,7 @@ FOUND = Formula(
     "and 1024 tokens, where it says 0.87, 0.58 and 0.44 "
     "(measurements/operators, attention)",
 )
-DRIFT: Final = Coefficient(
-    "l1.l1_fills.drift",
-    "1",
-    "iterations that warps of a block are apart, while one finds what another read",
-)
+DRIFT: Final = Coefficient("l1.l1_fills.drift")
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 

@@ -7,11 +7,11 @@ is read at random, L1 has the lines drawn last.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
@@ -19,8 +19,6 @@ from perfmodel.models.l2.residency import ATOM_HITS
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 TOUCHED_SECTORS = Formula(
     name="distinct sectors of a table that an SM touches",
@@ -74,11 +72,7 @@ WALKED_MISSES = Formula(
 )
 
 
-TABLE_SHARE: Final = Coefficient(
-    "l1.l1_tables.table_share",
-    "1",
-    "share of L1 that holds a table at random places",
-)
+TABLE_SHARE: Final = Coefficient("l1.l1_tables.table_share")
 
 
 def table_fills(

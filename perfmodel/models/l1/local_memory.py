@@ -8,11 +8,11 @@ take over the memory of those that are done: what matters is how much the reside
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
@@ -21,8 +21,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
-
-Array = npt.NDArray[Any]
 
 HIT_SHARE = Formula(
     name="share of local memory's loads that a cache serves",
@@ -37,26 +35,10 @@ HIT_SHARE = Formula(
     holds="arrays that are read more than once",
     source="fitted form",
 )
-HIT_SCALE: Final = Coefficient(
-    "l1.local_memory.hit_scale",
-    "1",
-    "local memory over capacity below which a cache serves all loads of it",
-)
-HIT_POWER: Final = Coefficient(
-    "l1.local_memory.hit_power",
-    "1",
-    "how steeply the share served falls with local memory over capacity",
-)
-WRITTEN_LOW: Final = Coefficient(
-    "l1.local_memory.written_low",
-    "1",
-    "local memory over L2 from which written lines start to leave for DRAM",
-)
-WRITTEN_HIGH: Final = Coefficient(
-    "l1.local_memory.written_high",
-    "1",
-    "local memory over L2 from which all written lines do",
-)
+HIT_SCALE: Final = Coefficient("l1.local_memory.hit_scale")
+HIT_POWER: Final = Coefficient("l1.local_memory.hit_power")
+WRITTEN_LOW: Final = Coefficient("l1.local_memory.written_low")
+WRITTEN_HIGH: Final = Coefficient("l1.local_memory.written_high")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
@@ -17,8 +17,6 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
-
-Array = npt.NDArray[Any]
 
 MERGED = Formula(
     name="share of what neighbouring stores could save that they do",
@@ -35,21 +33,9 @@ MERGED = Formula(
     source="fitted form. With 8 operations between them stores save next to nothing: that those of "
     "one iteration follow one another is assumed, as ptxas puts them at the end",
 )
-MOST_AT_ONCE: Final = Coefficient(
-    "l1.merged_stores.most_at_once",
-    "1",
-    "share of what stores could save that they do where they follow at once",
-)
-HALF_AT_ONCE: Final = Coefficient(
-    "l1.merged_stores.half_at_once",
-    "1",
-    "lines of a request at which half is left where an SM is full, stores at once",
-)
-SHARP_AT_ONCE: Final = Coefficient(
-    "l1.merged_stores.sharp_at_once",
-    "1",
-    "exponent of the lines, of warps that store as soon as they start",
-)
+MOST_AT_ONCE: Final = Coefficient("l1.merged_stores.most_at_once")
+HALF_AT_ONCE: Final = Coefficient("l1.merged_stores.half_at_once")
+SHARP_AT_ONCE: Final = Coefficient("l1.merged_stores.sharp_at_once")
 HALF_LATER = Formula(
     name="lines of a request at which half is left, of warps that wait for loads",
     unit="1",
@@ -63,26 +49,10 @@ HALF_LATER = Formula(
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
     source="fitted form, with `SHARP_LATER`",
 )
-HALF_LATER_LINES: Final = Coefficient(
-    "l1.merged_stores.half_later_lines",
-    "1",
-    "the same lines of warps that wait for loads, where many stores follow them",
-)
-LOADS_SPREAD: Final = Coefficient(
-    "l1.merged_stores.loads_spread",
-    "1",
-    "how much loads before few stores spread the warps apart",
-)
-SHARP_LATER: Final = Coefficient(
-    "l1.merged_stores.sharp_later",
-    "1",
-    "exponent of the lines, of warps that wait for loads",
-)
-OWN_LOADS: Final = Coefficient(
-    "l1.merged_stores.own_loads",
-    "1",
-    "what is left of the saving where each store waits for a load of its own",
-)
+HALF_LATER_LINES: Final = Coefficient("l1.merged_stores.half_later_lines")
+LOADS_SPREAD: Final = Coefficient("l1.merged_stores.loads_spread")
+SHARP_LATER: Final = Coefficient("l1.merged_stores.sharp_later")
+OWN_LOADS: Final = Coefficient("l1.merged_stores.own_loads")
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",
     unit="1",

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.l1.local_memory import LocalTraffic
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.rereads import Reread
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

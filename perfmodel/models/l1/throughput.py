@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -24,8 +24,6 @@ from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
-
-Array = npt.NDArray[Any]
 
 L1_CYCLES = Formula(
     name="L1 clocks an SM",
@@ -78,41 +76,13 @@ LATE_PASSES = Formula(
     holds="as `L1_CYCLES`",
     source="fitted form: loads in flight from one sector (see `WAITING`)",
 )
-MISS_CLOCKS: Final = Coefficient(
-    "l1.throughput.miss_clocks",
-    "clocks",
-    "least clocks that a request which misses takes of the data stage",
-)
-WAITING: Final = Coefficient(
-    "l1.throughput.waiting",
-    "1",
-    "share of a warp's loads of one sector that find it missing or on its way",
-)
-PORT_CLOCKS: Final = Coefficient(
-    "l1.throughput.port_clocks",
-    "clocks",
-    "clocks that a sector from L2 takes into an SM",
-)
-SENT_CLOCKS: Final = Coefficient(
-    "l1.throughput.sent_clocks",
-    "clocks",
-    "clocks that a stored sector takes out of an SM",
-)
-LONE_WARP: Final = Coefficient(
-    "l1.throughput.lone_warp",
-    "clocks",
-    "clocks from one pass of a warp's shared accesses to its next",
-)
-PAGE_REACH: Final = Coefficient(
-    "l1.throughput.page_reach",
-    "B",
-    "bytes of a table that an SM has the translations of",
-)
-PAGE_CLOCKS: Final = Coefficient(
-    "l1.throughput.page_clocks",
-    "clocks",
-    "clocks of every look-up of a page that an SM has no translation of",
-)
+MISS_CLOCKS: Final = Coefficient("l1.throughput.miss_clocks")
+WAITING: Final = Coefficient("l1.throughput.waiting")
+PORT_CLOCKS: Final = Coefficient("l1.throughput.port_clocks")
+SENT_CLOCKS: Final = Coefficient("l1.throughput.sent_clocks")
+LONE_WARP: Final = Coefficient("l1.throughput.lone_warp")
+PAGE_REACH: Final = Coefficient("l1.throughput.page_reach")
+PAGE_CLOCKS: Final = Coefficient("l1.throughput.page_clocks")
 
 
 def l1_stages(

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.grid.affine import Variable, index_variables
 from perfmodel.models.grid.geometry import BlockShape
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.activity import WarpClass
 from perfmodel.models.grid.affine import Plane, Variable
@@ -16,8 +16,6 @@ from perfmodel.models.requests.alignment import mean_granules
 from perfmodel.models.requests.coalescing import LINE, Box
 from perfmodel.models.requests.footprint import power_of_two_gcd
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
-
-Array = npt.NDArray[Any]
 
 _RARE: Final = 0.05
 """Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""

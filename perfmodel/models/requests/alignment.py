@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE, SECTOR, warp_granules
 from perfmodel.models.requests.footprint import power_of_two_gcd
 
-Array = npt.NDArray[Any]
 Box = tuple[Array, Array, Array, Array]
 
 

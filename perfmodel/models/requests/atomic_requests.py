@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
@@ -35,8 +35,6 @@ from perfmodel.models.requests.contention import (
     counted_conflicts,
     random_conflicts,
 )
-
-Array = npt.NDArray[Any]
 
 _WARPS: Final = 8
 """Warps in a row that are counted where runs of lanes go to elements."""

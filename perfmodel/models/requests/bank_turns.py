@@ -9,11 +9,11 @@ try of a lone warp, and its load a clock for each further word in a bank
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import uniform
 from perfmodel.models.formula import Formula
@@ -25,8 +25,6 @@ from perfmodel.models.requests.wavefronts import (
     atomic_wavefronts,
     data_wavefronts,
 )
-
-Array = npt.NDArray[Any]
 
 BANK_TURNS = Formula(
     name="bank-conflict clocks of a native shared atomic",

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
 
 SECTOR: Final = 32
@@ -22,7 +22,6 @@ LINE: Final = 128
 PAGE: Final = 2 << 20
 """Bytes of a page of device memory, by NVIDIA's documentation of virtual memory management."""
 
-Array = npt.NDArray[Any]
 
 _STEP = "common step of the addresses of all warps, a divisor of the granule [B]"
 _GRANULE = "granule: sector 32 or line 128 [B]"

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-
-Array = npt.NDArray[Any]
 
 MODULO_ROUNDS = Formula(
     name="passes or packets, consecutive lanes modulo m",

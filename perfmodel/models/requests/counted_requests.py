@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
@@ -31,7 +31,6 @@ from perfmodel.models.requests.sampled_places import (
     without_chance,
 )
 
-Array = npt.NDArray[Any]
 _ALONE: Final = 0.9
 
 

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Plane, Variable, nearly_plane, plane
-
-Array = npt.NDArray[Any]
 
 
 class Places(NamedTuple):

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
@@ -27,8 +27,6 @@ from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
-
-Array = npt.NDArray[Any]
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""

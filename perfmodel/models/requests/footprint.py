@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 RUN_GRANULES = Formula(
     name="granules of a run of bytes",

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
-PASS_CLOCKS: Final = Coefficient(
-    "requests.passes.pass_clocks",
-    "clocks",
-    "data of L1 or shared memory is later for each further pass that a load takes",
-)
+PASS_CLOCKS: Final = Coefficient("requests.passes.pass_clocks")
 
 
 def most_passes(requests: Sequence[Requests]) -> Array:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.models.grid.affine import Variable
@@ -17,8 +16,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.drawn_places import Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.grid.distinct import distinct, distinct_pairs, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot, Sharing, counted_sharing
-
-Array = npt.NDArray[Any]
 
 _EVERYWHERE: Final = 4.0
 """Lanes an address from which on hardly any is left out: assumed."""

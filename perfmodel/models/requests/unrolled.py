@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
-
-Array = npt.NDArray[Any]
 
 LOADS_IN_FLIGHT: Final = 16
 """Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.requests.request_record import Requests
-
-Array = npt.NDArray[Any]
 
 
 def useful_bytes(r: Requests) -> Array:

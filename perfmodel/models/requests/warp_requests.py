@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
@@ -39,8 +39,6 @@ from perfmodel.models.requests.periodic_index import periodic_index
 from perfmodel.models.requests.request_record import Requests
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
-
-Array = npt.NDArray[Any]
 
 
 ActivityCache = dict[tuple[Any, ...], Activity | None]

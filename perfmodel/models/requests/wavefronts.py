@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.requests.coalescing import LINE, Box
 from perfmodel.models.requests.footprint import power_of_two_gcd
-
-Array = npt.NDArray[Any]
 
 BANK_WORD: Final = 4
 BANKS: Final = 32
