@@ -37,32 +37,8 @@ WRAPPED_WARPS = Formula(
     "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
     "warp at 48 elements, 1.29 at 100, measured)",
 )
-COPIES_TIME = Formula(
-    name="clocks of a block with several private copies",
-    unit="clocks",
-    text="turns*each/c + bins*c*merge",
-    symbols={
-        "turns": "additions of a block at the most popular bin [1]",
-        "each": "from one to the next at one address [clocks]",
-        "c": "copies [1]",
-        "bins": "bins of a copy [1]",
-        "merge": "clocks of a block to clear and add up one bin of one copy [clocks]",
-    },
-    holds="copies divide the contention evenly",
-    source="derived; see merge_clocks",
-)
-BEST_COPIES = Formula(
-    name="best number of private copies",
-    unit="1",
-    text="sqrt(turns*each/(bins*merge))",
-    symbols={name: COPIES_TIME.symbols[name] for name in ("turns", "each", "bins", "merge")},
-    holds="between 1 and the warps of a block",
-    source="derived: where the derivative of `COPIES_TIME` by c vanishes",
-)
-
 AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks")
 SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
-MERGE_CLOCKS: Final = Coefficient("atomics.shared_atomics.merge_clocks")
 
 
 def turns_of(r: Requests) -> BankTurns:
@@ -139,27 +115,3 @@ def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
     wraps &= r.banks is None
     share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)
     return np.asanyarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
-
-
-def best_copies(turns: Any, each: Any, bins: Any, warps: Any, device: Device) -> Array:
-    """Return how many private copies of a block's bins take the least time.
-
-    Parameters
-    ----------
-    turns : array
-        Additions of a block at the most popular bin.
-    each : array
-        Clocks from one to the next: 1 for native atomics, `LOOP_CLOCKS` for loops.
-    bins : array
-        Bins of a copy.
-    warps : array
-        Warps of a block: more copies than these help nobody.
-    device : Device
-    """
-    best = BEST_COPIES(
-        turns=np.asanyarray(turns, dtype=float),
-        each=np.asanyarray(each, dtype=float),
-        bins=np.asanyarray(bins, dtype=float),
-        merge=MERGE_CLOCKS(device),
-    )
-    return np.asanyarray(np.clip(best, 1.0, np.asanyarray(warps, dtype=float)))
