@@ -19,8 +19,6 @@ from perfmodel.models.requests.warp_requests import Requests
 HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
 DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
 """Which of `DATA_TYPES` are pairs of halves, and which are doubles."""
-
-
 NEARLY: Final = 0.9
 """Of the places that a GPU's warps reach at a time, from which on they wait for the next ones."""
 
@@ -135,7 +133,9 @@ def popular_places(r: Requests, device: Device) -> Hot:
         return shared.hot
     resident = device.sm_count * device.max_threads_per_sm
     lanes = np.minimum(np.maximum(r.active_lanes, 1.0), 1.0 * resident)
-    reached = np.minimum(shared.addresses, lanes * np.minimum(1.0, _addresses_a_lane(r)))
+    lanes_each = np.maximum(r.active_lanes / np.maximum(r.requests, 1.0), 1.0)
+    addresses_each = np.minimum(1.0, shared.conflicts.addresses / lanes_each)
+    reached = np.minimum(shared.addresses, lanes * addresses_each)
     span = np.maximum(reached * np.maximum(shared.pitch, 1e-9), 1.0)
     some = np.minimum(1.0, np.maximum(GRANULE / span, 1 / np.maximum(reached, 1.0)))
     granule = np.maximum(shared.hot.granule, some)
@@ -165,10 +165,3 @@ def moves_on(r: Requests, device: Device) -> Array:
     one = (shared.conflicts.addresses < 1.5) & (shared.pitch < GRANULE / 4)
     held = NEARLY * device.sm_count * device.max_threads_per_sm / WARP_SIZE
     return np.asanyarray(one & (np.minimum(shared.addresses, r.requests) > held) & (not r.random))
-
-
-def _addresses_a_lane(r: Requests) -> Array:
-    shared = r.sharing
-    assert shared is not None
-    lanes = r.active_lanes / np.maximum(r.requests, 1.0)
-    return np.asanyarray(shared.conflicts.addresses / np.maximum(lanes, 1.0))

@@ -15,7 +15,7 @@ as many compete from a lane's first try to its last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -155,58 +155,17 @@ class Contention:
     blocks: Array
 
 
-@dataclass(frozen=True, slots=True)
-class CasLoops:
-    """Loops of compare-and-swap, arrays over configurations.
+class LoopTime(NamedTuple):
+    """Time until all lanes of a loop or a lock have won [s], and attempts per lane."""
 
-    Attributes
-    ----------
-    first_s : array
-        Time to read all elements once, before the first try [s].
-    rounds_s : array
-        Time of the rounds of the most popular address, one after the other [s].
-    slice_s, send_s : array
-        Time of the busiest slice for all tries, and of an SM to send its own [s].
-    overlap : array
-        `p` of `LOOP_TIME`.
-    own : float
-        `own` of `LOOP_TIME`.
-    tries : array
-        Attempts per lane, over all waves of blocks.
-    """
-
-    first_s: Array
-    rounds_s: Array
-    slice_s: Array
-    send_s: Array
-    overlap: Array
-    own: float
+    time_s: Array
     tries: Array
-
-    @property
-    def time_s(self) -> Array:
-        """Time until all lanes have won [s]."""
-        return np.atleast_1d(
-            LOOP_TIME(
-                first=self.first_s,
-                rounds=self.rounds_s,
-                slice=self.slice_s,
-                send=self.send_s,
-                own=self.own,
-                p=self.overlap,
-            )
-        )
 
 
 def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
     """Return the time of all SMs to send one try of every lane [s].
 
-    Parameters
-    ----------
-    sent : Packets
-    together : array
-        Lanes of a warp that want one address.
-    device : Device
+    `together` lanes of a warp want one address.
     """
     lone = np.where(together > SEVERAL(device), SHARED_COST(device), LONE_COST(device))
     lanes = sent.lanes / np.maximum(sent.packets, 1e-9)
@@ -219,11 +178,7 @@ def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
 def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
     """Return the time of all SMs to read every lane's element once [s].
 
-    Parameters
-    ----------
-    lines, sectors : array
-        That the requests of the launch go to, each counted on its own.
-    device : Device
+    `lines` and `sectors` are those of each request, summed over the launch.
     """
     by_lines = READ_LINES(device)
     asked = by_lines * lines + (1 - by_lines) * sectors
@@ -251,13 +206,8 @@ def blocks_at_work(instance: Instance, r: Requests) -> Array:
 def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array, Array]:
     """Return how often the warps that take part fill the GPU, at least once, and their SMs.
 
-    Parameters
-    ----------
-    requests : array
-        Warps that take part.
-    blocks : array
-        That take part, see `blocks_at_work`: the busiest SM has one of so many parts of the work.
-    device : Device
+    `requests` are warps, `blocks` those of `blocks_at_work`: the busiest SM has one of so many
+    parts of the work.
     """
     held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
     waves = np.maximum(1.0, requests / held)
@@ -266,13 +216,12 @@ def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array
 
 def cas_loops(
     wants: Contention, span: Array, first_s: Array, slice_s: Array, send_s: Array, device: Device
-) -> CasLoops:
+) -> LoopTime:
     """Return what loops of compare-and-swap need.
 
     Parameters
     ----------
     wants : Contention
-        Lanes that want the same address.
     span : array
         Bytes from the first address to the last.
     first_s, slice_s, send_s : array
@@ -293,15 +242,15 @@ def cas_loops(
         tries=found * waves,
         own=send_s * (device.sm_count / np.maximum(wants.requests, 1.0)),
     )
-    return CasLoops(
-        first_s=first_s * fewer,
-        rounds_s=np.asanyarray(rounds),
-        slice_s=found * slice_s,
-        send_s=found * send_s * fewer,
-        overlap=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
+    time = LOOP_TIME(
+        first=first_s * fewer,
+        rounds=np.asanyarray(rounds),
+        slice=found * slice_s,
+        send=found * send_s * fewer,
         own=OVERLAP_OWN(device),
-        tries=found * waves,
+        p=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
     )
+    return LoopTime(np.atleast_1d(time), found)
 
 
 def _tries(c: Array, waves: Array, others: Array, device: Device) -> Array:

@@ -7,7 +7,6 @@ slowest of them alone. Where each goes all over L2, every slice has its part of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.global_atomics import AtomicTime, SliceLoad, together
+from perfmodel.models.atomics.global_atomics import OVERLAP, AtomicTime, SliceLoad
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.warp_requests import Requests
@@ -47,57 +46,38 @@ LEAST: Final = Coefficient("atomics.several_atomics.least")
 POPULAR: Final = Coefficient("atomics.several_atomics.popular")
 
 
-@dataclass(frozen=True, slots=True)
-class SeveralTimes:
-    """All atomics of a kernel, arrays over configurations.
-
-    Attributes
-    ----------
-    time_s, lookups_s : array
-        Time of all of them, and of their lookups [s].
-    """
-
-    time_s: Array
-    lookups_s: Array
-
-
 def several_times(
     atomics: Sequence[AtomicTime], requests: Sequence[Requests], device: Device
-) -> SeveralTimes:
-    """Return the time of all atomics of a kernel.
-
-    Parameters
-    ----------
-    atomics : sequence of AtomicTime
-        At least one.
-    requests : sequence of Requests
-        Of the global accesses.
-    device : Device
-    """
+) -> tuple[Array, Array]:
+    """Return the time of all atomics of a kernel, at least one, and of their lookups [s]."""
     if len(atomics) == 1:
-        return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s)
+        return atomics[0].time_s, atomics[0].lookups_s
     # Who tries again has waits of its own.
-    time = _total(a.time_s for a in atomics if a.tries_s is not None)
-    lookups = _total(a.lookups_s for a in atomics if a.tries_s is not None)
-    once = [a for a in atomics if a.tries_s is None]
+    time = _total(a.time_s for a in atomics if a.tries is not None)
+    lookups = _total(a.lookups_s for a in atomics if a.tries is not None)
+    once = [a for a in atomics if a.tries is None]
     if once:
         buffers = [requests[a.position].access.buffer for a in once]
-        slices = _busiest([a.load for a in once], buffers, device)
+        popular = [a.popular for a in once]
+        slices = _busiest([a.load for a in once], popular, buffers, device)
         network, send = _total(a.network_s for a in once), _total(a.send_s for a in once)
-        time = time + together(device, slices, network, send)
-        brief = _busiest([a.brief for a in once], buffers, device)
+        time = time + power_mean((slices, network, send), OVERLAP(device))
+        brief = _busiest([a.brief for a in once], popular, buffers, device)
         lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
-    return SeveralTimes(np.asanyarray(time), np.asanyarray(lookups))
+    return np.asanyarray(time), np.asanyarray(lookups)
 
 
-def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str], device: Device) -> Array:
+def _busiest(
+    loads: Sequence[SliceLoad], popular: Sequence[Array], buffers: Sequence[str], device: Device
+) -> Array:
     """Return the time of the busiest slice; atomics of one buffer go to the same places."""
     beyond = [
         _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
         for b in dict.fromkeys(buffers)
     ]
     weights = _total(load.most for load in loads)
-    share = _total(load.most * load.popular for load in loads) / np.maximum(weights, 1e-30)
+    hot = _total(load.most * share for load, share in zip(loads, popular, strict=True))
+    share = hot / np.maximum(weights, 1e-30)
     apart = np.asanyarray(APART(least=LEAST(device), popular=POPULAR(device), share=share))
     even = _total(load.even for load in loads)
     return np.asanyarray(BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart)))

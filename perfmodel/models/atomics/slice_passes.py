@@ -71,17 +71,7 @@ class SlicePass:
 def slice_pass(
     r: Requests, sent: Packets, operands: Operands, busiest: BusiestSlice, device: Device
 ) -> SlicePass:
-    """Return the pass of an atomic through the slice that makes most of them.
-
-    Parameters
-    ----------
-    r : Requests
-        With `sharing`.
-    sent : Packets
-    operands : Operands
-    busiest : BusiestSlice
-    device : Device
-    """
+    """Return the pass of an atomic, with `sharing`, through the slice that makes most of them."""
     hot = busiest.hot
     pieces = np.where(hot.third > 0, busiest.most, 1.0)
     back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, device) / pieces

@@ -65,18 +65,10 @@ class Timeline:
 def timeline(device: Device, requests: list[Requests], atomics: list[AtomicTime]) -> Timeline:
     """Return the timeline of a kernel's first global atomic.
 
-    Parameters
-    ----------
-    device : Device
-    requests : list of Requests
-        Of the global accesses.
-    atomics : list of AtomicTime
-        Their atomics.
-
     Raises
     ------
     PerfmodelError
-        If the kernel has no global atomic.
+        If the kernel has none.
     """
     if not atomics:
         raise PerfmodelError(

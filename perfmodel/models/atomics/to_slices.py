@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,6 +10,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.packets import DOUBLES, HALVES, Operands, Packets
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 
@@ -53,55 +53,34 @@ SEND_CLOCKS: Final = Coefficient("atomics.to_slices.send_clocks")
 REPEAT_CLOCKS: Final = Coefficient("atomics.to_slices.repeat_clocks")
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
-    """An atomic's way to L2, arrays over configurations.
-
-    Attributes
-    ----------
-    passes : array
-    cost : array
-        Of the type, and of giving the old value back, relative to plain additions.
-    filled : array
-        Share of a sector's bytes that a pass changes, beyond one lane's.
-    lone, full : float
-        Sectors per second with one lane each, and with all lanes [1/s].
-    """
-
-    passes: Array
-    cost: Array | float
-    filled: Array
-    lone: float
-    full: float
-
-    @property
-    def time_s(self) -> Array:
-        """Time of the way to L2 [s]."""
-        return np.atleast_1d(
-            NETWORK_TIME(
-                passes=self.passes,
-                cost=self.cost,
-                filled=self.filled,
-                lone=self.lone,
-                full=self.full,
-            )
-        )
-
-    def unhindered(self, compares: bool, device: Device) -> Network:
-        """Return the same without operands and old values, for which nobody else waits."""
-        return replace(self, cost=self.cost / RETURN_COST(device) if compares else 1.0)
+def network_cost(sent: Packets, operands: Operands, device: Device) -> Array:
+    """Return the network's time for an atomic's sector over that of a plain addition's."""
+    if operands.compares:
+        second = np.minimum(sent.sectors - 1, 1.0)
+        both = COMPARE_PAIR_COST(device) + COMPARE_LANES_COST(device) * sent.filled
+        return np.asanyarray((RETURN_COST(device) + second * both) / sent.sectors)
+    # An answer is as long as its lanes are many, whatever their type.
+    lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
+    one, full = RETURN_COST(device), RETURN_FULL_COST(device)
+    answer = np.where(operands.returns, one + (full - one) * lanes, 1.0)
+    one, full = HALF2_COST(device), HALF2_FULL_COST(device)
+    half = np.where(HALVES[operands.dtype], one + (full - one) * lanes, 1.0)
+    pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
+    double = np.where(DOUBLES[operands.dtype], 1 + (DOUBLE_COST(device) - 1) * pairs, 1.0)
+    return largest(answer, half, double)
 
 
-def network(sent: Packets, operands: Operands, device: Device) -> Network:
-    """Return an atomic's way to L2."""
+def network_time(sent: Packets, cost: Array | float, device: Device) -> Array:
+    """Return the time of an atomic's sectors on the network, each of this cost [s]."""
     rate = device.require("atomic_sector_rate")
-    return Network(
+    time = NETWORK_TIME(
         passes=sent.passes,
-        cost=_compare_cost(sent, device) if operands.compares else _cost(sent, operands, device),
+        cost=cost,
         filled=sent.filled,
         lone=rate,
         full=device.atomic_full_sector_rate or rate,
     )
+    return np.atleast_1d(time)
 
 
 def send_time(sent: Packets, lines: Array, device: Device) -> Array:
@@ -116,24 +95,3 @@ def send_time(sent: Packets, lines: Array, device: Device) -> Array:
         again=REPEAT_CLOCKS(device),
     )
     return np.asanyarray(np.atleast_1d(cycles) / device.sm_clock)
-
-
-def _compare_cost(sent: Packets, device: Device) -> Array:
-    """Return the cost of a sector of compare-and-swaps on its way."""
-    second = np.minimum(sent.sectors - 1, 1.0)
-    both = COMPARE_PAIR_COST(device) + COMPARE_LANES_COST(device) * sent.filled
-    pair = RETURN_COST(device) + second * both
-    return np.asanyarray(pair / sent.sectors)
-
-
-def _cost(sent: Packets, operands: Operands, device: Device) -> Array:
-    """Return the cost of a sector on its way, relative to one of plain additions."""
-    # An answer is as long as its lanes are many, whatever their type.
-    lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
-    one, full = RETURN_COST(device), RETURN_FULL_COST(device)
-    answer = np.where(operands.returns, one + (full - one) * lanes, 1.0)
-    one, full = HALF2_COST(device), HALF2_FULL_COST(device)
-    half = np.where(HALVES[operands.dtype], one + (full - one) * lanes, 1.0)
-    pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
-    double = np.where(DOUBLES[operands.dtype], 1 + (DOUBLE_COST(device) - 1) * pairs, 1.0)
-    return np.asanyarray(np.maximum(np.maximum(answer, half), double))

@@ -148,9 +148,9 @@ def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> G
     each = atomic_times(execution.instance, requests, execution.device, balance.load)
     if not each:
         return None
-    several = several_times(each, requests, execution.device)
+    time_s, lookups_s = several_times(each, requests, execution.device)
     missed = dram.time_s * execution.traffic.atomic_dram_share
-    return GlobalAtomics(tuple(each), several.time_s, several.lookups_s, missed)
+    return GlobalAtomics(tuple(each), time_s, lookups_s, missed)
 
 
 def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
