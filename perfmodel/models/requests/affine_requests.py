@@ -4,60 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.activity import WarpClass
+from perfmodel.models.grid.activity import Activity, WarpClass
 from perfmodel.models.grid.affine import Plane, Variable
+from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.alignment import mean_granules
 from perfmodel.models.requests.coalescing import LINE, Box
 from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
 _RARE: Final = 0.05
 """Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
 
 
-class Totals(NamedTuple):
-    """What a closed form gives of `Requests`."""
-
-    requests: Array
-    sectors: Array
-    lines: Array
-    active_lanes: Array
-    data_wavefronts: Array
-    tag_wavefronts: Array
-    strides: Mapping[str, Array]
-    offset: Array
-
-
 def affine_requests(
-    classes: tuple[WarpClass, ...],
-    flat: Plane,
-    variables: tuple[Variable, ...],
-    element: int,
-    width: int,
-    pieces: int,
-    shared: bool = False,
-) -> Totals | None:
+    a: Addressing, activity: Activity, flat: Plane, variables: tuple[Variable, ...]
+) -> Requests | None:
     """Return the requests of an index that is affine; None where no closed form counts them.
 
-    Parameters
-    ----------
-    classes : tuple of WarpClass
-        Warps of each shape.
-    flat : Plane
-        The index, in elements.
-    variables : tuple of Variable
-        At most two digits of the lane have a closed form.
-    element, width, pieces : int
-        Bytes of an element, bytes that a lane moves at once, and how often to move an element.
-    shared : bool
-        Whether these are loads from shared memory.
+    `flat` is the index in elements. At most two digits of the lane have a closed form.
     """
+    classes, element, pieces = activity.classes, a.element, a.pieces
     strides = {name: stride * element for name, stride in flat.strides.items()}
     offset = flat.offset * element
     lanes = [v for v in variables if v.in_lane]
@@ -68,7 +41,7 @@ def affine_requests(
     totals = [np.zeros(1)] * 6
     every = sum((group.requests for group in classes), np.zeros(1))
     typical: tuple[Array, Array, Array] | None = None
-    counted = partial(pattern_wavefronts, width=width, shared=shared)
+    counted = partial(pattern_wavefronts, width=a.width, shared=a.from_shared)
     for group in classes:
         counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
         box = Box(counts[0], stride[0], counts[1], stride[1])
@@ -76,7 +49,7 @@ def affine_requests(
         at = offset
         for v in lanes:
             at = at + group.skipped[v.name] * strides[v.name]
-        sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
+        sectors, lines = mean_granules(group.spans, strides, at, box, a.width, pieces)
         if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
             return None
         data, tags = _wavefronts(
@@ -89,7 +62,21 @@ def affine_requests(
             for total, part in zip(totals, parts, strict=True)
         ]
     requests, sectors, lines, active, data, tags = totals
-    return Totals(requests, sectors, lines, active, data, tags, strides, offset)
+    return Requests(
+        access=a.access,
+        width=a.width,
+        requests=requests,
+        sectors=sectors,
+        lines=lines,
+        active_lanes=active,
+        data_wavefronts=data,
+        tag_wavefronts=tags,
+        strides=strides,
+        offset=offset,
+        variables=variables,
+        shares=activity.shares,
+        warp_shares=activity.warp_shares,
+    )
 
 
 def _wavefronts(

@@ -10,7 +10,6 @@ requests and the passes as L2 atomic sectors
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -186,25 +185,6 @@ def counted_sharing(addresses: Array, active: Array) -> Sharing:
         np.full(1, float(pitch)),
         np.atleast_1d(times.max() / total),
         Hot(*(np.atleast_1d(share) for share in (top(SECTOR)[0], *top(GRANULE)[[0, 2]]))),
-    )
-
-
-def stacked_sharing(rows: Sequence[Sharing | None]) -> Sharing | None:
-    """Return the sharing of several configurations as one record; None if none has any."""
-    some = next((row for row in rows if row is not None), None)
-    if some is None:
-        return None
-    whole = [row or some for row in rows]
-
-    def joined(values: Iterable[Any]) -> Array:
-        return np.concatenate([np.atleast_1d(value) for value in values])
-
-    return Sharing(
-        Conflicts(*map(joined, zip(*(row.conflicts for row in whole), strict=True))),
-        joined(row.addresses for row in whole),
-        joined(row.pitch for row in whole),
-        joined(row.hottest for row in whole),
-        Hot(*map(joined, zip(*(row.hot for row in whole), strict=True))),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -127,18 +128,32 @@ class Requests:
         return self.active_lanes * self.width
 
 
+def no_requests(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
+    """Return the requests of an access that no thread takes part in."""
+    none = np.zeros(1)
+    return Requests(
+        *(access, width, none, none, none, none, none, none, None, none, variables), shares={}
+    )
+
+
+_SUMS: Final = (
+    *("requests", "sectors", "lines", "active_lanes", "data_wavefronts", "tag_wavefronts"),
+    *("different", "pairs", "pages", "in_blocks"),
+)
+"""Attributes that are summed over the requests of a launch."""
+
+
+def scaled(r: Requests, times: Array) -> Requests:
+    """Return requests with everything that is summed over the launch so many times."""
+    sums = {name: getattr(r, name) for name in _SUMS}
+    return replace(r, **{name: n * times for name, n in sums.items() if n is not None})
+
+
 def past_l1(requests: Sequence[Requests], members: Sequence[int], asked: Array) -> list[Requests]:
     """Return requests with what L1 had of the followed loads of a buffer left out.
 
-    Places that L1 has are not drawn from L2. Other random loads are drawn as they are.
-
-    Parameters
-    ----------
-    requests : sequence of Requests
-    members : sequence of int
-        Positions of the buffer's accesses.
-    asked : array
-        Bytes that its loads ask of L2.
+    Places that L1 has are not drawn from L2. Other random loads are drawn as they are. `members`
+    are the positions of the buffer's accesses, `asked` the bytes that its loads ask of L2.
     """
     found = list(requests)
     loads = [i for i in members if requests[i].access.kind == "load"]

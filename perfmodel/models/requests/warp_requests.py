@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
 from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import (
-    Plane,
-    Variable,
     nearly_plane,
     plane,
     with_threads,
@@ -29,14 +26,11 @@ from perfmodel.models.requests.affine_requests import affine_requests
 from perfmodel.models.requests.atomic_requests import sharing, total_lanes
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.contention import Sharing
-from perfmodel.models.requests.counted_requests import (
-    counted_requests,
-    given_requests,
-    with_exact_requests,
-)
+from perfmodel.models.requests.counted_requests import given_requests
 from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled, uses_random
+from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
-from perfmodel.models.requests.request_record import Requests
+from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
 
@@ -73,15 +67,17 @@ def _access_requests(
     access = instance.kernel.accesses[position]
     a = addressing(instance, position, shape)
     if not agreed(a.taken > 0):
-        return _nothing(a)
+        return no_requests(access, a.width, a.variables)
     key = (*a.guards, *a.trips)
     if key not in known:
         known[key] = warp_classes(a.guards, a.values, a.variables) if shape.regular else None
     activity = known[key]
     if access.kind == "atomic":
-        return _only_where(a.taken, _of_atomic(a, activity))
-    found = _affine(a, activity) or _periodic(a, activity) or _counted(a, activity)
-    return _only_where(a.taken, found)
+        found = _of_atomic(a, activity)
+    else:
+        found = _affine(a, activity) or _periodic(a, activity) or _counted(a, activity)
+    # Of some configurations no thread may take part.
+    return found if np.all(a.taken) else scaled(found, a.taken)
 
 
 def _of_atomic(a: Addressing, activity: Activity | None) -> Requests:
@@ -106,7 +102,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
             activity, variables, flat = finer, split, found
     if activity is None or flat is None or not flat.affine:
         return None
-    closed = _closed(a, activity, flat, variables)
+    closed = affine_requests(a, activity, flat, variables)
     if closed is not None:
         return closed
     return replace(
@@ -134,7 +130,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     )
     whole = (period % LINE == 0) & (start % LINE == 0)
     unnoticed = agreed(whole & (reach * a.element <= period))
-    closed = _closed(a, activity, flat, a.variables) if unnoticed else None
+    closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
     return replace(
         closed or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
@@ -150,7 +146,16 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of any index, counted; where it is nearly affine, with its strides."""
     counted = counted_requests(a)
     if activity is not None:
-        counted = with_exact_requests(counted, activity, a.pieces)
+        # The guards say how many requests there are, the sample what each asks for.
+        requests = a.pieces * sum((c.requests for c in activity.classes), np.zeros(1))
+        times = requests / np.maximum(counted.requests, 1e-9)
+        counted = replace(
+            scaled(counted, np.where(counted.requests > 0, times, 1.0)),
+            requests=requests,
+            active_lanes=a.pieces * total_lanes(activity),
+            shares=activity.shares,
+            warp_shares=activity.warp_shares,
+        )
     everything = with_threads(a.variables, a.shape)
     random = uses_random(a.index)
     mostly = None if random else nearly_plane(a.index, a.values, everything)
@@ -167,53 +172,6 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
         places = drawn_places(a.index, a.values, everything, a.element, a.width)
         pitch = pitch_of_shuffled(a.index, a.values, everything, a.element)
     return replace(counted, random=random, places=places, pitch=pitch)
-
-
-def _closed(
-    a: Addressing, activity: Activity, flat: Plane, variables: tuple[Variable, ...]
-) -> Requests | None:
-    """Return the requests of an affine index in closed form, None where there is none."""
-    totals = affine_requests(
-        activity.classes, flat, variables, a.element, a.width, a.pieces, a.from_shared
-    )
-    if totals is None:
-        return None
-    return Requests(
-        access=a.access,
-        width=a.width,
-        variables=variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        **totals._asdict(),
-    )
-
-
-def _nothing(a: Addressing) -> Requests:
-    """Return the requests of an access that no thread takes part in."""
-    none = np.zeros(1)
-    return Requests(
-        *(a.access, a.width, none, none, none, none, none, none, None, none, a.variables),
-        shares={},
-    )
-
-
-def _only_where(taken: Array, requests: Requests) -> Requests:
-    """Return requests with those configurations empty in which no thread takes part."""
-    if np.all(taken):
-        return requests
-    within = None if requests.in_blocks is None else requests.in_blocks * taken
-    different = None if requests.different is None else requests.different * taken
-    return replace(
-        requests,
-        requests=requests.requests * taken,
-        sectors=requests.sectors * taken,
-        lines=requests.lines * taken,
-        active_lanes=requests.active_lanes * taken,
-        data_wavefronts=requests.data_wavefronts * taken,
-        tag_wavefronts=requests.tag_wavefronts * taken,
-        in_blocks=within,
-        different=different,
-    )
 
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
