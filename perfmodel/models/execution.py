@@ -26,18 +26,15 @@ class Execution:
     Attributes
     ----------
     instance : Instance
-        The kernel with its parameters.
-    requests : sequence of Requests
-        Of the global accesses, in order.
+    requests, on_chip : sequence of Requests
+        Of the global accesses, in order, and of the shared ones.
     traffic : Traffic
-        Of these and of the shared accesses.
+        Of all of them.
     occupied : Occupancy
     device : Device
         With the clocks that it has under this kernel.
     timing : {"profiler", "events"}
         Whether the kernel alone is timed, or what two events around it see.
-    on_chip : sequence of Requests
-        Of the shared accesses.
     """
 
     instance: Instance

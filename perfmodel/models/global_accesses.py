@@ -27,7 +27,6 @@ class L2Start:
     Attributes
     ----------
     control : L2Control
-        Set-aside, window, fetch granularity and compression in effect.
     claimed : float
         Bytes that concurrent kernels keep in the set-aside [B].
     warm : bool
@@ -46,17 +45,7 @@ class L2Start:
 class GlobalAccesses:
     """The accesses of a launch to global and local memory, and where they run.
 
-    Attributes
-    ----------
-    instance : Instance
-        Configurations of one block shape.
-    shape : BlockShape
-    requests : sequence of Requests
-        By position, as everywhere below.
-    device : Device
-    occupied : Occupancy
-        Of the same configurations.
-    start : L2Start
+    Configurations are of one block shape; requests are by position, as everywhere below.
     """
 
     instance: Instance

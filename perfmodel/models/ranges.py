@@ -133,19 +133,10 @@ def outside(
     control: L2Control,
     cold: bool,
 ) -> Iterator[tuple[str, float, str]]:
-    """Yield what the closed form may have wrong of one launch.
+    """Yield what the closed form may have wrong of one launch: what is counted, how much, and why.
 
-    Parameters
-    ----------
-    instance, requests, traffic, device, occupied, control
-        One launch, its global accesses and its traffic by closed forms, and where it runs.
-    cold : bool
-        Whether L2 starts empty; the two were compared only there, but for L1.
-
-    Yields
-    ------
-    tuple of str, float and str
-        What is counted ("L2 sectors" or "DRAM bytes"), the relative difference, and why.
+    What is "L2 sectors" or "DRAM bytes", and how much a relative difference. The two were compared
+    only where L2 starts empty, `cold`, but for L1.
     """
     limits = ranges().limits
     launch = _Launch(instance, requests, grouped(requests), traffic, device, occupied, control)

@@ -43,19 +43,8 @@ def closed_form_traffic(
 ) -> tuple[Traffic, list[Requests], list[Requests]]:
     """Return the traffic of all configurations of an instance, its global and its shared requests.
 
-    Parameters
-    ----------
-    instance : Instance
-        Configurations of one block shape.
-    shape : BlockShape
-    device : Device
-    occupied : Occupancy
-        Of the same configurations.
-    start : L2Start
-        How L2 is set, and what it holds.
-    asked : pair of sequences of Requests, optional
-        Global and shared requests of the same instance, if they are known: they depend on neither
-        caches nor L2 control.
+    Configurations are of one block shape. Requests depend on neither caches nor L2 control: if they
+    are known they may be given as `asked`.
     """
     requests, on_chip = map(list, asked or _requests(instance, shape))
     requests = [_own_rules(r) if is_local(instance, r) else r for r in requests]

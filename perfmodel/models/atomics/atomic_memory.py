@@ -108,16 +108,14 @@ class _Elements:
 
     Attributes
     ----------
-    asked : array
-        Passes through sectors.
-    sectors, lines : array
-        Distinct ones that the launch touches.
+    asked, sectors, lines : array
+        Passes through sectors, and the distinct sectors and lines that the launch touches.
     pitch, span : array
         Bytes from one element to the next, and from the first to the last.
     part : bool
         Whether they are at random places of which only a part was looked at.
     in_lines : array or float
-        Of random places that were looked at in part, sectors of a line that come together; else 1.
+        Of such, sectors of a line that come together; else 1.
     """
 
     asked: Array
@@ -132,20 +130,7 @@ class _Elements:
 def atomic_memory(
     r: Requests, capacity: float, warm: bool, size: Array, device: Device
 ) -> AtomicMemory:
-    """Return the DRAM traffic of an atomic.
-
-    Parameters
-    ----------
-    r : Requests
-        With `sharing`.
-    capacity : float
-        Of L2 [B].
-    warm : bool
-        Whether the same launch ran just before.
-    size : array
-        Of its buffer [B].
-    device : Device
-    """
+    """Return the DRAM traffic of an atomic with `sharing`, to a buffer of `size` bytes."""
     found = _elements(r, size)
     asked, sectors, span, pitch = found.asked, found.sectors, found.span, found.pitch
     footprint = found.lines * LINE

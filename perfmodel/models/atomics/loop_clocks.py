@@ -112,19 +112,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class LoopCosts:
-    """What a try takes, by the bytes of an element.
-
-    Attributes
-    ----------
-    alone, swap : float
-        Of a lone warp, and from its load to its compare-and-swap [clocks].
-    sooner : float
-        `p` of `LOOP_CLOCKS`.
-    lose_apart : float
-        `lose` of `WARPS_IN_STEP` for warps that add again, with an address for each lane.
-    turn, turn_apart : float
-        Wavefronts of a try whose lanes meet at one address, and that have one each [clocks].
-    """
+    """What a try takes, by the bytes of an element: see `LOOP_CLOCKS`, `WARPS_IN_STEP`."""
 
     alone: float
     swap: float
@@ -156,14 +144,7 @@ def spread_of(apart: Array) -> Array:
 def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool = True) -> Array:
     """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
 
-    Parameters
-    ----------
-    tried : Tried
-    rounds : array
-        Waves of blocks.
-    device : Device
-    step : bool
-        Whether warps may keep step: those that draw their addresses do not.
+    `rounds` are waves of blocks. Warps that draw their addresses do not keep `step`.
     """
     costs = loop_costs(tried.width, device)
     w, block = np.asanyarray(tried.warps, float), np.asanyarray(tried.block, float)

@@ -31,10 +31,8 @@ class Operands:
     ----------
     dtype : array of int
         Places in `DATA_TYPES`.
-    returns : array of bool
-        Whether old values are used.
-    aggregated : array of bool
-        Whether the compiler adds up the lanes of a warp first.
+    returns, aggregated : array of bool
+        Whether old values are used; whether the compiler adds up the lanes of a warp first.
     compares : bool
         Whether lanes compare and swap: packets of half a warp each.
     """
@@ -49,14 +47,7 @@ class Operands:
 class BusiestSlice:
     """The slice of L2 that makes most of an atomic's passes, arrays over configurations.
 
-    Attributes
-    ----------
-    hot : Hot
-        Shares of the popular places.
-    most : array
-        Pieces of 256 B at the slice.
-    share : array
-        Share of the passes there.
+    Shares of the popular places, pieces of 256 B at the slice, and its share of the passes.
     """
 
     hot: Hot
@@ -70,15 +61,12 @@ class Packets:
 
     Attributes
     ----------
-    passes : array
-        Of a sector each through a slice of L2.
-    packets : array
+    passes, packets : array
+        Passes are of a sector each through a slice of L2.
     lanes : array
         Lanes whose operands travel.
-    sectors : array
-        Of a packet: at least one.
-    lanes_each : array
-        Lanes of a pass: at least one.
+    sectors, lanes_each : array
+        Sectors of a packet and lanes of a pass: at least one.
     filled : array
         Share of a sector's bytes that a pass changes, beyond one lane's.
     """

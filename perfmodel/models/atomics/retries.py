@@ -138,14 +138,11 @@ class Contention:
     Attributes
     ----------
     wanted, usual : array
-        Lanes that want the most popular word, and those that want one that is as popular in the
-        mean.
+        Lanes that want the most popular word, and those that want one as popular in the mean.
     together : array
         Lanes of a warp that want one word.
-    requests : array
-        Warps that take part.
-    blocks : array
-        Blocks that take part: see `blocks_at_work`.
+    requests, blocks : array
+        Warps and blocks that take part: see `blocks_at_work`.
     """
 
     wanted: Array

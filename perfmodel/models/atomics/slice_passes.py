@@ -45,10 +45,8 @@ class SlicePass:
 
     Attributes
     ----------
-    slot : array
-        Time that the slice works on a pass [s].
-    turn : array
-        Time after which the next pass at the same sector begins [s].
+    slot, turn : array
+        Time that the slice works on it, and after which the next at the same sector begins [s].
     sectors : array
         Of a packet.
     again : array

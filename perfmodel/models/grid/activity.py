@@ -36,11 +36,10 @@ class Activity:
     Attributes
     ----------
     classes : tuple of WarpClass
-    shares : mapping of str to array
-        Share of a guard's range that passes, under the slowest variable that it cuts short:
-        the footprint of an access that moves with that variable shrinks by it.
-    warp_shares : mapping of str to array
-        The same of warps: one that passes in part is whole.
+    shares, warp_shares : mapping of str to array
+        Share of a guard's range that passes, under the slowest variable that it cuts short: the
+        footprint of an access that moves with that variable shrinks by it. The same of warps: one
+        that passes in part is whole.
     """
 
     classes: tuple[WarpClass, ...]
@@ -52,13 +51,7 @@ class Activity:
 class Span:
     """Values of some variables: mixed-radix numbers from `start` up to ``start + count`` - 1.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Variables that are the number's digits, the fastest first.
-    extents : tuple of array
-        Values of each.
-    start, count : array
+    The variables, with so many values each, are the number's digits, the fastest first.
     """
 
     names: tuple[str, ...]
@@ -79,10 +72,8 @@ class WarpClass:
     ----------
     requests : array
         How often such a warp executes the access in the whole launch.
-    lanes : mapping of str to array
-        Lanes that take part along each lane digit.
-    skipped : mapping of str to array
-        Lanes before the first that takes part, along each lane digit.
+    lanes, skipped : mapping of str to array
+        Along each lane digit, lanes that take part, and those before the first of them.
     spans : tuple of Span
         Warps, blocks and iterations that these executions are: every combination of the spans.
     """
@@ -123,19 +114,8 @@ def warp_classes(
 ) -> Activity | None:
     """Split the executions of an access into classes of equal warps.
 
-    Parameters
-    ----------
-    guards : sequence of Node
-        Conditions that must all hold; none means that every thread takes part.
-    values : mapping
-        Parameters and dimensions, numbers or arrays.
-    variables : sequence of Variable
-        Lane and warp digits, block indices and the loops around the access.
-
-    Returns
-    -------
-    Activity or None
-        None where a guard is not an interval of a mixed-radix count: count threads instead.
+    All guards must hold; without any every thread takes part. None where one is not an interval of
+    a mixed-radix count of the lane and warp digits, block indices and loops: count threads instead.
     """
     tests = conditions(guards)
     if tests is None:

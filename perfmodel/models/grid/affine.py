@@ -40,10 +40,8 @@ class Variable:
         "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks.
     extent : array
         One for each configuration (or one for all).
-    target : str
-        Name that it adds to in expressions, such as "threadIdx.x".
-    weight : int
-        What a step adds to the target.
+    target, weight : str, int
+        Name that it adds to in expressions, such as "threadIdx.x", and what a step adds.
     """
 
     name: str
@@ -110,20 +108,10 @@ def with_threads(variables: Sequence[Variable], shape: BlockShape) -> tuple[Vari
 
 
 def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane:
-    """Probe `node` as an affine function of `variables`.
+    """Probe an integer expression over the variables' targets and `values` as an affine function.
 
-    Parameters
-    ----------
-    node : Node
-        Integer expression over the variables' targets and `values`.
-    values : mapping
-        Parameters and dimensions: numbers or arrays of one configuration axis.
-    variables : sequence of Variable
-
-    Returns
-    -------
-    Plane
-        Offsets and strides as floats, exact up to 2**53.
+    Values are numbers or arrays of one configuration axis; offsets and strides floats, exact up to
+    2**53.
     """
     exact = _uses(node, _BITWISE)
     known = {
@@ -146,11 +134,6 @@ def nearly_plane(
     Strides are taken at the middle of all ranges, and hold if three in four scattered points lie on
     the plane, or nine in ten on it and one beside it: threads that have taken one iteration more
     before go on a step further. One configuration only.
-
-    Parameters
-    ----------
-    node, values, variables
-        As for `plane`.
     """
     if any(np.size(v.extent) > 1 for v in variables):
         return None

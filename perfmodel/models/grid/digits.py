@@ -23,22 +23,7 @@ from perfmodel.models.grid.geometry import AXES
 def split_threads(
     node: Node, values: Mapping[str, Any], variables: Sequence[Variable]
 ) -> tuple[Variable, ...] | None:
-    """Split the thread digits among `variables` so that an index may be affine in them.
-
-    Parameters
-    ----------
-    node : Node
-        Integer expression over the variables' targets and `values`.
-    values : mapping
-        Parameters and dimensions: numbers or arrays of one configuration axis.
-    variables : sequence of Variable
-        Lane and warp digits, block indices and loops.
-
-    Returns
-    -------
-    tuple of Variable or None
-        The variables with digits split; None where nothing was to be split.
-    """
+    """Return variables with thread digits split so that an index may be affine in them, or None."""
     found: list[Variable] = []
     for v in variables:
         found += _split(node, values, v) if v.target.startswith("threadIdx") else [v]

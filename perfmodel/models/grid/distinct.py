@@ -22,16 +22,7 @@ def distinct_pairs(first: Array, second: Array) -> Array:
 
 
 def first_of_equals(ordered: Array) -> Array:
-    """Mark the first of each run of equal values, along the last axis.
-
-    Parameters
-    ----------
-    ordered : array, shape (..., n)
-
-    Returns
-    -------
-    array of bool, shape (..., n)
-    """
+    """Mark the first of each run of equal values, along the last axis."""
     new = np.ones(ordered.shape, dtype=bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     return new

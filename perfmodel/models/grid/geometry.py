@@ -33,16 +33,7 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """A block's threads as warps.
-
-    Attributes
-    ----------
-    block : tuple of three int
-    digits : tuple of Digit
-        Empty where the block is irregular (its warps are not all the same full box).
-    warps : int
-        Warps of a block; the last may be partial in an irregular block.
-    """
+    """A block's threads as warps; no digits if irregular: warps are not all the same full box."""
 
     block: tuple[int, int, int]
     digits: tuple[Digit, ...]

@@ -23,14 +23,7 @@ _ZERO: Final = np.zeros(1)
 
 
 def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
-    """Return the sectors that a load whose addresses were followed brings into L1.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-        Of the load; counted, with what L1 of so many lines has not.
-    """
+    """Return the sectors that a load whose addresses were followed brings into L1."""
     assert r.access.counted is not None
     misses = zip(*r.access.counted.misses, strict=True)
     lines, shares = (np.asanyarray(column, dtype=float) for column in misses)
@@ -93,14 +86,8 @@ def _table_bytes(instance: Instance, r: Requests) -> Array | None:
 def drawn_table_fills(accesses: GlobalAccesses, r: Requests, others: Array) -> Array:
     """Return the sectors that a load at irregular or random places brings into all L1s.
 
-    What blocks draw from that share an SM is a table by itself, and then what the next ones do.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-    others : array
-        Bytes that the other loads bring into all L1s.
+    What blocks draw from that share an SM is a table by itself, and then what the next ones do. The
+    other loads bring `others` bytes.
     """
     whole, sms, capacity = buffer_bytes(accesses.instance, r), accesses.sms, accesses.l1_size
     device = accesses.device

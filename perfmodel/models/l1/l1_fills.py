@@ -52,16 +52,7 @@ _ZERO: Final = np.zeros(1)
 def l1_fills(
     accesses: GlobalAccesses, groups: Sequence[Group], unions: Mapping[int, Union]
 ) -> list[Array]:
-    """Return the sectors that each access brings into L1; those past L1 bring all they ask for.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    groups : sequence of Group
-        Of the affine ones.
-    unions : mapping of int to Union
-        What loads at irregular places have in common, by position.
-    """
+    """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
     cached = loads_by_l1(accesses.requests, groups)
     fills = [r.sectors * 1.0 for r in accesses.requests]
     totals = _walked_fills(accesses, cached)
@@ -164,15 +155,8 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
     """Return what an access without strides fills where a block's warps ask for it together.
 
     Warps of a block ask within a microsecond: for the same sector once together. In a loop they
-    drift apart, and L1 has to hold what all blocks of the SM read of it meanwhile.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-        With distinct sectors and lines of a block's warps.
-    fills : array
-        Sectors that each warp alone brings.
+    drift apart, and L1 has to hold what all blocks of the SM read of it meanwhile. `fills` are the
+    sectors that each warp alone brings.
     """
     assert r.in_blocks is not None
     together: Array = np.minimum(fills, r.in_blocks[0])

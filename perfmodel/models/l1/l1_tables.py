@@ -86,21 +86,8 @@ def table_fills(
 ) -> Array:
     """Return the sectors that an irregular or random access brings into all L1s.
 
-    Parameters
-    ----------
-    r : Requests
-        Without strides.
-    table : array
-        Bytes of its buffer.
-    reached : array
-        Bytes of the sectors in it that the access can touch.
-    sms : array
-        SMs at work.
-    others : array
-        Bytes that the other loads bring into all L1s.
-    capacity : array
-        Bytes of L1.
-    device : Device
+    It touches `reached` bytes of a buffer of `table` bytes; the other loads bring `others` bytes
+    into the L1s, of `capacity` bytes each, of so many SMs at work.
     """
     asked = r.sectors / sms
     sectors = np.maximum(reached / SECTOR, 1.0)
@@ -123,21 +110,8 @@ def periodic_fills(
 
     Blocks that follow each other on an SM come by the same place again after at most a period, and
     what other loads brought in meanwhile: if L1 holds that, each SM fetches the period once
-    (measured: a bias of 1,000 and 4,096 elements added to rows, within 0.1% and 3%).
-
-    Parameters
-    ----------
-    r : Requests
-        With a period.
-    fills : array
-        What it brings in otherwise.
-    sms : array
-        SMs at work.
-    others : array
-        Bytes that the other loads bring into all L1s.
-    capacity : array
-        Bytes of L1.
-    device : Device
+    (measured: a bias of 1,000 and 4,096 elements added to rows, within 0.1% and 3%). Otherwise it
+    brings `fills`. `others` and `capacity` as for `table_fills`.
     """
     assert r.period is not None
     around = r.period * (1 + others / np.maximum(r.sectors * SECTOR, 1.0))
@@ -157,20 +131,10 @@ def early_misses(
 ) -> Array:
     """Return the share of batches that miss, of a table that L1 comes to hold.
 
-    Parameters
-    ----------
-    new : array
-        Share of the lines asked for that the launch brings into L1.
-    batch : array
-        Lines of a batch.
-    random : bool
-        Whether each place is drawn; else it follows from the one before.
-    walkers : array
-        Of a block: warps, times the chains that each follows.
-    blocks : array
-    places : array
-        Of the table, over those that a block's walkers stand at together.
-    device : Device
+    `new` is the share of the lines asked for that the launch brings into L1, `batch` the lines of a
+    batch. If places are not drawn at random, each follows from the one before: `walkers` are a
+    block's warps, times the chains that each follows, `places` those of the table, over those that
+    a block's walkers stand at together.
     """
     if random:
         return np.asanyarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))

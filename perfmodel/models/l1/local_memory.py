@@ -45,12 +45,7 @@ WRITTEN_HIGH: Final = Coefficient("l1.local_memory.written_high")
 class LocalTraffic:
     """What one access to local memory asks of L2 and DRAM.
 
-    Attributes
-    ----------
-    fills, misses : array
-        Sectors that L2 is asked for, and those of them that it has not.
-    read, written : array
-        Of DRAM [B].
+    Sectors that L2 is asked for, those of them that it has not, and DRAM bytes read and written.
     """
 
     fills: Array
@@ -65,14 +60,7 @@ def is_local(instance: Instance, r: Requests) -> bool:
 
 
 def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
-    """Work out what an access to local memory asks of the caches.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-        Of the access.
-    """
+    """Work out what an access to local memory asks of the caches."""
     device, l2_size, blocks = accesses.device, accesses.l2_size, accesses.blocks
     size = buffer_bytes(accesses.instance, r)
     on_sm = size / blocks * accesses.blocks_on_sm

@@ -76,14 +76,7 @@ def sent(
 ) -> list[Array]:
     """Return, for each access, the share of its sectors that reach L2; 1 for all but stores.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-        Accesses that share lines.
-    requests : sequence of Requests
-    warps : array
-        That are on an SM at a time.
-    device : Device
+    `groups` are accesses that share lines, `warps` those that are on an SM at a time.
     """
     shares = [np.ones(1) for _ in requests]
     stores = (g for g in groups if requests[g.members[0]].access.kind == "store")

@@ -24,10 +24,8 @@ class L1:
         Accesses that walk through a buffer with the same strides.
     unions : mapping of int to Union
         What loads at irregular places have in common, by position.
-    rereads : sequence of Reread
-        Groups of loads that read what an earlier loop has read.
-    reread_misses : sequence of array
-        Share of each of these that L1 no longer has.
+    rereads, reread_misses : sequences of Reread and array
+        Groups of loads that read what an earlier loop has read, and the share that L1 no longer has.
     fills : sequence of array
         Sectors that each access asks of L2, by position; those of local memory as though it were
         global: see `local`.

@@ -96,17 +96,8 @@ def l1_stages(
 ) -> dict[str, Array]:
     """Return the busy clocks of L1's stages, averaged over the SMs: what `L1_CYCLES` takes.
 
-    Parameters
-    ----------
-    requests : sequence of Requests
-        Of the global accesses, in order.
-    all_requests : array
-        Warp requests of all kinds, shared ones too.
-    besides : array
-        Shuffles, and accesses issued by warps of which no thread makes them: each takes a pass of
-        the data stage.
-    warps : array
-        That share an SM.
+    `all_requests` are of all kinds, shared ones too; `besides` shuffles, and accesses issued by
+    warps of which no thread makes them: each takes a pass of the data stage. `warps` share an SM.
     """
     sms, port = 1.0 * device.sm_count, PORT_CLOCKS(device)
     hits, fills = np.zeros(1), np.zeros(1)

@@ -23,9 +23,6 @@ class Addressing:
 
     Attributes
     ----------
-    instance : Instance
-    access : Access
-    shape : BlockShape
     index : Node
         In elements.
     guards : tuple of Node
@@ -34,12 +31,8 @@ class Addressing:
         Whether the guards that are the same for all threads let the access through, 0 or 1.
     trips : mapping of str to array
         Of the loops around it.
-    element : int
-        Bytes of an element.
-    width : int
-        Bytes that a lane moves at once.
-    pieces : int
-        How often to move an element.
+    element, width, pieces : int
+        Bytes of an element, those that a lane moves at once, and how often to move an element.
     from_shared : bool
         Whether it loads from shared memory.
     variables : tuple of Variable
@@ -66,16 +59,7 @@ class Addressing:
 
 
 def addressing(instance: Instance, position: int, shape: BlockShape) -> Addressing:
-    """Return what decides the addresses of one of a kernel's accesses.
-
-    Parameters
-    ----------
-    instance : Instance
-    position : int
-        Which of the kernel's accesses.
-    shape : BlockShape
-        The block of all the configurations.
-    """
+    """Return what decides the addresses of the access at a position of a kernel's."""
     kernel = instance.kernel
     access = kernel.accesses[position]
     element = int(np.max(instance.element_bytes[access.buffer]))

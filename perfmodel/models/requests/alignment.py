@@ -33,23 +33,9 @@ def mean_granules(
 ) -> tuple[Array, Array]:
     """Return the sectors and lines per request, exact means over the warps of one class.
 
-    Parameters
-    ----------
-    spans : sequence of Span
-        Executions by warps of the class.
-    strides : mapping of str to array
-        Bytes that a step of each variable moves the address.
-    offset : array
-        Address at the origin of all variables [B].
-    box : four arrays
-        Lanes in a row, bytes between them, rows, bytes between those: as for `warp_granules`.
-    width, pieces : int
-        Bytes of an access, and accesses an element takes, `width` apart.
-
-    Returns
-    -------
-    tuple of two arrays
-        NaN where `warp_granules` has no closed form.
+    `spans` are their executions, `strides` the bytes that a step of each variable moves the
+    address, `offset` the address at the origin [B], `box` the lanes as for `warp_granules`; an
+    element takes `pieces` accesses of `width` bytes. NaN where `warp_granules` has no closed form.
     """
     moves = [_progression(span, strides) for span in spans]
     start, step = _first_and_step(spans, moves, strides, offset)
@@ -112,14 +98,7 @@ def _whole_periods(
 class _MovedRow:
     """A row of lanes that is moved by one stride, integers over configurations.
 
-    Attributes
-    ----------
-    base : array
-        Address of the first lane [B].
-    lanes, stride : array
-        Lanes, and bytes between them.
-    step, times : array
-        Bytes of a move, and executions.
+    Address of the first lane [B], lanes, bytes between them, bytes of a move, and executions.
     """
 
     base: Array
@@ -188,13 +167,7 @@ def _one_move(
 def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Array, Array]:
     """Return the means of sectors and lines, corrected where moves break off within a period.
 
-    Parameters
-    ----------
-    shaped : sequence of array
-        Which configurations; of them address, lanes, their stride, the move and how often it is
-        made; the means.
-    shifts : sequence of int
-        Of the pieces of an access [B].
+    `shaped` says in which configurations; then the columns of `_MovedRow`, and the means.
     """
     plain = shaped[0]
     row = _MovedRow(*(_integers(a[plain]) for a in shaped[1:6]))
@@ -209,19 +182,10 @@ def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Arr
 def start_residues(
     spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
 ) -> Array:
-    """Count executions by their address modulo a line.
+    """Count executions by the residues of a line that their address starts at.
 
-    Parameters
-    ----------
-    spans, strides, offset
-        As for `mean_granules`, of one configuration axis.
-    unit : int
-        Common divisor of all addresses and 128.
-
-    Returns
-    -------
-    array, shape (configurations, 128 // unit)
-        Executions that start at residue ``unit*i``.
+    Of one configuration axis. `unit` divides all addresses and 128; the result has the shape
+    (configurations, 128 // unit), executions that start at residue ``unit*i``.
     """
     residues = LINE // unit
     first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)

@@ -61,18 +61,7 @@ def sharing(
 ) -> Sharing | None:
     """Return how the lanes of an atomic share addresses, in closed form; None if there is none.
 
-    Parameters
-    ----------
-    access : Access
-    index : Node
-        Its index, definitions put in.
-    values : mapping
-        Parameters and dimensions, numbers or arrays.
-    variables : sequence of Variable
-    activity : Activity
-        Who takes part.
-    element : int
-        Bytes of an element.
+    `index` has its definitions put in; `element` is the bytes of an element.
     """
     if not activity.classes:
         return None

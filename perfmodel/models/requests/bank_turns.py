@@ -51,10 +51,8 @@ class BankTurns(NamedTuple):
     ----------
     turns : array
         Most lanes in one bank, or at one word: rounds of a loop.
-    words : array
-        Clocks of a load of all lanes' words.
-    clocks : array
-        Clocks that native atomics hold the banks: lanes in one take turns.
+    words, clocks : array
+        Clocks of a load of all lanes' words, and that native atomics hold the banks.
     """
 
     turns: Array
@@ -63,15 +61,7 @@ class BankTurns(NamedTuple):
 
 
 def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
-    """Return the turns of requests whose addresses are known.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `perfmodel.models.requests.contention.counted_sharing`.
-    width : int
-        Bytes of an element.
-    """
+    """Return the turns of requests whose addresses are known, shape (..., 32), of `width` bytes."""
     addresses, active = (a.reshape(-1, WARP_SIZE) for a in np.broadcast_arrays(addresses, active))
     taking = np.flatnonzero(active.any(axis=-1))[:_LOOKED]
     addresses, active = addresses[taking], active[taking]
@@ -106,15 +96,7 @@ def _longest_run(ordered: Array) -> Array:
 def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:
     """Return the turns of consecutive lanes modulo the addresses, or of random ones.
 
-    Parameters
-    ----------
-    shared : Sharing
-    lanes : array
-        Of a request.
-    random : bool
-        Whether lanes draw their addresses.
-    width : int
-        Bytes of an element.
+    `lanes` are those of a request, `width` the bytes of an element.
     """
     parts = 2 if width >= 2 * BANK_WORD else 1
     banks = BANKS // parts

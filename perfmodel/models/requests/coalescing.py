@@ -78,20 +78,11 @@ class Box(NamedTuple):
 
 
 def row_granules(lanes: Any, stride: Any, offset: Any, step: Any, granule: int) -> Array:
-    """Return the mean distinct granules of one row of evenly spaced lanes.
+    """Return the mean distinct granules of one row of evenly spaced lanes; 0 lanes give 0.
 
-    Parameters
-    ----------
-    lanes : array
-        Lanes that take part; 0 gives 0.
-    stride : array
-        Bytes between neighbouring lanes, 0 or more.
-    offset : array
-        Address of the first lane [B]; only its value modulo `step` matters.
-    step : array
-        Divisor of `granule` whose multiples the warps' addresses differ by [B].
-    granule : int
-        32 for sectors, 128 for lines.
+    `stride` and `offset` are in bytes, the stride 0 or more. `step` divides `granule`, 32 for
+    sectors and 128 for lines: the warps' addresses differ by multiples of it [B], and only the
+    offset's value modulo it matters.
     """
     lanes = np.asanyarray(lanes)
     count = GRANULES(
@@ -111,17 +102,10 @@ def warp_granules(
 ) -> Array:
     """Return the mean distinct granules of a warp whose lanes form `rows` rows of `inner` lanes.
 
-    Lane (i, j) reads at ``offset + i*inner_stride + j*row_stride``. Strides may have any sign.
-    NaN marks a pattern that no closed form covers (lanes over a granule apart in both directions
-    and interleaved); `perfmodel.models.requests.enumeration` counts those.
-
-    Parameters
-    ----------
-    inner, rows : array
-        Lanes in a row and rows.
-    inner_stride, row_stride, offset, step : array
-        In bytes, as for `row_granules`.
-    granule : int
+    Lane (i, j) reads at ``offset + i*inner_stride + j*row_stride``, in bytes, as for
+    `row_granules`. Strides may have any sign. NaN marks a pattern that no closed form covers (lanes
+    over a granule apart in both directions and interleaved);
+    `perfmodel.models.requests.enumeration` counts those.
     """
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
     inner, rows, inner_stride, row_stride = map(

@@ -52,12 +52,9 @@ class Conflicts(NamedTuple):
     ----------
     addresses, sectors, lines : array
         Distinct ones.
-    passes : array
-        Over the sectors, the lanes at the most popular address of each, summed.
-    packets : array
-        The same over the lines.
-    halves : array
-        The same over halves of lines, 64 B: packets of compare-and-swaps.
+    passes, packets, halves : array
+        Over the sectors, lines, or 64 B halves of lines (packets of compare-and-swaps), the lanes at
+        the most popular address of each, summed.
     most : array
         Lanes at the most popular address: turns of a loop in which one lane an address wins.
     """
@@ -74,13 +71,8 @@ class Conflicts(NamedTuple):
 class Hot(NamedTuple):
     """Where the passes of a launch concentrate, as shares of all.
 
-    Attributes
-    ----------
-    sector : array
-        In the most popular sector.
-    granule, third : array
-        In the most popular 256 B, which have one L2 slice, and in the third most popular; two
-        neighbours have slices of their own.
+    In the most popular sector; in the most popular 256 B, which have one L2 slice; and in the third
+    most popular, as two neighbours have slices of their own.
     """
 
     sector: Array
@@ -95,15 +87,11 @@ class Sharing:
     Attributes
     ----------
     conflicts : Conflicts
-        Means of a request.
-    addresses : array
-        Distinct addresses of the launch.
-    pitch : array
-        Bytes between neighbouring ones.
+    addresses, pitch : array
+        Distinct addresses of the launch, and bytes between neighbouring ones.
     hottest : array
         Share of all lanes at the most popular address.
     hot : Hot
-        Shares of all passes in the most popular places.
     """
 
     conflicts: Conflicts
@@ -114,20 +102,7 @@ class Sharing:
 
 
 def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
-    """Count the conflicts of requests.
-
-    Parameters
-    ----------
-    addresses : array, shape (..., 32)
-        Byte address of every lane.
-    active : array, shape (..., 32), optional
-        Lanes that take part.
-
-    Returns
-    -------
-    Conflicts
-        Arrays of shape (...), whole numbers.
-    """
+    """Count the conflicts of requests by each lane's byte address, shape (..., 32)."""
     addresses, active = np.broadcast_arrays(addresses, active)
     unused = np.arange(WARP_SIZE) * -LINE - 1
     ordered = np.sort(np.where(active, addresses, unused), axis=-1)
@@ -159,13 +134,7 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
 
 
 def counted_sharing(addresses: Array, active: Array) -> Sharing:
-    """Return how the lanes of some requests share addresses: what a sample of a launch shows.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `counted_conflicts`; requests without active lanes do not count.
-    """
+    """Return how the lanes of a sample's requests share addresses, shape (..., 32)."""
     taking = active.any(axis=-1)
     # What changes less than a word swaps the word around it.
     addresses, active = addresses[taking] // WORD * WORD, active[taking]
@@ -191,16 +160,7 @@ def counted_sharing(addresses: Array, active: Array) -> Sharing:
 def random_conflicts(
     found: Histogram, pitch: int, lanes: float = WARP_SIZE
 ) -> tuple[Conflicts, Hot]:
-    """Return the expected conflicts of lanes that each draw a bin, and where they concentrate.
-
-    Parameters
-    ----------
-    found : Histogram
-    pitch : int
-        Bytes from bin to bin.
-    lanes : float
-        Lanes that take part.
-    """
+    """Return the expected conflicts of lanes that draw bins `pitch` bytes apart, and hot places."""
     sizes = {g: max(1, g // max(pitch, 1)) for g in (SECTOR, HALF, LINE, GRANULE)}
     sectors, lines = found.merged(sizes[SECTOR]), found.merged(sizes[LINE])
 

@@ -64,14 +64,8 @@ def drawn_places(
 ) -> Places | None:
     """Return where the random places of an index lie, None where no stride tells.
 
-    Parameters
-    ----------
-    index : Node
-        In elements.
-    values, variables
-        As for `perfmodel.models.grid.affine.plane`; all threads of the block.
-    element, width : int
-        Bytes of an element, and those that a lane moves at once.
+    The index is in elements of so many bytes, of which a lane moves `width` at once; `variables`
+    tell all threads of the block.
     """
     index = _unclamped(index, values)
     low, high = (_flat(_at_an_end(index, last), values, variables) for last in (False, True))
@@ -93,13 +87,7 @@ def drawn_places(
 def pitch_of_shuffled(
     index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int
 ) -> Array | None:
-    """Return the bytes from one place to the next, None unless each is drawn once.
-
-    Parameters
-    ----------
-    index, values, variables, element
-        As for `drawn_places`.
-    """
+    """Return the bytes from one place to the next, None unless each is drawn once."""
     draws = [*_draws(index)]
     if (
         len(draws) != 1

@@ -60,7 +60,6 @@ class _Executions:
     ----------
     index : Node
         Element index; where `drawn` says so, ``bin`` in it is drawn.
-    drawn : Drawn or None
     values : mapping
         Parameters and dimensions, plain numbers.
     extents : mapping of str to int

@@ -43,21 +43,9 @@ def footprint(
 ) -> Array:
     """Return the distinct granules that an access touches over a box of variables.
 
-    Parameters
-    ----------
-    extents : sequence of Extent
-        Arrays of one configuration axis, broadcastable.
-    width : int
-        Bytes of one access, naturally aligned.
-    granule : int
-        32 for sectors, 64 for DRAM atoms, 128 for lines.
-    start : array
-        Where runs of a granule at most start [B]; longer ones are taken to start with a granule.
-
-    Returns
-    -------
-    array
-        Granules; the mean over alignments where the runs start at several.
+    A mean over alignments where the runs start at several. Runs of a granule at most (32 B for
+    sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
+    with a granule.
 
     Notes
     -----

@@ -22,14 +22,7 @@ _ONE: Final = Number(1)
 class PeriodicIndex(NamedTuple):
     """An index that is `plane`, folded into the `period` elements from `shift` on.
 
-    Attributes
-    ----------
-    plane : Plane
-        The index before the remainder is taken, in elements.
-    period : array
-        Elements after which the index starts again.
-    shift : array
-        First element of the period: 0 where all offsets are inside the remainder.
+    The shift is 0 where all offsets are inside the remainder.
     """
 
     plane: Plane
@@ -41,13 +34,6 @@ def periodic_index(
     index: Node, values: Mapping[str, Any], variables: Sequence[Variable]
 ) -> PeriodicIndex | None:
     """Return what an index is before its remainder is taken; None if it is not of that kind.
-
-    Parameters
-    ----------
-    index : Node
-        In elements.
-    values, variables
-        As for `perfmodel.models.grid.affine.plane`.
 
     Notes
     -----

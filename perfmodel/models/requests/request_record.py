@@ -23,15 +23,15 @@ from perfmodel.models.requests.sampled_places import StoredPlaces
 class Requests:
     """What one access asks for in the whole launch.
 
+    What is only counted is None for a closed form.
+
     Attributes
     ----------
     access : Access
     width : int
         Bytes that a lane moves at once.
-    requests, sectors, lines : array
-        Warp requests, and the distinct sectors and lines summed over them.
-    active_lanes : array
-        Lanes that take part, summed over requests.
+    requests, sectors, lines, active_lanes : array
+        Warp requests; the distinct sectors and lines, and the lanes that take part, summed over them.
     data_wavefronts, tag_wavefronts : array
         Clocks in L1's two stages, summed over requests.
     strides : mapping of str to array, or None
@@ -39,17 +39,14 @@ class Requests:
     offset : array
         Address at the origin of all variables [B].
     variables : tuple of Variable
-    shares : mapping of str to array
-        Share of each variable's range that the guards let through.
-    warp_shares : mapping of str to array
-        The same, with warps whole that the guards let through in part.
+    shares, warp_shares : mapping of str to array
+        Share of each variable's range that the guards let through; the same with warps whole that
+        they let through in part.
     sampled : float or None
-        None for a closed form, else the share of the launch that was counted.
-    period : array or None
-        Bytes after which the addresses start again, where the index is ``affine % period``;
-        strides and offset are then those before the modulo.
-    start : array or None
-        First address of that period, of its buffer [B].
+        Share of the launch that was counted.
+    period, start : array or None
+        Bytes after which the addresses start again, where the index is ``affine % period``, and the
+        first address of that period [B]; strides and offset are those before the modulo.
     random : bool
         Whether the index is random: rows of a table that other data chooses.
     sharing : Sharing or None
@@ -58,23 +55,17 @@ class Requests:
         How the lanes of a shared atomic meet in banks, if that was counted.
     stored : StoredPlaces or None
         Where the sectors of a store concentrate, if that was counted.
-    different : array or None
-        Distinct elements of `width` bytes, summed over requests; None for a closed form.
-    pairs : array or None
-        Distinct 64 B halves of lines, summed over requests; None for a closed form.
+    different, pairs, pages : array or None
+        Distinct elements of `width` bytes, 64 B halves of lines, and pages, summed over requests.
     step : array or None
-        The largest power of two that divides every address, a line at most [B]; None for a closed
-        form.
-    pages : array or None
-        Distinct pages, summed over requests; None for a closed form.
+        The largest power of two that divides every address, a line at most [B].
     in_blocks : array of three rows, or None
         Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
-        executions; None for a closed form.
+        executions.
     seams : array of three rows, or None
-        Shares of these that the next block touches as well, at random places; None for a closed
-        form.
+        Shares of these that the next block along x touches as well, at random places.
     filled : array or None
-        Share of their sectors that neighbouring blocks fill; None for a closed form.
+        Share of their sectors that neighbouring blocks fill, before they touch `STORED_LINES`.
     places : Places or None
         Where random places lie, if each block draws from a part of its own.
     pitch : array or None

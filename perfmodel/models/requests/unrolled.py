@@ -57,14 +57,8 @@ def runs_once(instance: Instance) -> list[np.ndarray]:
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
     """Return how often a loop runs, in those around it, and how many times it is unrolled.
 
-    Below 1 where an iteration waits for its loads more than once.
-
-    Parameters
-    ----------
-    loop : str or None
-        None for what is outside all loops: once.
-    loads : int
-        Loads of the loop, which share those that a warp has in flight.
+    Below 1 where an iteration waits for its loads more than once; `loads` of the loop share those
+    that a warp has in flight. What is outside all loops runs once.
     """
     times = instance.turns(loop)
     stated = instance.loads_in_flight

@@ -41,18 +41,10 @@ ActivityCache = dict[tuple[Any, ...], Activity | None]
 def access_requests(
     instance: Instance, position: int, shape: BlockShape, known: ActivityCache
 ) -> Requests:
-    """Work out the requests of one access.
+    """Work out the requests of the access at a position of a kernel's.
 
-    Parameters
-    ----------
-    instance : Instance
-        A kernel with numbers in; arrays hold configurations of one block shape and one width.
-    position : int
-        Which of the kernel's accesses.
-    shape : BlockShape
-        The block of all the configurations.
-    known : dict
-        Activities by guards and loops, shared by the accesses of one instance.
+    Arrays of the instance hold configurations of one block shape and one width. `known` has
+    activities by guards and loops, shared by the accesses of one instance.
     """
     access = instance.kernel.accesses[position]
     if access.counted is not None:

@@ -60,22 +60,10 @@ def tag_bank(line: Any) -> Array:
 def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool = False) -> Array:
     """Return the clocks that requests hold the data banks.
 
-    Parameters
-    ----------
-    addresses : array, shape (..., 32)
-        Byte address of every lane.
-    width : int
-        Bytes a lane: 1, 2, 4, 8 or 16.
-    active : array, shape (..., 32), optional
-        Lanes that take part.
-    shared : bool
-        Whether these are loads from shared memory, whose parts of a warp go together where lanes
-        pair up: each lane's word is also that of the lane 1 away, or 2 away, for all of them.
-
-    Returns
-    -------
-    array, shape (...)
-        Sum over the half or quarter warps of the most distinct words in one bank; at least 1.
+    The sum over the half or quarter warps of the most distinct words in one bank; at least 1.
+    Addresses are bytes, shape (..., 32), of lanes that move `width` bytes. In `shared` memory parts
+    of a warp go together where lanes pair up: each lane's word is also that of the lane 1 away, or
+    2 away, for all of them.
     """
     addresses, active = np.broadcast_arrays(addresses, active)
     unit = max(width, BANK_WORD)
@@ -90,18 +78,7 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool
 
 
 def atomic_wavefronts(addresses: Array, active: Array) -> Array:
-    """Return the clocks that native shared atomics hold the banks: lanes in a bank take turns.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `data_wavefronts`.
-
-    Returns
-    -------
-    array, shape (...)
-        The most lanes in one bank, at one word or at several.
-    """
+    """Return the clocks that native shared atomics hold the banks: the most lanes in one."""
     bank = np.where(active, addresses // BANK_WORD % BANKS, BANKS)
     lanes = (bank[..., None, :] == np.arange(BANKS)[:, None]).sum(axis=-1)
     return np.asanyarray(lanes.max(axis=-1))
@@ -136,13 +113,7 @@ def _paired(words: Array, active: Array) -> Array:
 
 
 def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
-    """Return the clocks that requests hold the tag banks: the most distinct lines in one bank.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `data_wavefronts`.
-    """
+    """Return the clocks that requests hold the tag banks: the most distinct lines in one bank."""
     lines, active = np.broadcast_arrays(np.asanyarray(addresses) >> LINE.bit_length() - 1, active)
     # A lane that takes no part repeats one that does, which adds no line.
     first = np.argmax(active, axis=-1)[..., None]
@@ -164,27 +135,11 @@ def _most_in_a_bank(lines: Array) -> Array:
 def pattern_wavefronts(
     box: Box, offset: Any, step: Any, width: int, shared: bool = False
 ) -> tuple[Array, Array]:
-    """Return mean data and tag wavefronts of boxes of lanes.
+    """Return mean data and tag wavefronts of boxes of lanes that move `width` bytes each.
 
     The mean is over base addresses, since the tag hash of a strided request depends on where it
     starts: multiples of the warp's own span, as neighbouring warps have them, plus multiples of
-    `step` within one stride, as a loop along the row has them.
-
-    Parameters
-    ----------
-    box : Box
-        One value a configuration, broadcastable; strides in bytes.
-    offset, step : array
-        Address of the first lane, and what warps' addresses differ by multiples of [B].
-    width : int
-        Bytes a lane.
-    shared : bool
-        As for `data_wavefronts`.
-
-    Returns
-    -------
-    tuple of two arrays
-        Data wavefronts and tag wavefronts per request.
+    `step` [B] within one stride, as a loop along the row has them.
     """
     given = np.broadcast_arrays(*box, offset, step)
     shape = given[0].shape
