@@ -21,29 +21,15 @@ Timing = Literal["profiler", "events"]
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A launch on a device, arrays over configurations.
-
-    Attributes
-    ----------
-    instance : Instance
-    requests, on_chip : sequence of Requests
-        Of the global accesses, in order, and of the shared ones.
-    traffic : Traffic
-        Of all of them.
-    occupied : Occupancy
-    device : Device
-        With the clocks that it has under this kernel.
-    timing : {"profiler", "events"}
-        Whether the kernel alone is timed, or what two events around it see.
-    """
+    """A launch on a device, arrays over configurations."""
 
     instance: Instance
-    requests: Sequence[Requests]
+    requests: Sequence[Requests]  # of the global accesses, in order
     traffic: Traffic
     occupied: Occupancy
-    device: Device
-    timing: Timing
-    on_chip: Sequence[Requests] = ()
+    device: Device  # with the clocks that it has under this kernel
+    timing: Timing  # whether the kernel alone is timed, or what two events around it see
+    on_chip: Sequence[Requests] = ()  # of the shared accesses
 
     @property
     def kernel(self) -> Kernel:

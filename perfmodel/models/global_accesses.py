@@ -22,22 +22,12 @@ CacheState = Literal["cold", "warm"]
 
 @dataclass(frozen=True, slots=True)
 class L2Start:
-    """How L2 is set for a launch, and what it holds when that starts.
-
-    Attributes
-    ----------
-    control : L2Control
-    claimed : float
-        Bytes that concurrent kernels keep in the set-aside [B].
-    warm : bool
-        Whether L2 starts as the same launch just left it.
-    full : bool
-        Whether what the launch has not left in L2 is others' lines: only profilers empty it.
-    """
+    """How L2 is set for a launch, and what it holds when that starts."""
 
     control: L2Control = DRIVERS_L2
-    claimed: float = 0.0
-    warm: bool = False
+    claimed: float = 0.0  # bytes that concurrent kernels keep in the set-aside [B]
+    warm: bool = False  # whether L2 starts as the same launch just left it
+    # whether what the launch has not left in L2 is others' lines: only profilers empty it
     full: bool = False
 
 

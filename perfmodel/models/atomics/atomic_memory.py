@@ -75,26 +75,14 @@ WRITE_COST: Final = CoefficientTable("atomics.atomic_memory.write_cost")
 
 
 class AtomicMemory(NamedTuple):
-    """What one atomic access moves between L2 and DRAM.
+    """What one atomic access moves between L2 and DRAM."""
 
-    Attributes
-    ----------
-    misses : array
-        Passes that miss L2.
-    read, written : array
-        DRAM bytes.
-    read_cost, write_cost : array
-        Time of a byte over that of a dense one.
-    footprint : array
-        Bytes of the lines that the launch touches.
-    """
-
-    misses: Array
-    read: Array
+    misses: Array  # passes that miss L2
+    read: Array  # DRAM bytes
     written: Array
-    read_cost: Array
+    read_cost: Array  # time of a byte over that of a dense one
     write_cost: Array
-    footprint: Array
+    footprint: Array  # bytes of the lines that the launch touches
 
 
 def l2_passes(r: Requests) -> Array:
@@ -104,27 +92,15 @@ def l2_passes(r: Requests) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Elements:
-    """The elements that an atomic goes to, arrays over configurations.
+    """The elements that an atomic goes to, arrays over configurations."""
 
-    Attributes
-    ----------
-    asked, sectors, lines : array
-        Passes through sectors, and the distinct sectors and lines that the launch touches.
-    pitch, span : array
-        Bytes from one element to the next, and from the first to the last.
-    part : bool
-        Whether they are at random places of which only a part was looked at.
-    in_lines : array or float
-        Of such, sectors of a line that come together; else 1.
-    """
-
-    asked: Array
-    sectors: Array
+    asked: Array  # passes through sectors
+    sectors: Array  # distinct ones that the launch touches
     lines: Array
-    pitch: Array
-    span: Array
-    part: bool
-    in_lines: Array | float
+    pitch: Array  # bytes from one element to the next
+    span: Array  # bytes from the first to the last
+    part: bool  # whether they are at random places of which only a part was looked at
+    in_lines: Array | float  # of such, sectors of a line that come together; else 1
 
 
 def atomic_memory(

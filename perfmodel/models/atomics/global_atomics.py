@@ -75,41 +75,20 @@ class SliceLoad:
 
 @dataclass(frozen=True, slots=True)
 class AtomicTime:
-    """Time of one atomic access on its own, arrays over configurations.
+    """Time of one atomic access on its own, arrays over configurations."""
 
-    Attributes
-    ----------
-    position : int
-        In the kernel's global requests.
-    time_s : array
-    network_s, send_s : array
-        Time of the way to L2, and of an SM to send.
-    tries : array or None
-        Attempts per lane of a loop or a spin lock; None for others, of which each lane is done
-        with once.
-    slice_pass : SlicePass
-        A pass through the busiest slice.
-    popular : array
-        Share of the passes in the most popular 256 B.
-    load, brief : SliceLoad
-        With what passes wait for, and without.
-    alone_s : array
-        Time of the way to L2 without operands and old values.
-    lookups_s : array
-        Time that L2's slices need without what the atomic waits for, so that others have to wait:
-        see `perfmodel.models.atomics.lookups`. Zero for loops, of which this is not known.
-    """
-
-    position: int
+    position: int  # in the kernel's global requests
     time_s: Array
-    network_s: Array
-    send_s: Array
-    tries: Array | None
-    slice_pass: SlicePass
-    popular: Array
-    load: SliceLoad
-    brief: SliceLoad
-    alone_s: Array
+    network_s: Array  # of the way to L2
+    send_s: Array  # of an SM to send
+    tries: Array | None  # attempts per lane of a loop or lock; None where it is done with once
+    slice_pass: SlicePass  # a pass through the busiest slice
+    popular: Array  # share of the passes in the most popular 256 B
+    load: SliceLoad  # with what passes wait for
+    brief: SliceLoad  # without
+    alone_s: Array  # of the way to L2 without operands and old values
+    # What L2's slices need without what the atomic waits for, so that others have to wait: see
+    # `perfmodel.models.atomics.lookups`. Zero for loops, of which this is not known.
     lookups_s: Array
 
 

@@ -76,30 +76,14 @@ def stored_places(r: Requests) -> StoredPlaces | None:
 
 @dataclass(frozen=True, slots=True)
 class HotStores:
-    """Stores of many warps to few places, arrays over configurations.
+    """Stores of many warps to few places, arrays over configurations."""
 
-    Attributes
-    ----------
-    stores : array
-        Sectors of all stores.
-    share : array
-        Share of them at the busiest slice.
-    together : array
-        Stores of a block to the most popular sector close together.
-    apart : array
-        Part of these, beyond the first, that do not merge on their way.
-    clocks : float
-        Of the slice for a sector.
-    clock : float
-        SM clock [Hz].
-    """
-
-    stores: Array
-    share: Array
-    together: Array
-    apart: Array
-    clocks: float
-    clock: float
+    stores: Array  # sectors of all stores
+    share: Array  # share of them at the busiest slice
+    together: Array  # stores of a block to the most popular sector close together
+    apart: Array  # part of these, beyond the first, that do not merge on their way
+    clocks: float  # of the slice for a sector
+    clock: float  # SM clock [Hz]
 
     @property
     def time_s(self) -> Array:

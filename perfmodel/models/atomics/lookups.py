@@ -56,22 +56,14 @@ AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What L2 looks up, arrays over configurations.
+    """What L2 looks up, arrays over configurations."""
 
-    Attributes
-    ----------
-    loads_s, stores_s : array
-        Time for what loads ask of L2 and misses bring in, and for what is stored [s].
-    again_s : array
-        Time to read again what atomics have changed on the far side [s].
-    atomics_s : array
-        Time for atomics, without what they wait for [s].
-    """
-
+    # loads_s and stores_s: time for what loads ask of L2 and misses bring in, and for what is
+    # stored [s]
     loads_s: Array
     stores_s: Array
-    again_s: Array
-    atomics_s: Array
+    again_s: Array  # time to read again what atomics have changed on the far side [s]
+    atomics_s: Array  # time for atomics, without what they wait for [s]
 
     @property
     def time_s(self) -> Array:

@@ -86,28 +86,14 @@ LOOP_TAIL: Final = Coefficient("atomics.loop_clocks.tail")
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Who tries an address of a block, arrays over configurations.
+    """Who tries an address of a block, arrays over configurations."""
 
-    Attributes
-    ----------
-    warps, block : array
-        Warps of the block that try the address, and all.
-    held : array
-        Blocks that share an SM.
-    once : array
-        Whether each thread adds only once.
-    apart : array
-        Addresses of a warp.
-    width : int
-        Bytes of an element, 4 or 8.
-    """
-
-    warps: Array | float
-    block: Array | float
-    held: Array | float
-    once: Array | bool
-    apart: Array | float
-    width: int
+    warps: Array | float  # of the block that try the address
+    block: Array | float  # all warps of the block
+    held: Array | float  # blocks that share an SM
+    once: Array | bool  # whether each thread adds only once
+    apart: Array | float  # addresses of a warp
+    width: int  # bytes of an element, 4 or 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,22 +25,12 @@ NEARLY: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """What a global atomic does with its elements, arrays over configurations.
+    """What a global atomic does with its elements, arrays over configurations."""
 
-    Attributes
-    ----------
-    dtype : array of int
-        Places in `DATA_TYPES`.
-    returns, aggregated : array of bool
-        Whether old values are used; whether the compiler adds up the lanes of a warp first.
-    compares : bool
-        Whether lanes compare and swap: packets of half a warp each.
-    """
-
-    dtype: Array
-    returns: Array
-    aggregated: Array
-    compares: bool
+    dtype: Array  # places in `DATA_TYPES`
+    returns: Array  # whether old values are used
+    aggregated: Array  # whether the compiler adds up the lanes of a warp first
+    compares: bool  # whether lanes compare and swap: packets of half a warp each
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +47,14 @@ class BusiestSlice:
 
 @dataclass(frozen=True, slots=True)
 class Packets:
-    """What a global atomic sends over a launch, arrays over configurations.
+    """What a global atomic sends over a launch, arrays over configurations."""
 
-    Attributes
-    ----------
-    passes, packets : array
-        Passes are of a sector each through a slice of L2.
-    lanes : array
-        Lanes whose operands travel.
-    sectors, lanes_each : array
-        Sectors of a packet and lanes of a pass: at least one.
-    filled : array
-        Share of a sector's bytes that a pass changes, beyond one lane's.
-    """
-
-    passes: Array
+    passes: Array  # of a sector each through a slice of L2
     packets: Array
-    lanes: Array
-    sectors: Array
-    lanes_each: Array
-    filled: Array
+    lanes: Array  # whose operands travel
+    sectors: Array  # of a packet: at least one
+    lanes_each: Array  # lanes of a pass: at least one
+    filled: Array  # share of a sector's bytes that a pass changes, beyond one lane's
 
 
 def operands_of(instance: Instance, r: Requests) -> Operands:

@@ -133,23 +133,13 @@ SEVERAL: Final = Coefficient("atomics.retries.several")
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """Lanes that want the same word, arrays over configurations.
+    """Lanes that want the same word, arrays over configurations."""
 
-    Attributes
-    ----------
-    wanted, usual : array
-        Lanes that want the most popular word, and those that want one as popular in the mean.
-    together : array
-        Lanes of a warp that want one word.
-    requests, blocks : array
-        Warps and blocks that take part: see `blocks_at_work`.
-    """
-
-    wanted: Array
-    usual: Array
-    together: Array
-    requests: Array
-    blocks: Array
+    wanted: Array  # lanes that want the most popular word
+    usual: Array  # lanes that want one as popular in the mean
+    together: Array  # lanes of a warp that want one word
+    requests: Array  # warps that take part
+    blocks: Array  # that take part: see `blocks_at_work`
 
 
 class LoopTime(NamedTuple):

@@ -69,31 +69,16 @@ _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 @dataclass(frozen=True, slots=True)
 class SharedLoops:
-    """The compiler's loops for shared atomics, arrays over configurations.
+    """The compiler's loops for shared atomics, arrays over configurations."""
 
-    Attributes
-    ----------
-    rounds : array
-        Waves of blocks.
-    serial : array
-        Clocks of a block's additions at its most popular address; of lanes that draw theirs, what
-        other warps have of them.
-    chain : array
-        Clocks of a warp's own turns.
-    drawn : bool
-        Whether lanes draw their addresses at random.
-    delay : float
-        `p` of `SHARED_LOOP_TIME`.
-    clock : float
-        SM clock [Hz].
-    """
-
-    rounds: Array
+    rounds: Array  # waves of blocks
+    # clocks of a block's additions at its most popular address; of lanes that draw theirs, what
+    # other warps have of them
     serial: Array
-    chain: Array
-    drawn: bool
-    delay: float
-    clock: float
+    chain: Array  # clocks of a warp's own turns
+    drawn: bool  # whether lanes draw their addresses at random
+    delay: float  # `p` of `SHARED_LOOP_TIME`
+    clock: float  # SM clock [Hz]
 
     @property
     def time_s(self) -> Array:
@@ -209,18 +194,10 @@ def _apart(r: Requests) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Who wants the most popular address of a block.
+    """Who wants the most popular address of a block."""
 
-    Attributes
-    ----------
-    wanted : array
-        Additions of the block to it.
-    warps : array
-        Warps of the block that try it at a time.
-    """
-
-    wanted: Array
-    warps: Array
+    wanted: Array  # additions of the block to it
+    warps: Array  # warps of the block that try it at a time
 
 
 def meetings_at(instance: Instance, r: Requests) -> Meeting:

@@ -88,27 +88,13 @@ LATE: Final = Coefficient("atomics.shared_swaps.late")
 
 @dataclass(frozen=True, slots=True)
 class SharedSwaps:
-    """A source's loops of compare-and-swap in shared memory, arrays over configurations.
+    """A source's loops of compare-and-swap in shared memory, arrays over configurations."""
 
-    Attributes
-    ----------
-    rounds : array
-        Waves of blocks.
-    serial : array
-        Clocks of other warps' additions at a block's most popular word.
-    chain : array
-        Clocks of a warp for its own rounds.
-    sent : array
-        Clocks that tries keep the banks of an SM.
-    clock : float
-        SM clock [Hz].
-    """
-
-    rounds: Array
-    serial: Array
-    chain: Array
-    sent: Array
-    clock: float
+    rounds: Array  # waves of blocks
+    serial: Array  # clocks of other warps' additions at a block's most popular word
+    chain: Array  # clocks of a warp for its own rounds
+    sent: Array  # clocks that tries keep the banks of an SM
+    clock: float  # SM clock [Hz]
 
     @property
     def time_s(self) -> Array:

@@ -41,22 +41,12 @@ _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_T
 
 @dataclass(frozen=True, slots=True)
 class SlicePass:
-    """A pass of an atomic through the busiest slice, arrays over configurations.
+    """A pass of an atomic through the busiest slice, arrays over configurations."""
 
-    Attributes
-    ----------
-    slot, turn : array
-        Time that the slice works on it, and after which the next at the same sector begins [s].
-    sectors : array
-        Of a packet.
-    again : array
-        Share of a packet's passes that wait for one before them at the same sector.
-    """
-
-    slot: Array
-    turn: Array
-    sectors: Array
-    again: Array
+    slot: Array  # time that the slice works on it [s]
+    turn: Array  # time after which the next at the same sector begins [s]
+    sectors: Array  # of a packet
+    again: Array  # share of a packet's passes that wait for one before them at the same sector
 
     @property
     def time_s(self) -> Array:

@@ -31,20 +31,13 @@ _POSITIVE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Who takes part in an access.
-
-    Attributes
-    ----------
-    classes : tuple of WarpClass
-    shares, warp_shares : mapping of str to array
-        Share of a guard's range that passes, under the slowest variable that it cuts short: the
-        footprint of an access that moves with that variable shrinks by it. The same of warps: one
-        that passes in part is whole.
-    """
+    """Who takes part in an access."""
 
     classes: tuple[WarpClass, ...]
+    # Share of a guard's range that passes, under the slowest variable that it cuts short: the
+    # footprint of an access that moves with that variable shrinks by it.
     shares: Mapping[str, Array]
-    warp_shares: Mapping[str, Array]
+    warp_shares: Mapping[str, Array]  # the same of warps: one that passes in part is whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +59,12 @@ _Choice = tuple[Array, Array, Array, tuple[Span, ...]]
 
 @dataclass(frozen=True, slots=True)
 class WarpClass:
-    """Executions of an access by warps of one shape.
+    """Executions of an access by warps of one shape."""
 
-    Attributes
-    ----------
-    requests : array
-        How often such a warp executes the access in the whole launch.
-    lanes, skipped : mapping of str to array
-        Along each lane digit, lanes that take part, and those before the first of them.
-    spans : tuple of Span
-        Warps, blocks and iterations that these executions are: every combination of the spans.
-    """
-
-    requests: Array
-    lanes: Mapping[str, Array]
-    skipped: Mapping[str, Array]
-    spans: tuple[Span, ...]
+    requests: Array  # how often such a warp executes the access in the whole launch
+    lanes: Mapping[str, Array]  # that take part along each lane digit
+    skipped: Mapping[str, Array]  # before the first of these
+    spans: tuple[Span, ...]  # warps, blocks and iterations: every combination of these
 
     @property
     def active(self) -> Array:

@@ -32,22 +32,13 @@ _BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random", "shuffled"})
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An index variable or a digit of one: values 0 to `extent` - 1.
+    """An index variable or a digit of one: values 0 to `extent` - 1."""
 
-    Attributes
-    ----------
-    name : str
-        "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks.
-    extent : array
-        One for each configuration (or one for all).
-    target, weight : str, int
-        Name that it adds to in expressions, such as "threadIdx.x", and what a step adds.
-    """
-
+    # "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks
     name: str
-    extent: Array
-    target: str
-    weight: int = 1
+    extent: Array  # one for each configuration (or one for all)
+    target: str  # name that it adds to in expressions, such as "threadIdx.x"
+    weight: int = 1  # what a step adds to it
 
     @property
     def in_lane(self) -> bool:

@@ -19,38 +19,20 @@ from perfmodel.models.grid.geometry import BlockShape
 
 @dataclass(frozen=True, slots=True)
 class Addressing:
-    """What decides the addresses of an access, for configurations of one block shape and width.
-
-    Attributes
-    ----------
-    index : Node
-        In elements.
-    guards : tuple of Node
-        Those that threads, blocks or loops decide.
-    taken : array
-        Whether the guards that are the same for all threads let the access through, 0 or 1.
-    trips : mapping of str to array
-        Of the loops around it.
-    element, width, pieces : int
-        Bytes of an element, those that a lane moves at once, and how often to move an element.
-    from_shared : bool
-        Whether it loads from shared memory.
-    variables : tuple of Variable
-        Of the index: threads, blocks and loops.
-    """
+    """What decides the addresses of an access, for configurations of one block shape and width."""
 
     instance: Instance
     access: Access
     shape: BlockShape
-    index: Node
-    guards: tuple[Node, ...]
-    taken: Array
-    trips: Mapping[str, Any]
-    element: int
-    width: int
-    pieces: int
-    from_shared: bool
-    variables: tuple[Variable, ...]
+    index: Node  # in elements
+    guards: tuple[Node, ...]  # those that threads, blocks or loops decide
+    taken: Array  # whether the other guards let the access through, 0 or 1
+    trips: Mapping[str, Any]  # of the loops around it
+    element: int  # bytes
+    width: int  # bytes that a lane moves at once
+    pieces: int  # how often to move an element
+    from_shared: bool  # whether it loads from shared memory
+    variables: tuple[Variable, ...]  # of the index: threads, blocks and loops
 
     @property
     def values(self) -> Mapping[str, Any]:

@@ -45,19 +45,11 @@ _LOOKED: Final = 4096
 
 
 class BankTurns(NamedTuple):
-    """Means of a request.
+    """Means of a request."""
 
-    Attributes
-    ----------
-    turns : array
-        Most lanes in one bank, or at one word: rounds of a loop.
-    words, clocks : array
-        Clocks of a load of all lanes' words, and that native atomics hold the banks.
-    """
-
-    turns: Array
-    words: Array
-    clocks: Array
+    turns: Array  # most lanes in one bank, or at one word: rounds of a loop
+    words: Array  # clocks of a load of all lanes' words
+    clocks: Array  # clocks that native atomics hold the banks
 
 
 def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:

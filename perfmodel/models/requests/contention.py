@@ -46,26 +46,15 @@ GRANULE: Final = 256
 
 
 class Conflicts(NamedTuple):
-    """What the lanes of an atomic's requests share, means of a request.
+    """What the lanes of an atomic's requests share, means of a request."""
 
-    Attributes
-    ----------
-    addresses, sectors, lines : array
-        Distinct ones.
-    passes, packets, halves : array
-        Over the sectors, lines, or 64 B halves of lines (packets of compare-and-swaps), the lanes at
-        the most popular address of each, summed.
-    most : array
-        Lanes at the most popular address: turns of a loop in which one lane an address wins.
-    """
-
-    addresses: Array
+    addresses: Array  # distinct
     sectors: Array
     lines: Array
-    passes: Array
-    packets: Array
-    halves: Array
-    most: Array
+    passes: Array  # over the sectors, the lanes at the most popular address of each, summed
+    packets: Array  # the same over the lines
+    halves: Array  # over halves of lines, 64 B: packets of compare-and-swaps
+    most: Array  # lanes at the most popular address: turns of a loop in which one of them wins
 
 
 class Hot(NamedTuple):
@@ -82,22 +71,12 @@ class Hot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How an atomic's lanes share addresses.
-
-    Attributes
-    ----------
-    conflicts : Conflicts
-    addresses, pitch : array
-        Distinct addresses of the launch, and bytes between neighbouring ones.
-    hottest : array
-        Share of all lanes at the most popular address.
-    hot : Hot
-    """
+    """How an atomic's lanes share addresses."""
 
     conflicts: Conflicts
-    addresses: Array
-    pitch: Array
-    hottest: Array
+    addresses: Array  # distinct ones of the launch
+    pitch: Array  # bytes between neighbouring ones
+    hottest: Array  # share of all lanes at the most popular address
     hot: Hot
 
 

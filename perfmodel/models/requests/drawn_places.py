@@ -18,17 +18,10 @@ from perfmodel.models.grid.affine import Plane, Variable, nearly_plane, plane
 
 
 class Places(NamedTuple):
-    """Where the random places of an access lie.
+    """Where the random places of an access lie."""
 
-    Attributes
-    ----------
-    reach : array
-        Bytes that one block draws from.
-    moves : tuple of pairs of array
-        Bytes by which the next block along an axis draws elsewhere, and blocks along it; x first.
-    """
-
-    reach: Array
+    reach: Array  # bytes that one block draws from
+    # bytes by which the next block along an axis draws elsewhere, and blocks along it; x first
     moves: tuple[tuple[Array, Array], ...]
 
     def of(self, blocks: Array, gap: Array | float = 1.0) -> Array:

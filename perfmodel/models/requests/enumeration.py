@@ -54,25 +54,13 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Executions:
-    """The block executions of a launch whose requests may differ.
+    """The block executions of a launch whose requests may differ."""
 
-    Attributes
-    ----------
-    index : Node
-        Element index; where `drawn` says so, ``bin`` in it is drawn.
-    values : mapping
-        Parameters and dimensions, plain numbers.
-    extents : mapping of str to int
-        Of the block and loop indices that decide.
-    alike : int
-        Executions of the launch that repeat the requests of each.
-    """
-
-    index: Node
+    index: Node  # element index; where `drawn` says so, ``bin`` in it is drawn
     drawn: Drawn | None
-    values: Mapping[str, int]
-    extents: Mapping[str, int]
-    alike: int
+    values: Mapping[str, int]  # parameters and dimensions, plain numbers
+    extents: Mapping[str, int]  # of the block and loop indices that decide
+    alike: int  # executions of the launch that repeat the requests of each
 
     @property
     def number(self) -> int:

@@ -24,82 +24,42 @@ class Requests:
     """What one access asks for in the whole launch.
 
     What is only counted is None for a closed form.
-
-    Attributes
-    ----------
-    access : Access
-    width : int
-        Bytes that a lane moves at once.
-    requests, sectors, lines, active_lanes : array
-        Warp requests; the distinct sectors and lines, and the lanes that take part, summed over them.
-    data_wavefronts, tag_wavefronts : array
-        Clocks in L1's two stages, summed over requests.
-    strides : mapping of str to array, or None
-        Bytes that a step of each variable moves the address; None where the index is not affine.
-    offset : array
-        Address at the origin of all variables [B].
-    variables : tuple of Variable
-    shares, warp_shares : mapping of str to array
-        Share of each variable's range that the guards let through; the same with warps whole that
-        they let through in part.
-    sampled : float or None
-        Share of the launch that was counted.
-    period, start : array or None
-        Bytes after which the addresses start again, where the index is ``affine % period``, and the
-        first address of that period [B]; strides and offset are those before the modulo.
-    random : bool
-        Whether the index is random: rows of a table that other data chooses.
-    sharing : Sharing or None
-        How the lanes of an atomic share addresses.
-    banks : BankTurns or None
-        How the lanes of a shared atomic meet in banks, if that was counted.
-    stored : StoredPlaces or None
-        Where the sectors of a store concentrate, if that was counted.
-    different, pairs, pages : array or None
-        Distinct elements of `width` bytes, 64 B halves of lines, and pages, summed over requests.
-    step : array or None
-        The largest power of two that divides every address, a line at most [B].
-    in_blocks : array of three rows, or None
-        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
-        executions.
-    seams : array of three rows, or None
-        Shares of these that the next block along x touches as well, at random places.
-    filled : array or None
-        Share of their sectors that neighbouring blocks fill, before they touch `STORED_LINES`.
-    places : Places or None
-        Where random places lie, if each block draws from a part of its own.
-    pitch : array or None
-        Bytes from one random place to the next, if none is drawn twice.
     """
 
     access: Access
-    width: int
-    requests: Array
-    sectors: Array
-    lines: Array
-    active_lanes: Array
-    data_wavefronts: Array
+    width: int  # bytes that a lane moves at once
+    requests: Array  # of warps; what follows is summed over them
+    sectors: Array  # distinct
+    lines: Array  # distinct
+    active_lanes: Array  # that take part
+    data_wavefronts: Array  # clocks in L1's two stages
     tag_wavefronts: Array
+    # Bytes that a step of each variable moves the address; None where the index is not affine.
     strides: Mapping[str, Array] | None
-    offset: Array
+    offset: Array  # address at the origin of all variables [B]
     variables: tuple[Variable, ...]
-    shares: Mapping[str, Array]
-    sampled: float | None = None
+    shares: Mapping[str, Array]  # share of each variable's range that the guards let through
+    sampled: float | None = None  # share of the launch that was counted
+    # Bytes after which the addresses start again, where the index is ``affine % period``, and the
+    # first address of that period [B]; strides and offset are those before the modulo.
     period: Array | None = None
     start: Array | None = None
-    random: bool = False
-    sharing: Sharing | None = None
-    banks: BankTurns | None = None
-    stored: StoredPlaces | None = None
-    different: Array | None = None
-    pairs: Array | None = None
-    step: Array | None = None
-    pages: Array | None = None
+    random: bool = False  # whether the index is random: rows of a table that other data chooses
+    sharing: Sharing | None = None  # how the lanes of an atomic share addresses
+    banks: BankTurns | None = None  # how those of a shared atomic meet in banks
+    stored: StoredPlaces | None = None  # where the sectors of a store concentrate
+    different: Array | None = None  # distinct elements of `width` bytes, summed over requests
+    pairs: Array | None = None  # distinct 64 B halves of lines, summed over requests
+    step: Array | None = None  # largest power of two that divides every address, to a line [B]
+    pages: Array | None = None  # distinct, summed over requests
+    # Distinct sectors, 64 B halves and lines of a block's warps together, summed over executions
+    # of blocks, and shares of these that the next block along x touches too, at random places.
     in_blocks: Array | None = None
     seams: Array | None = None
-    filled: Array | None = None
-    places: Places | None = None
-    pitch: Array | None = None
+    filled: Array | None = None  # share of their sectors that neighbouring blocks store in time
+    places: Places | None = None  # where random places lie, if each block has a part of its own
+    pitch: Array | None = None  # bytes from one random place to the next, if none is drawn twice
+    # As `shares`, with warps whole that the guards let through in part.
     warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property
