@@ -26,3 +26,10 @@ def first_of_equals(ordered: Array) -> Array:
     new = np.ones(ordered.shape, dtype=bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     return new
+
+
+def among_equals(ordered: Array) -> Array:
+    """Return which of its run of equal values each is, from 1 on, along the last axis."""
+    place = np.arange(ordered.shape[-1])
+    first = np.maximum.accumulate(np.where(first_of_equals(ordered), place, 0), axis=-1)
+    return np.asanyarray(place - first + 1)

@@ -17,6 +17,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import uniform
 from perfmodel.models.formula import Formula
+from perfmodel.models.grid.distinct import among_equals
 from perfmodel.models.requests.contention import Sharing, random_conflicts
 from perfmodel.models.requests.footprint import power_of_two_gcd
 from perfmodel.models.requests.wavefronts import (
@@ -63,26 +64,11 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
     else:
         halves = (-1, 2, WARP_SIZE // 2)
         pairs = (addresses // width * BANK_WORD).reshape(halves)
-        parts = _half_turns(pairs, active.reshape(halves))
+        parts = atomic_wavefronts(pairs, active.reshape(halves), BANKS // 2)
         same = np.sort(np.where(active, addresses, -1 - np.arange(WARP_SIZE)), axis=-1)
-        turns = np.maximum(parts.max(axis=-1), _longest_run(same))
+        turns = np.maximum(parts.max(axis=-1), among_equals(same).max(axis=-1))
         clocks = parts.sum(axis=-1)
     return BankTurns(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
-
-
-def _half_turns(addresses: Array, active: Array) -> Array:
-    """Return the most lanes in one of 16 pairs of banks, for half warps."""
-    bank = np.where(active, addresses // BANK_WORD % (BANKS // 2), BANKS)
-    return np.asanyarray((bank[..., None, :] == np.arange(BANKS // 2)[:, None]).sum(-1).max(-1))
-
-
-def _longest_run(ordered: Array) -> Array:
-    """Return the lanes at the most popular address, of sorted ones."""
-    place = np.arange(WARP_SIZE)
-    new = np.ones(ordered.shape, dtype=bool)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    since = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
-    return np.asanyarray((place - since).max(axis=-1) + 1)
 
 
 def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:

@@ -19,7 +19,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.formula import Formula
-from perfmodel.models.grid.distinct import first_of_equals
+from perfmodel.models.grid.distinct import among_equals, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 
 MODULO_ROUNDS = Formula(
@@ -91,13 +91,11 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
         return first_of_equals(ordered // granule)
 
     new_address, new_sector, new_line = first(1), first(SECTOR), first(LINE)
-    place = np.arange(WARP_SIZE)
-    since = np.maximum.accumulate(np.where(new_address, place, 0), axis=-1)
-    rank = place - since + 1
+    rank = np.where(used, among_equals(ordered), 0)
 
     def rounds(new: Array) -> Array:
         starts = np.flatnonzero(new)
-        most = np.maximum.reduceat(np.where(used, rank, 0).reshape(-1), starts)
+        most = np.maximum.reduceat(rank.reshape(-1), starts)
         sums = np.bincount(starts // WARP_SIZE, weights=most, minlength=used.size // WARP_SIZE)
         return sums.reshape(used.shape[:-1])
 
@@ -108,7 +106,7 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
         passes=rounds(new_sector),
         packets=rounds(new_line),
         halves=rounds(first(HALF)),
-        most=np.where(used, rank, 0).max(axis=-1),
+        most=rank.max(axis=-1),
     )
 
 

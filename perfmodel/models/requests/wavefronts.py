@@ -14,6 +14,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, Box
 from perfmodel.models.requests.footprint import power_of_two_gcd
 
@@ -77,10 +78,10 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool
     return np.asanyarray(np.maximum(each.sum(axis=-1), 1))
 
 
-def atomic_wavefronts(addresses: Array, active: Array) -> Array:
+def atomic_wavefronts(addresses: Array, active: Array, banks: int = BANKS) -> Array:
     """Return the clocks that native shared atomics hold the banks: the most lanes in one."""
-    bank = np.where(active, addresses // BANK_WORD % BANKS, BANKS)
-    lanes = (bank[..., None, :] == np.arange(BANKS)[:, None]).sum(axis=-1)
+    bank = np.where(active, addresses // BANK_WORD % banks, banks)
+    lanes = (bank[..., None, :] == np.arange(banks)[:, None]).sum(axis=-1)
     return np.asanyarray(lanes.max(axis=-1))
 
 
@@ -88,9 +89,7 @@ def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
     """Return the most distinct words in one bank, for each of a warp's `parts`; -1 is no word."""
     split = (*words.shape[:-1], parts, WARP_SIZE // parts)
     words = np.sort(words.reshape(split), axis=-1)
-    first = np.ones(words.shape, dtype=bool)
-    first[..., 1:] = words[..., 1:] != words[..., :-1]
-    first &= words >= 0
+    first = first_of_equals(words) & (words >= 0)
     banks = BANKS // groups
     rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
     places = (rows * banks + words % banks)[first]
@@ -165,9 +164,7 @@ def _distinct(key: Array) -> tuple[Array, Array]:
     As ``np.unique`` does, which imports 26 ms of masked arrays when it is first called.
     """
     order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    first = np.ones(len(key), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
+    first = first_of_equals(key[order])
     inverse = np.empty(len(key), dtype=np.int64)
     inverse[order] = np.cumsum(first) - 1
     return order[first], inverse
