@@ -8,7 +8,6 @@ merges in part on its way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.local_memory import is_local
 from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
@@ -74,68 +74,29 @@ def stored_places(r: Requests) -> StoredPlaces | None:
     return StoredPlaces(Hot(sector, granule, third), pitch)
 
 
-@dataclass(frozen=True, slots=True)
-class HotStores:
-    """Stores of many warps to few places, arrays over configurations."""
-
-    stores: Array  # sectors of all stores
-    share: Array  # share of them at the busiest slice
-    together: Array  # stores of a block to the most popular sector close together
-    apart: Array  # part of these, beyond the first, that do not merge on their way
-    clocks: float  # of the slice for a sector
-    clock: float  # SM clock [Hz]
-
-    @property
-    def time_s(self) -> Array:
-        """Time of the busiest slice [s]."""
-        return np.atleast_1d(
-            HOT_STORES_TIME(
-                stores=self.stores,
-                share=self.share,
-                n=self.together,
-                apart=self.apart,
-                few=FEW,
-                clocks=self.clocks,
-                clock=self.clock,
-            )
-        )
-
-
-def _none(instance: Instance, requests: Sequence[Requests], device: Device) -> HotStores | None:
-    """Return that no slice has more stores than others."""
-    return None
-
-
-@mechanism(neutral=_none, evidence=["l1"])
-def hot_stores(
-    instance: Instance, requests: Sequence[Requests], device: Device
-) -> HotStores | None:
-    """Return the stores to few places that need longest; None without any.
-
-    Parameters
-    ----------
-    instance, requests, device
-        A launch, its requests to global memory, and where it runs.
-    """
-    worst: HotStores | None = None
+@mechanism(neutral=lambda instance, requests, device: None, evidence=["l1"])
+def hot_stores(instance: Instance, requests: Sequence[Requests], device: Device) -> Array | None:
+    """Return the busiest slice's time for the stores that need it longest [s]; None without any."""
+    times = []
     for r in requests:
-        places = None if r.access.kind != "store" or is_local(instance, r) else stored_places(r)
-        if places is None:
+        if r.access.kind != "store" or is_local(instance, r):
             continue
-        found = _concentrated(instance, requests, r, places, device)
-        if np.any(found.time_s > 0):
-            worst = _longer(found, worst)
-    return worst
+        places = stored_places(r)
+        if places is not None:
+            time = _busiest_time(instance, requests, r, places, device)
+            if np.any(time > 0):
+                times.append(time)
+    return largest(*times) if times else None
 
 
-def _concentrated(
+def _busiest_time(
     instance: Instance,
     requests: Sequence[Requests],
     r: Requests,
     places: StoredPlaces,
     device: Device,
-) -> HotStores:
-    """Return what the slice that has most of an access's stores takes."""
+) -> Array:
+    """Return the time of the slice that has most of an access's stores [s]."""
     blocks = np.asanyarray(instance.blocks, dtype=float)
     slices = slice_count(device)
     bursts, apart = np.ones(1), APART(device) * np.ones(1)
@@ -158,30 +119,17 @@ def _concentrated(
     third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
     most = most_pieces(pieces, device)
     busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
-    return HotStores(
+    time = HOT_STORES_TIME(
         stores=np.atleast_1d(stores),
         # What no piece has more of than a slice has of all is in L2's bandwidth.
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
-        together=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
+        n=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
         apart=apart,
+        few=FEW,
         clocks=SECTOR_CLOCKS(device),
         clock=device.sm_clock,
     )
-
-
-def _longer(found: HotStores, other: HotStores | None) -> HotStores:
-    """Return, of each configuration, the stores that take longer."""
-    if other is None:
-        return found
-    first = found.time_s > other.time_s
-    return HotStores(
-        stores=np.where(first, found.stores, other.stores),
-        share=np.where(first, found.share, other.share),
-        together=np.where(first, found.together, other.together),
-        apart=np.where(first, found.apart, other.apart),
-        clocks=found.clocks,
-        clock=found.clock,
-    )
+    return np.atleast_1d(time)
 
 
 def _again(requests: Sequence[Requests], r: Requests) -> bool:

@@ -11,7 +11,6 @@ near side kept of the same 64 B has to be read from there again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -54,30 +53,6 @@ CROSSING_AGAIN = Formula(
 AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
 
 
-@dataclass(frozen=True, slots=True)
-class Lookups:
-    """What L2 looks up, arrays over configurations."""
-
-    # loads_s and stores_s: time for what loads ask of L2 and misses bring in, and for what is
-    # stored [s]
-    loads_s: Array
-    stores_s: Array
-    again_s: Array  # time to read again what atomics have changed on the far side [s]
-    atomics_s: Array  # time for atomics, without what they wait for [s]
-
-    @property
-    def time_s(self) -> Array:
-        """Time of all of L2's lookups [s]."""
-        return np.asanyarray(
-            LOOKUPS_TIME(
-                loads=self.loads_s,
-                stores=self.stores_s,
-                again=self.again_s,
-                atomics=self.atomics_s,
-            )
-        )
-
-
 def lookups(
     requests: Sequence[Requests],
     traffic: Traffic,
@@ -86,27 +61,19 @@ def lookups(
     loads_s: Array,
     stores_s: Array,
     device: Device,
-) -> Lookups:
-    """Return what L2 looks up.
+) -> Array:
+    """Return the time of all of L2's lookups [s].
 
-    Parameters
-    ----------
-    requests : sequence of Requests
-        Of the global accesses, in the order of ``traffic.accesses``.
-    traffic : Traffic
-    atomics : sequence of AtomicTime
-    looked_up_s : array
-        Time of the lookups of all atomics together [s].
-    loads_s, stores_s : array
-        L2's time for what loads ask for and misses bring in, and for what is stored [s].
-    device : Device
+    `looked_up_s` is that of all atomics together, `loads_s` and `stores_s` L2's for what loads ask
+    for and misses bring in, and for what is stored.
     """
     again = np.zeros(1)
     for buffer in {requests[a.position].access.buffer for a in atomics}:
         again = again + _crossing_again(requests, traffic, buffer)
     lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     again_s = again * AGAIN_COST(device) * lone * (device.l2_partitions > 1)
-    return Lookups(loads_s, stores_s, again_s, looked_up_s)
+    time = LOOKUPS_TIME(loads=loads_s, stores=stores_s, again=again_s, atomics=looked_up_s)
+    return np.asanyarray(time)
 
 
 def _crossing_again(requests: Sequence[Requests], traffic: Traffic, buffer: str) -> Array:

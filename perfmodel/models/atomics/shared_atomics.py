@@ -49,16 +49,7 @@ def turns_of(r: Requests) -> BankTurns:
 
 
 def native_wavefronts(r: Requests, aggregated: Any, device: Device) -> Array:
-    """Return the clocks that a shared atomic's requests hold the banks.
-
-    Parameters
-    ----------
-    r : Requests
-        With `sharing`.
-    aggregated : array
-        1 where the compiler adds up the warp first.
-    device : Device
-    """
+    """Return the clocks that the requests of a shared atomic with `sharing` hold the banks."""
     each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS(device), 1.0)
     return np.asanyarray(r.requests * np.where(np.asanyarray(aggregated) > 0, 1.0, each))
 
@@ -71,22 +62,10 @@ def aggregated_clocks(
 ) -> Array:
     """Return the clocks that a block waits until all warps of its SM have come to their sums.
 
-    Warps that want the old value wait for it by themselves.
-
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the shared accesses.
-    held : array
-        Blocks that share an SM.
-    device : Device
-
-    Notes
-    -----
-    A loop's additions take a clock each after that, so it is not the addition that lasts. Likely,
-    and assumed, it is the special register that each warp reads for the address (S2UR in the
-    machine code, outside of loops).
+    Warps that want the old value wait for it by themselves. `held` blocks share an SM. A loop's
+    additions take a clock each after that, so it is not the addition that lasts. Likely, and
+    assumed, it is the special register that each warp reads for the address (S2UR in the machine
+    code, outside of loops).
     """
     total = np.zeros(1)
     for r in requests:

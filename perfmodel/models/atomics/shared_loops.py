@@ -9,8 +9,7 @@ a warp here and there that they do not stop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -67,57 +66,15 @@ OTHER_WORDS: Final = Coefficient("atomics.shared_loops.other_words")
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 
-@dataclass(frozen=True, slots=True)
-class SharedLoops:
-    """The compiler's loops for shared atomics, arrays over configurations."""
-
-    rounds: Array  # waves of blocks
-    # clocks of a block's additions at its most popular address; of lanes that draw theirs, what
-    # other warps have of them
-    serial: Array
-    chain: Array  # clocks of a warp's own turns
-    drawn: bool  # whether lanes draw their addresses at random
-    delay: float  # `p` of `SHARED_LOOP_TIME`
-    clock: float  # SM clock [Hz]
-
-    @property
-    def time_s(self) -> Array:
-        """Time of all of them [s]."""
-        return np.atleast_1d(
-            SHARED_LOOP_TIME(
-                rounds=self.rounds,
-                serial=self.serial,
-                chain=self.chain,
-                drawn=float(self.drawn),
-                p=self.delay,
-                clock=self.clock,
-            )
-        )
-
-
-def _none(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedLoops | None:
-    """Return no loops: they take no time."""
-    return None
-
-
-@mechanism(neutral=_none, evidence=["atomics", "suite"])
+@mechanism(
+    neutral=lambda instance, requests, rounds, held, device: None, evidence=["atomics", "suite"]
+)
 def shared_loops(
     instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedLoops | None:
-    """Return the loops that the compiler makes of shared atomics; None if there are none.
+) -> Array | None:
+    """Return the time of the loops that the compiler makes of shared atomics [s]; None without.
 
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the shared accesses.
-    rounds : array
-        Waves of blocks.
-    held : array
-        Blocks that share an SM.
-    device : Device
+    `rounds` are waves of blocks, of which an SM holds `held` at a time.
     """
     serial, fields, chain, drawn = np.zeros(1), np.zeros(1), np.zeros(1), False
     sharp = OTHER_WORDS(device)
@@ -135,7 +92,15 @@ def shared_loops(
     serial = serial + fields ** (1 / sharp)
     if not agreed(serial + chain > 0):
         return None
-    return SharedLoops(rounds, serial, chain, drawn, OTHERS_DELAY(device), device.sm_clock)
+    time = SHARED_LOOP_TIME(
+        rounds=rounds,
+        serial=serial,
+        chain=chain,
+        drawn=float(drawn),
+        p=OTHERS_DELAY(device),
+        clock=device.sm_clock,
+    )
+    return np.atleast_1d(time)
 
 
 def _turns_of_others(
@@ -192,8 +157,7 @@ def _apart(r: Requests) -> Array:
     return np.asanyarray(np.maximum(r.sharing.conflicts.addresses, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(NamedTuple):
     """Who wants the most popular address of a block."""
 
     wanted: Array  # additions of the block to it

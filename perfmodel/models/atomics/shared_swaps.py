@@ -9,7 +9,6 @@ what fails fills the banks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -86,42 +85,11 @@ OFTEN_ALONE: Final = Coefficient("atomics.shared_swaps.often_alone")
 LATE: Final = Coefficient("atomics.shared_swaps.late")
 
 
-@dataclass(frozen=True, slots=True)
-class SharedSwaps:
-    """A source's loops of compare-and-swap in shared memory, arrays over configurations."""
-
-    rounds: Array  # waves of blocks
-    serial: Array  # clocks of other warps' additions at a block's most popular word
-    chain: Array  # clocks of a warp for its own rounds
-    sent: Array  # clocks that tries keep the banks of an SM
-    clock: float  # SM clock [Hz]
-
-    @property
-    def time_s(self) -> Array:
-        """Time of all of them [s]."""
-        return np.atleast_1d(
-            SWAP_TIME(
-                rounds=self.rounds,
-                serial=self.serial,
-                chain=self.chain,
-                sent=self.sent,
-                clock=self.clock,
-            )
-        )
-
-
-def _none(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedSwaps | None:
-    """Return no loops."""
-    return None
-
-
-@mechanism(neutral=_none, evidence=["atomics"])
+@mechanism(neutral=lambda instance, requests, rounds, held, device: None, evidence=["atomics"])
 def shared_swaps(
     instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedSwaps | None:
-    """Return the loops of compare-and-swap that a source writes; None if there are none.
+) -> Array | None:
+    """Return the time of the loops of compare-and-swap that a source writes [s]; None without.
 
     Arguments as for `perfmodel.models.atomics.shared_loops.shared_loops`.
     """
@@ -140,7 +108,8 @@ def shared_swaps(
         sent = sent + _sent(r, meeting, warps, held / blocks, device)
     if not agreed(serial + chain > 0):
         return None
-    return SharedSwaps(rounds, serial, chain, sent, device.sm_clock)
+    time = SWAP_TIME(rounds=rounds, serial=serial, chain=chain, sent=sent, clock=device.sm_clock)
+    return np.atleast_1d(time)
 
 
 def _chain(r: Requests, mixed: float, device: Device) -> Array:

@@ -41,13 +41,7 @@ def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]
     """Return the sectors that loads bring into L1, with those of tables that all blocks draw from.
 
     Blocks of an SM find what each other has drawn, and all loads of a table draw from it together
-    (measurements/l1, reuse: tables and lists).
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    fills : sequence of array
-        What each brings otherwise, each block by itself.
+    (measurements/l1, reuse: tables and lists). `fills` are what each brings by itself otherwise.
     """
     instance, requests, device = accesses.instance, accesses.requests, accesses.device
     tables: dict[str, list[int]] = {}

@@ -31,17 +31,8 @@ def conflict_clocks(
 ) -> tuple[Array, Array]:
     """Return the clocks of a lone warp for further passes of its shared loads, once and in loops.
 
-    Of loads that do not wait for one another each pass takes L1 a clock; the last of them comes
-    as many later.
-
-    Parameters
-    ----------
-    instance : Instance
-    on_chip : sequence of Requests
-        Of the shared accesses.
-    depths : sequence of int
-        How many others each waits for.
-    device : Device
+    Of loads that do not wait for one another each pass takes L1 a clock; the last of them comes as
+    many later. Each waits for as many others as its depth says.
     """
     threads = np.asanyarray(instance.threads_per_block, dtype=float)
     warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)

@@ -159,15 +159,8 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
         *(execution.instance, execution.on_chip, waits.latency.waves, waits.concurrent),
         execution.device,
     )
-    looping, swapping = shared_loops(*given), shared_swaps(*given)
-    if looping is None and swapping is None:
-        return None
-    time = np.zeros(1)
-    if looping is not None:
-        time = looping.time_s
-    if swapping is not None:
-        time = time + swapping.time_s
-    return time
+    times = [t for t in (shared_loops(*given), shared_swaps(*given)) if t is not None]
+    return np.asanyarray(sum(times)) if times else None
 
 
 def _no_bound(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
@@ -198,8 +191,7 @@ def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array
 
 def lookups_time(execution: Execution, atomics: GlobalAtomics, l2: L2Time) -> Array:
     """Return the time of L2's lookups for loads, stores and atomics, by `LOOKUPS_TIME` [s]."""
-    found = lookups(
+    return lookups(
         *(execution.requests, execution.traffic, atomics.each, atomics.lookups_s),
         *(l2.loads_s, l2.stores_s, execution.device),
     )
-    return found.time_s

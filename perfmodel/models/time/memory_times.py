@@ -205,8 +205,7 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
-    hot = hot_stores(execution.instance, execution.requests, device)
-    hot_s = None if hot is None else hot.time_s
+    hot_s = hot_stores(execution.instance, execution.requests, device)
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
     turns = _sharpness(device, **crossing)
