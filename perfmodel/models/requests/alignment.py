@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,11 +53,7 @@ def mean_granules(
     exact = _indifferent(box) | (step == LINE) | _whole_periods(spans, moves, step)
     if np.all(exact):
         return sectors, lines
-    counted, sectors, lines = _one_move(~exact, spans, moves, start, box, shifts, (sectors, lines))
-    if np.all(exact | counted):
-        return sectors, lines
-    rest = ~(exact | counted)
-    return _recounted(rest, spans, strides, offset, box, shifts, (sectors, lines))
+    return _recounted(~exact, spans, strides, offset, box, shifts, (sectors, lines))
 
 
 def _first_and_step(
@@ -92,91 +87,6 @@ def _whole_periods(
         whole = _integers(span.count) & (LINE // step - 1) == 0
         exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
     return exact
-
-
-@dataclass(frozen=True, slots=True)
-class _MovedRow:
-    """A row of lanes that is moved by one stride, integers over configurations.
-
-    Address of the first lane [B], lanes, bytes between them, bytes of a move, and executions.
-    """
-
-    base: Array
-    lanes: Array
-    stride: Array
-    step: Array
-    times: Array
-
-    def mean(self, whole: Array, shifts: Sequence[int], granule: int) -> Array:
-        """Return the mean granules per request; `whole` is that over whole periods."""
-        # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop
-        # over alignments is cheap.
-        base = (self.base + np.minimum(self.stride, 0) * (self.lanes - 1)) & (LINE - 1)
-        stride, small = np.abs(self.stride), (self.step & (LINE - 1)).astype(np.uint8)
-        extent = (self.lanes - 1) * stride
-        period = LINE // power_of_two_gcd(LINE, self.step)
-        left = (self.times & (period - 1)).astype(np.uint8)
-        edge = (granule - extent % granule).astype(np.uint8)
-        beyond = np.zeros(base.shape, dtype=np.int64)
-        for shift in shifts:
-            at, turns = ((base + shift) & (LINE - 1)).astype(np.uint8), np.zeros_like(left)
-            for turn in range(int(left.max())):
-                over = ((at & np.uint8(granule - 1)) >= edge) & (left > turn)
-                turns += over.view(np.uint8)  # fewer than 128
-                at += small
-            beyond += turns
-        broken = left.astype(np.int64) * (1 + extent // granule) + beyond / len(shifts)
-        found = ((self.times - left) * whole + broken) / np.maximum(self.times, 1)
-        return np.where(stride <= granule, found, self.lanes)
-
-
-def _one_move(
-    which: Array,
-    spans: Sequence[Span],
-    moves: Sequence[tuple[Array, Array]],
-    start: Array,
-    box: Box,
-    shifts: Sequence[int],
-    means: tuple[Array, Array],
-) -> tuple[Array, Array, Array]:
-    """Correct the means where one row of lanes is moved by one stride, a broken number of periods.
-
-    Returns which configurations these are, and the means.
-    """
-    inner, inner_stride, rows, row_stride = box
-    across = (inner <= 1) | (inner_stride == 0)
-    plain = which & (across | (rows <= 1) | (row_stride == 0))
-    moving, step, times = np.zeros(1, dtype=int), np.zeros(1, dtype=int), np.zeros(1)
-    for span, (stride, linear) in zip(spans, moves, strict=True):
-        counts = (stride != 0) & (span.count > 1)
-        plain = plain & linear
-        moving = moving + counts
-        step = step + np.where(counts, stride, 0)
-        times = times + np.where(counts, span.count, 0)
-    plain = plain & (moving == 1)
-    if not np.any(plain):
-        return plain, *means
-    lanes = np.where(across, rows, inner), np.where(across, row_stride, inner_stride)
-    shaped = np.broadcast_arrays(plain, start, *lanes, step, times, *means)
-    plain = shaped[0]
-    sectors, lines = _broken_periods(shaped, shifts)
-    return plain, sectors, lines
-
-
-@definition
-def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Array, Array]:
-    """Return the means of sectors and lines, corrected where moves break off within a period.
-
-    `shaped` says in which configurations; then the columns of `_MovedRow`, and the means.
-    """
-    plain = shaped[0]
-    row = _MovedRow(*(_integers(a[plain]) for a in shaped[1:6]))
-    results = []
-    for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
-        corrected = mean.copy()
-        corrected[plain] = row.mean(mean[plain], shifts, granule)
-        results.append(corrected)
-    return results[0], results[1]
 
 
 def start_residues(
@@ -314,7 +224,7 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
 
 def _moved(counts: Array, steps: Array) -> Array:
     residues = counts.shape[1]
-    source = (np.arange(residues)[None, :] - steps[:, None]) % residues
+    source = (np.arange(residues)[None, :] - steps[:, None]) & (residues - 1)
     return np.asanyarray(np.take_along_axis(counts, source, axis=1))
 
 
