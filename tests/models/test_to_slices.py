@@ -7,11 +7,12 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import Operands, Packets
 from perfmodel.models.atomics.to_slices import (
     REPEAT_CLOCKS,
     SEND_CLOCKS,
     SEND_CYCLES,
+    Operands,
+    Packets,
     network_cost,
     network_time,
     send_time,

@@ -87,7 +87,7 @@ class AtomicMemory(NamedTuple):
 
 def l2_passes(r: Requests) -> Array:
     """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
-    return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
+    return r.sectors if r.sharing is None else r.requests * r.shared.conflicts.passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,7 @@ def atomic_memory(
 
 def _elements(r: Requests, size: Array) -> _Elements:
     """Return the elements that an atomic goes to, in a buffer of so many bytes."""
-    shared = r.sharing
-    assert shared is not None
+    shared = r.shared
     asked = r.requests * shared.conflicts.passes
     some = r.random and r.sampled is not None and r.sampled < 1
     pitch = shared.pitch
@@ -210,11 +209,10 @@ def _read(found: _Elements, first: Array, misses: Array, random: bool, device: D
 
 def _places(r: Requests, size: Array) -> Array:
     """Return how many sectors lanes at random places go to, of which a sample was looked at."""
-    assert r.sharing is not None
     assert r.sampled is not None
     found = []
     most = np.maximum(size / SECTOR, 1.0)
-    every = np.broadcast_arrays(r.active_lanes, r.sharing.addresses, most, size / r.width)
+    every = np.broadcast_arrays(r.active_lanes, r.shared.addresses, most, size / r.width)
     for lanes, seen, sectors, words in zip(*every, strict=True):
         looked = max(min(round(lanes * r.sampled), _KEPT), round(seen))
         held = distinct_places(looked, round(seen), max(round(words), 1))

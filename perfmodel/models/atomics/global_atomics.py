@@ -26,7 +26,6 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.locks import spin_locks
-from perfmodel.models.atomics.packets import Packets, busiest_slice, operands_of, packets_of
 from perfmodel.models.atomics.retries import (
     Contention,
     LoopTime,
@@ -39,8 +38,12 @@ from perfmodel.models.atomics.retries import (
 from perfmodel.models.atomics.slice_passes import SlicePass, slice_pass
 from perfmodel.models.atomics.to_slices import (
     RETURN_COST,
+    Packets,
+    busiest_slice,
     network_cost,
     network_time,
+    operands_of,
+    packets_of,
     send_time,
 )
 from perfmodel.models.formula import Formula
@@ -110,7 +113,6 @@ def atomic_times(
 def _atomic_time(
     instance: Instance, position: int, r: Requests, device: Device, balance: Array
 ) -> AtomicTime:
-    assert r.sharing is not None
     operands = operands_of(instance, r)
     sent = packets_of(r, operands)
     busiest = busiest_slice(r, device)
@@ -118,7 +120,7 @@ def _atomic_time(
     cost = network_cost(sent, operands, device)
     network_s = network_time(sent, cost, device)
     load = _slice_load(sent, busiest.share, one.time_s, device)
-    send_s = send_time(sent, r.requests * r.sharing.conflicts.lines, device) * balance
+    send_s = send_time(sent, r.requests * r.shared.conflicts.lines, device) * balance
     # Nobody else waits for a type's operands, old values, or turns at one sector.
     least = packet_slot(sent.sectors, device)
     brief_pass_s = np.minimum(one.time_s, least / device.sm_clock)
@@ -166,8 +168,7 @@ def _loops(
     device: Device,
 ) -> LoopTime:
     """Return all tries of a loop or lock; the times given are of one try of each lane [s]."""
-    shared = r.sharing
-    assert shared is not None
+    shared = r.shared
     conflicts = shared.conflicts
     usual = sent.lanes * shared.hottest
     drawn = r.random and uses_random(instance.expression(r.access.index))

@@ -23,7 +23,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.atomics.packets import Packets
+from perfmodel.models.atomics.to_slices import Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.request_record import Requests

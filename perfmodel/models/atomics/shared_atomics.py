@@ -43,9 +43,8 @@ SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
 
 def turns_of(r: Requests) -> BankTurns:
     """Return how the lanes of a shared atomic, with `sharing`, meet in banks."""
-    assert r.sharing is not None
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
-    return r.banks or bank_turns(r.sharing, lanes, r.random, r.width)
+    return r.banks or bank_turns(r.shared, lanes, r.random, r.width)
 
 
 def native_wavefronts(r: Requests, aggregated: Any, device: Device) -> Array:
@@ -88,8 +87,8 @@ def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
         return r.data_wavefronts
     counts = r.access.operation == "increment"
     once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated, device)
-    words = np.asanyarray(r.sharing.pitch) / BANK_WORD
-    m = np.maximum(np.asanyarray(r.sharing.addresses, dtype=np.int64), 1)
+    words = np.asanyarray(r.shared.pitch) / BANK_WORD
+    m = np.maximum(np.asanyarray(r.shared.addresses, dtype=np.int64), 1)
     wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)
     wraps &= r.banks is None
     share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)

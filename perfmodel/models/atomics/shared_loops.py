@@ -84,7 +84,7 @@ def shared_loops(
             continue
         turned = looped * _turns_of_others(instance, r, rounds, held, device)
         # Fields of records are words of their own; elements side by side are all one array.
-        field = (r.sharing.pitch > r.width) & r.random
+        field = (r.shared.pitch > r.width) & r.random
         serial = serial + np.where(field, 0.0, turned)
         fields = fields + np.where(field, turned, 0.0) ** sharp
         chain = chain + looped * _own_turns(instance, r, held, device)
@@ -110,7 +110,6 @@ def _turns_of_others(
 
     Of lanes that draw theirs, those that other warps have of them.
     """
-    assert r.sharing is not None
     warps = _warps(instance)
     meeting = meetings_at(instance, r)
     tried = Tried(
@@ -153,8 +152,7 @@ def _warps(instance: Instance) -> Array:
 
 def _apart(r: Requests) -> Array:
     """Return the addresses of a warp."""
-    assert r.sharing is not None
-    return np.asanyarray(np.maximum(r.sharing.conflicts.addresses, 1.0))
+    return np.asanyarray(np.maximum(r.shared.conflicts.addresses, 1.0))
 
 
 class Meeting(NamedTuple):
@@ -166,8 +164,7 @@ class Meeting(NamedTuple):
 
 def meetings_at(instance: Instance, r: Requests) -> Meeting:
     """Return who wants the most popular address of a block."""
-    shared = r.sharing
-    assert shared is not None
+    shared = r.shared
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     assert kind is not None
     blocks = np.asanyarray(instance.blocks, dtype=float)

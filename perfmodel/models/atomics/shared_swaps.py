@@ -101,7 +101,7 @@ def shared_swaps(
             continue
         meeting = meetings_at(instance, r)
         others = 1 - 1 / (warps if r.random else meeting.warps)
-        most = np.maximum(r.sharing.conflicts.most, 1.0)
+        most = np.maximum(r.shared.conflicts.most, 1.0)
         serial = serial + others * meeting.wanted * _chain(r, 1.0, device) / most
         alone = _chain(r, MIXED(device) if r.random else 1.0, device)
         chain = chain + r.requests / blocks / warps * alone
@@ -114,12 +114,11 @@ def shared_swaps(
 
 def _chain(r: Requests, mixed: float, device: Device) -> Array:
     """Return the clocks of a request of a warp alone; see `SWAP_CHAIN`."""
-    assert r.sharing is not None
     first, again = (FIRST_WIDE, AGAIN_WIDE) if r.width == 8 else (FIRST, AGAIN)
     clocks = SWAP_CHAIN(
         first=first(device),
         again=again(device),
-        most=r.sharing.conflicts.most,
+        most=r.shared.conflicts.most,
         growth=GROWTH(device),
         mixed=mixed,
         bank=BANK(device),
@@ -130,7 +129,6 @@ def _chain(r: Requests, mixed: float, device: Device) -> Array:
 
 def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Device) -> Array:
     """Return the clocks that tries keep the banks of an SM, whose share of the work is `of_sm`."""
-    assert r.sharing is not None
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
     turned = r.requests * turns_of(r).clocks * of_sm
     met = (meeting.warps > 1) | r.random
@@ -140,7 +138,7 @@ def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Dev
         swap=SWAP_CLOCKS(device),
         again=r.active_lanes * of_sm if r.random else turned,
         often=np.where(met, OFTEN(device), OFTEN_ALONE(device)),
-        c=lanes * warps * r.sharing.hottest,
+        c=lanes * warps * r.shared.hottest,
         others=np.asanyarray(met, dtype=float),
         late=LATE(device) if r.random else SWAP_CLOCKS(device),
     )

@@ -11,7 +11,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import DOUBLES, HALVES, BusiestSlice, Operands, Packets
+from perfmodel.models.atomics.to_slices import DOUBLES, HALVES, BusiestSlice, Operands, Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import PASS_TIME, most_answers, slice_slot
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -96,9 +96,8 @@ def _addition(
 
     `doubles` says where they add doubles, `answer` is the clocks that old values take.
     """
-    assert r.sharing is not None
     # Fewer addresses than a sector has room for fill none.
-    few = r.sharing.conflicts.addresses * r.width < SECTOR
+    few = r.shared.conflicts.addresses * r.width < SECTOR
     whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
     partial = device.require("atomic_interval")
     in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT(device), 1.0)
@@ -107,7 +106,7 @@ def _addition(
     one, full = HALF2_CLOCKS(device), HALF2_FULL_CLOCKS(device)
     of_type = (one + (full - one) * sent.filled) * HALVES[operands.dtype]
     least = np.maximum(answer * operands.returns, of_type) / device.sm_clock
-    pitch, places = r.sharing.pitch, r.sharing.addresses
+    pitch, places = r.shared.pitch, r.shared.addresses
     lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
     slot = slice_slot(each, sent.sectors, pieces, least, *lone, device)
     # Additions of doubles stay slower, if less so from the third piece on.
@@ -117,12 +116,11 @@ def _addition(
 
 def _both_halves(r: Requests, sent: Packets) -> Array:
     """Return the share of passes that change doubles in both halves of their sector."""
-    assert r.sharing is not None
-    pitch, more = r.sharing.pitch, np.maximum(sent.lanes_each - 1, 0.0)
+    pitch, more = r.shared.pitch, np.maximum(sent.lanes_each - 1, 0.0)
     # Two of four places are in both halves in two of three cases, three always.
     near = np.minimum(more, 1.0) * (2 / 3) + np.clip(more - 1, 0.0, 1.0) / 3
     both = np.where(pitch < SECTOR / 2, near, np.minimum(more, 1.0))
-    return np.where(r.sharing.addresses * pitch <= SECTOR / 2, 0.0, both)
+    return np.where(r.shared.addresses * pitch <= SECTOR / 2, 0.0, both)
 
 
 def _compare_time(sent: Packets, device: Device) -> Array:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -42,15 +41,6 @@ _FEW: Final = 512
 """Elements up to which it matters that some warps pass the last one and go on at the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """An index as ``core*scale + start``, in elements."""
-
-    core: Node
-    scale: Array
-    start: Array
-
-
 def sharing(
     access: Access,
     index: Node,
@@ -65,16 +55,15 @@ def sharing(
     """
     if not activity.classes:
         return None
-    split = _split(index, values)
-    core = split.core
-    pitch = np.abs(split.scale) * element
+    core, scale, start = _split(index, values)
+    pitch = np.abs(scale) * element
     runs = _runs(core, values, variables)
     if runs is not None:
-        long = runs.lanes % WARP_SIZE == 0
-        if agreed(long):
-            return _modulo(runs.elements, pitch, activity, np.ones(1, dtype=bool), split.start)
-        if agreed(WARP_SIZE % runs.lanes == 0):
-            return _counted_warps(runs.elements, pitch, _typical_lanes(activity), runs.lanes)
+        lanes, elements = runs
+        if agreed(lanes % WARP_SIZE == 0):
+            return _modulo(elements, pitch, activity, np.ones(1, dtype=bool), start)
+        if agreed(WARP_SIZE % lanes == 0):
+            return _counted_warps(elements, pitch, _typical_lanes(activity), lanes)
         return None
     if isinstance(core, Operation) and core.operator in ("%", "random"):
         inner, count = core.operands
@@ -90,7 +79,7 @@ def sharing(
             return _random(access, bins, pitch, _typical_lanes(activity), uniform, values)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
-        return _modulo(bins, pitch, activity, uniform, split.start * element)
+        return _modulo(bins, pitch, activity, uniform, start * element)
     return _affine(plane(index, values, variables), variables, activity, element)
 
 
@@ -127,15 +116,13 @@ def _affine(
     return _modulo(places, step, activity, uniform, flat.offset * element)
 
 
-class _Runs(NamedTuple):
-    """Runs of lanes side by side that go to one of `elements` each, in turn."""
+def _runs(
+    core: Node, values: Mapping[str, Any], variables: Sequence[Variable]
+) -> tuple[Array, Array] | None:
+    """Return the lanes and elements of ``i // lanes`` or ``(i // lanes) % count``, if it is such.
 
-    lanes: Array
-    elements: Array
-
-
-def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> _Runs | None:
-    """Return what ``i // lanes`` and ``(i // lanes) % count`` are; None if an index is neither."""
+    Runs of lanes side by side go to one of the elements each, in turn.
+    """
     count = None
     if isinstance(core, Operation) and core.operator == "%" and not _own(core.operands[1], values):
         core, count = core.operands
@@ -151,7 +138,7 @@ def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     every = np.ceil(_distinct(flat.strides, variables) / lanes)
     if count is not None:
         every = np.minimum(every, np.asanyarray(evaluate(count, values), dtype=float))
-    return _Runs(lanes, np.maximum(every, 1.0))
+    return lanes, np.maximum(every, 1.0)
 
 
 def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
@@ -299,8 +286,8 @@ def _typical_lanes(activity: Activity) -> Array:
     return np.asanyarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
 
 
-def _split(index: Node, values: Mapping[str, Any]) -> _Split:
-    """Peel factors and terms that all threads share off an index."""
+def _split(index: Node, values: Mapping[str, Any]) -> tuple[Node, Array, Array]:
+    """Return an index in elements as core, scale and start: factors and terms of all threads."""
     scale, start = np.ones(1), np.zeros(1)
     node = index
     while isinstance(node, Operation) and node.operator in ("+", "*"):
@@ -314,7 +301,7 @@ def _split(index: Node, values: Mapping[str, Any]) -> _Split:
         else:
             scale = scale * value
         node = rest
-    return _Split(node, scale, start)
+    return node, scale, start
 
 
 def _own(node: Node, values: Mapping[str, Any]) -> bool:

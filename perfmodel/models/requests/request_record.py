@@ -63,6 +63,12 @@ class Requests:
     warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property
+    def shared(self) -> Sharing:
+        """How the lanes share addresses, of an atomic of which that is known."""
+        assert self.sharing is not None
+        return self.sharing
+
+    @property
     def executions(self) -> Array:
         """Warp executions of the access, were there no guards."""
         every = threads = np.ones(1)
@@ -77,6 +83,33 @@ class Requests:
     def wanted_bytes(self) -> Array:
         """Bytes that the lanes asked for."""
         return self.active_lanes * self.width
+
+    @property
+    def useful_bytes(self) -> Array:
+        """Distinct bytes that the lanes of each request ask for, summed over requests [B].
+
+        Lanes at the same element, as in a broadcast or in atomics to one address, count once.
+        """
+        if self.different is not None:
+            return np.asanyarray(self.different * self.width)
+        if self.sharing is not None:
+            return np.asanyarray(self.requests * self.sharing.conflicts.addresses * self.width)
+        share = 1.0 if self.strides is None else self._distinct_share(self.strides)
+        return np.asanyarray(self.wanted_bytes * share)
+
+    def _distinct_share(self, strides: Mapping[str, Array]) -> float:
+        """Return the distinct bytes of a full warp over the bytes of its lanes.
+
+        Of the first configuration. Warps that guards cut have at least this share.
+        """
+        places = np.zeros(1, dtype=np.int64)
+        for v in self.variables:
+            if v.in_lane:
+                steps = np.arange(int(np.ravel(v.extent)[0])) * int(np.ravel(strides[v.name])[0])
+                places = np.add.outer(places, steps).ravel()
+        # From each element up to the next: all of it, unless the next one starts before its end.
+        reached = np.minimum(np.diff(np.sort(places)), self.width).sum() + self.width
+        return float(reached / (len(places) * self.width))
 
 
 def no_requests(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:

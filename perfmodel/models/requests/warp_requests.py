@@ -17,9 +17,9 @@ from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import (
     nearly_plane,
     plane,
+    split_threads,
     with_threads,
 )
-from perfmodel.models.grid.digits import split_threads
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.affine_requests import affine_requests
