@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
 from perfmodel.models.derivation import formula, is_recording, unrecorded
 
@@ -56,11 +57,11 @@ class Formula:
         """The parsed expression."""
         return parse(self.text, where=f"formula {self.name!r}")
 
-    def __call__(self, **values: Any) -> Any:
+    def __call__(self, **values: Any) -> Array:
         """Evaluate on numbers or broadcastable arrays, one for each symbol."""
         if is_recording():
-            return formula(self, partial(_evaluated, self.node), values)
-        return evaluate(self.node, values)
+            return cast(Array, formula(self, partial(_evaluated, self.node), values))
+        return cast(Array, evaluate(self.node, values))
 
     def by(self, work: Callable[..., Any], /, **values: Any) -> Any:
         """Return what the formula gives, worked out by a function that goes another way.

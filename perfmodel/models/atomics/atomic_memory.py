@@ -119,7 +119,7 @@ def atomic_memory(
     first = np.minimum(sectors, asked)
     if warm:
         first = first * (1 - stays)
-    misses = np.asanyarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
+    misses = ATOMIC_MISSES(first=first, asked=asked, stays=stays)
     written = _written(r, found, capacity, warm, device)
     # What fits and is there stays; lines that come in drive changed ones out all the same.
     written = written * (1 - resident_share(footprint, capacity, knee) if warm else 1.0)
@@ -169,9 +169,9 @@ def _written(r: Requests, found: _Elements, capacity: float, warm: bool, device:
         room = RANDOM_DIRTY(device) * working_share(device) * capacity
         changed = np.minimum(room / np.maximum(found.span, LINE), 1 - 1e-9)
         before = 0.0 if warm else found.in_lines * found.span / LINE * -np.log1p(-changed)
-        return np.asanyarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
+        return RANDOM_WRITES(asked=asked, before=before, changed=changed)
     footprint, share = found.lines * LINE, DIRTY_SHARE(device)
-    written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=share, c=capacity, f=footprint))
+    written = ATOMIC_WRITES(asked=asked, d=share, c=capacity, f=footprint)
     # Fewer passes than L2 has changed lines leave nothing to write back.
     return np.where(found.sectors * SECTOR < share * capacity, 0.0, written)
 

@@ -63,7 +63,7 @@ def spin_locks(wants: Contention, slice_s: Array, network_s: Array, device: Devi
     of every lane [s].
     """
     waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
-    tries = np.asanyarray(WAITING(often=OFTEN(device), c=np.maximum(wants.usual / waves, 1.0)))
+    tries = WAITING(often=OFTEN(device), c=np.maximum(wants.usual / waves, 1.0))
     send = network_s * (device.sm_count / sms)
     time = LOCK_TIME(
         others=OTHERS * send,

@@ -72,8 +72,7 @@ def lookups(
         again = again + _crossing_again(requests, traffic, buffer)
     lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     again_s = again * AGAIN_COST(device) * lone * (device.l2_partitions > 1)
-    time = LOOKUPS_TIME(loads=loads_s, stores=stores_s, again=again_s, atomics=looked_up_s)
-    return np.asanyarray(time)
+    return LOOKUPS_TIME(loads=loads_s, stores=stores_s, again=again_s, atomics=looked_up_s)
 
 
 def _crossing_again(requests: Sequence[Requests], traffic: Traffic, buffer: str) -> Array:

@@ -139,9 +139,9 @@ def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool 
     apart = np.asanyarray(tried.apart) >= WARP_SIZE
     again = np.where(apart, costs.lose_apart, LOSE_AGAIN(device))
     lose = np.where(tried.once, LOSE_ONCE(device), again)
-    in_step = np.asanyarray(WARPS_IN_STEP(x=block * costs.turn / costs.swap, lose=lose))
+    in_step = WARPS_IN_STEP(x=block * costs.turn / costs.swap, lose=lose)
     tries = LOOP_TRIES(w=w, each=TRIES_EACH(device), first=TRIES_FIRST(device))
-    clocks = LOOP_CLOCKS(
+    return LOOP_CLOCKS(
         step=in_step * float(step),
         alone=costs.alone,
         w=w,
@@ -154,4 +154,3 @@ def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool 
         tail=LOOP_TAIL(device),
         rounds=np.maximum(rounds, 1.0),
     )
-    return np.asanyarray(clocks)

@@ -175,7 +175,7 @@ def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
     """Return how many lanes want the most popular address; see `CONTENDERS`."""
     ln = np.log(np.maximum(addresses, 1.0))
-    return np.asanyarray(CONTENDERS(mean=mean, drawn=float(random), ln=ln))
+    return CONTENDERS(mean=mean, drawn=float(random), ln=ln)
 
 
 def blocks_at_work(instance: Instance, r: Requests) -> Array:
@@ -243,10 +243,8 @@ def cas_loops(
 def _tries(c: Array, waves: Array, others: Array, device: Device) -> Array:
     """Evaluate `TRIES`, of so many lanes at an address at a time."""
     failing = FAILING(others=others, least=LEAST(device), soon=SOON(device), c=c)
-    return np.asanyarray(
-        TRIES(
-            failing=np.asanyarray(failing), c=c, waves=waves, others=others, steady=STEADY(device)
-        )
+    return TRIES(
+        failing=np.asanyarray(failing), c=c, waves=waves, others=others, steady=STEADY(device)
     )
 
 
@@ -257,9 +255,8 @@ def _trip_clocks(wants: Contention, span: Array, sms: Array, device: Device) -> 
     near, same_side = NEAR(device), SAME_SIDE(device)
     far = FAR(device) if device.l2_partitions > 1 else near
     several = (span > SIDE(device)) | (sms > np.maximum(among, same_side))
-    clocks = TRIP_CLOCKS(
+    return TRIP_CLOCKS(
         near=near * device.l2_latency * device.sm_clock,
         far=far * device.l2_latency * device.sm_clock,
         slowest=np.where(several, 1 / np.sqrt(np.where(sms > same_side, among, 1.0)), 0.0),
     )
-    return np.asanyarray(clocks)

@@ -78,9 +78,9 @@ def _busiest(
     weights = _total(load.most for load in loads)
     hot = _total(load.most * share for load, share in zip(loads, popular, strict=True))
     share = hot / np.maximum(weights, 1e-30)
-    apart = np.asanyarray(APART(least=LEAST(device), popular=POPULAR(device), share=share))
+    apart = APART(least=LEAST(device), popular=POPULAR(device), share=share)
     even = _total(load.even for load in loads)
-    return np.asanyarray(BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart)))
+    return BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart))
 
 
 def _total(values: Iterable[Array]) -> Array:

@@ -132,7 +132,7 @@ def _own_turns(instance: Instance, r: Requests, held: Array, device: Device) -> 
     once = kind is not None and np.asanyarray(kind.aggregated) > 0
     wide, costs = int(r.width == 8), loop_costs(r.width, device)
     sent = r.requests / np.asanyarray(instance.blocks, dtype=float)
-    clocks = LOOP_CHAIN(
+    return LOOP_CHAIN(
         k=sent / _warps(instance),
         turns=np.where(once, 1.0, own.turns),
         alone=costs.alone,
@@ -142,7 +142,6 @@ def _own_turns(instance: Instance, r: Requests, held: Array, device: Device) -> 
         turn=costs.turn_of(spread_of(_apart(r))),
         p=CHAIN_SHARP(device),
     )
-    return np.asanyarray(clocks)
 
 
 def _warps(instance: Instance) -> Array:

@@ -115,7 +115,7 @@ def shared_swaps(
 def _chain(r: Requests, mixed: float, device: Device) -> Array:
     """Return the clocks of a request of a warp alone; see `SWAP_CHAIN`."""
     first, again = (FIRST_WIDE, AGAIN_WIDE) if r.width == 8 else (FIRST, AGAIN)
-    clocks = SWAP_CHAIN(
+    return SWAP_CHAIN(
         first=first(device),
         again=again(device),
         most=r.shared.conflicts.most,
@@ -124,7 +124,6 @@ def _chain(r: Requests, mixed: float, device: Device) -> Array:
         bank=BANK(device),
         turns=turns_of(r).turns,
     )
-    return np.asanyarray(clocks)
 
 
 def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Device) -> Array:
@@ -132,7 +131,7 @@ def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Dev
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
     turned = r.requests * turns_of(r).clocks * of_sm
     met = (meeting.warps > 1) | r.random
-    clocks = SWAPS_SENT(
+    return SWAPS_SENT(
         loads=r.requests * turns_of(r).words * of_sm,
         turns=turned,
         swap=SWAP_CLOCKS(device),
@@ -142,4 +141,3 @@ def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Dev
         others=np.asanyarray(met, dtype=float),
         late=LATE(device) if r.random else SWAP_CLOCKS(device),
     )
-    return np.asanyarray(clocks)

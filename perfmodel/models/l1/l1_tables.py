@@ -137,11 +137,11 @@ def early_misses(
     a block's walkers stand at together.
     """
     if random:
-        return np.asanyarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))
+        return EARLY_MISSES(new=new, k=np.maximum(batch, 1.0))
     most = np.maximum(device.max_threads_per_sm / (WARP_SIZE * walkers), 1.0)
     own = walkers * np.clip(blocks / device.sm_count, 1.0, most)
     every = np.clip(walkers * np.minimum(places, blocks), own, None)
-    return np.asanyarray(WALKED_MISSES(new=new, own=own, all=every))
+    return WALKED_MISSES(new=new, own=own, all=every)
 
 
 def _line_hits(table: Array, others: Array, capacity: Array) -> Array:

@@ -195,7 +195,7 @@ def _modulo_conflicts(
     def rounds(granule: int) -> Array:
         rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
         whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
-        return np.asanyarray(MODULO_ROUNDS(**whole, rest=rest))
+        return MODULO_ROUNDS(**whole, rest=rest)
 
     touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
     most = np.ceil(lanes / np.maximum(distinct, 1))

@@ -95,6 +95,6 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
         turns = np.array([float(f.most) for f in found])
         words = np.minimum(turns, np.maximum(1.0, m * common / banks))
     else:
-        turns = np.asanyarray(BANK_TURNS(n=n, m=m, gcd=common * float(parts)))
+        turns = BANK_TURNS(n=n, m=m, gcd=common * float(parts))
     most = np.maximum(turns, shared.conflicts.most)
     return BankTurns(*map(np.atleast_1d, (most, words * parts, turns * parts)))

@@ -127,8 +127,7 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
 
 
 def _granules(run: Array, width: int, step: Array, granule: int) -> Array:
-    granules = RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
-    return np.asanyarray(granules)
+    return RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
 
 
 def power_of_two_gcd(power: Any, value: Any) -> Array:
