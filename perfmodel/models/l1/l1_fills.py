@@ -160,13 +160,9 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
     """
     assert r.in_blocks is not None
     together: Array = np.minimum(fills, r.in_blocks[0])
-    loops = accesses.instance.kernel.loop_nest(r.access.loop)
-    if not loops:
+    if r.access.loop is None:
         return together
-    times = accesses.blocks
-    for loop in loops:
-        trips = np.asanyarray(accesses.instance.trips[loop.variable], dtype=float)
-        times = times * np.maximum(trips, 1.0)
+    times = accesses.blocks * np.maximum(accesses.instance.runs(r.access.loop), 1.0)
     step = r.in_blocks[2] * LINE / times * accesses.blocks_on_sm
     device = accesses.device
     resident = resident_share(DRIFT(device) * step, accesses.l1_size, reuse_knee(device))
@@ -211,14 +207,8 @@ def loop_windows(instance: Instance, *root: str | None) -> list[Window]:
     nests = {loop.variable: kernel.loop_nest(loop.variable) for loop in kernel.loops}
     loops = [v for v in kernel.loops if not root or nests[v.variable][0].variable == root[0]]
     loops.sort(key=lambda loop: -len(nests[loop.variable]))
-    return [
-        Window(
-            loop.variable,
-            _ONE,
-            np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0),
-        )
-        for loop in loops
-    ]
+    trips = (np.asanyarray(instance.trips[loop.variable], dtype=float) for loop in loops)
+    return [Window(v.variable, _ONE, np.maximum(n, 1.0)) for v, n in zip(loops, trips, strict=True)]
 
 
 def _multicast_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]:
