@@ -112,7 +112,7 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     }
     basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
     # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
-    at = _at(node, known, variables, basis, lambda coordinate, _: coordinate)
+    at = _at(node, known, variables, _columns(basis))
     offset = at[0]
     strides = {v.name: alike(at[i + 1] - offset) for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))
@@ -136,7 +136,7 @@ def nearly_plane(
     steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
     scattered = np.floor(np.outer(np.arange(1, _SCATTERED + 1), steps) % 1 * last + 0.5)
     every = np.vstack([points, scattered.astype(np.int64)])
-    found = _at(node, values, variables, every.astype(float), lambda coordinate, _: coordinate)
+    found = _at(node, values, variables, _columns(every.astype(float)))
     if found.shape[-1] != 1:
         return None
     value = found[:, 0]
@@ -157,23 +157,22 @@ def _at(
     node: Node,
     values: Mapping[str, Any],
     variables: Sequence[Variable],
-    points: Array,
-    place: Any,
+    places: Sequence[Array],
 ) -> Array:
-    """Evaluate at `points` (points, variables), placed into each variable's range."""
+    """Evaluate at places, of each variable an array (points, configurations)."""
+    points = len(places[0])
     targets: dict[str, Any] = {}
-    for v, coordinates in zip(variables, points.T, strict=True):
-        value = place(coordinates[:, None], _last(v))
-        targets[v.target] = targets.get(v.target, 0) + v.weight * value
+    for v, place in zip(variables, places, strict=True):
+        targets[v.target] = targets.get(v.target, 0) + v.weight * place
     for axis in AXES:
         for base in ("threadIdx", "blockIdx"):
-            targets.setdefault(f"{base}.{axis}", np.zeros((len(points), 1)))
+            targets.setdefault(f"{base}.{axis}", np.zeros((points, 1)))
     if _uses(node, _BITWISE):
         targets = {name: value.astype(np.int64) for name, value in targets.items()}
     result = np.asanyarray(evaluate(node, {**values, **targets}), dtype=float)
-    if result.ndim == 2 and len(result) == len(points):
+    if result.ndim == 2 and len(result) == points:
         return result
-    return np.broadcast_to(result, (len(points), result.shape[-1] if result.ndim else 1))
+    return np.broadcast_to(result, (points, result.shape[-1] if result.ndim else 1))
 
 
 def _holds(
@@ -189,16 +188,20 @@ def _holds(
     steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
     fractions = np.outer(np.arange(1, _RANDOM_POINTS + 1), steps) % 1
     points = np.vstack([corners, fractions])
-
-    def place(fraction: Array, last: Array) -> Array:
-        return np.floor(fraction * last + 0.5)
-
-    found = _at(node, values, variables, points, place)
+    places = [
+        np.floor(column * _last(v) + 0.5)
+        for v, column in zip(variables, _columns(points), strict=True)
+    ]
+    found = _at(node, values, variables, places)
     expected = offset[None, :] + sum(
-        strides[v.name][None, :] * place(coordinates[:, None], _last(v))
-        for v, coordinates in zip(variables, points.T, strict=True)
+        strides[v.name][None, :] * place for v, place in zip(variables, places, strict=True)
     )
     return agreed(np.all(found == expected, axis=0))
+
+
+def _columns(points: Array) -> list[Array]:
+    """Return the coordinates of points, of each variable an array (points, 1)."""
+    return [column[:, None] for column in points.T]
 
 
 @lru_cache(maxsize=4096)

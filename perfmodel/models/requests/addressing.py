@@ -35,6 +35,11 @@ class Addressing:
     variables: tuple[Variable, ...]  # of the index: threads, blocks and loops
 
     @property
+    def buffer_bytes(self) -> float:
+        """Bytes of the buffer, of the largest configuration."""
+        return float(np.max(self.instance.lengths[self.access.buffer])) * self.element
+
+    @property
     def values(self) -> Mapping[str, Any]:
         """Numbers of the names that are the same for all threads."""
         return self.instance.known

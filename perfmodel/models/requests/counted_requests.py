@@ -2,57 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.grid.activity import warp_classes
-from perfmodel.models.grid.affine import Variable, index_variables, plane, with_threads
-from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.grid.affine import Variable, plane, with_threads
+from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.bank_turns import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.request_record import Requests
-from perfmodel.models.requests.sampled_places import (
-    StoredPlaces,
-    beyond_sample,
-    counted_places,
-    without_chance,
-)
+from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 
 _ALONE: Final = 0.9
 
 
-def given_requests(
-    instance: Instance, position: int, counted: Counted, shape: BlockShape
-) -> Requests:
-    """Return the requests of an access that somebody counted; its index gives strides at most.
-
-    `instance` is one configuration.
-    """
-    access = instance.kernel.accesses[position]
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    loops = instance.kernel.loop_nest(access.loop)
-    trips = {loop.variable: instance.trips[loop.variable] for loop in loops}
-    variables = with_threads(index_variables(shape, instance.grid, trips), shape)
-    index = instance.expression(access.index)
-    flat = None if uses_random(index) else plane(index, instance.known, variables)
+def given_requests(a: Addressing, counted: Counted) -> Requests:
+    """Return the requests of an access that somebody counted; its index gives strides at most."""
+    access, element, width = a.access, a.element, a.width
+    variables = with_threads(a.variables, a.shape)
+    flat = None if uses_random(a.index) else plane(a.index, a.values, variables)
     if flat is not None and not flat.affine:
         flat = None
-    width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
-    shared = _given_sharing(instance, access, counted, variables, shape)
-    on_chip = instance.kernel.buffer(access.buffer).space == "shared"
-    banks = None
-    if shared and on_chip:
+    on_chip = a.instance.kernel.buffer(access.buffer).space == "shared"
+    shared = banks = stored = None
+    if counted.addresses is not None:
         addresses = np.asanyarray(counted.addresses)
-        banks = counted_turns(np.maximum(addresses, 0), addresses >= 0, width)
+        active = addresses >= 0
+        if access.kind == "atomic":
+            shared = _given_sharing(a, counted, addresses, variables)
+            banks = counted_turns(np.maximum(addresses, 0), active, width) if on_chip else None
+        elif access.kind == "store" and not on_chip:
+            stored = counted_places(addresses, active, a.buffer_bytes)
     strides = None if flat is None else {n: s * element for n, s in flat.strides.items()}
     if counted.run and strides is not None:
         # One thread has a run of bytes moved: as if threads of its own did it piece by piece.
@@ -73,10 +59,10 @@ def given_requests(
         variables=variables,
         shares={},
         sampled=counted.sampled,
-        random=uses_random(index) if banks is not None else flat is None,
+        random=flat is None if banks is None else uses_random(a.index),
         sharing=shared,
         banks=banks,
-        stored=None if on_chip else _given_stores(instance, access, counted),
+        stored=stored,
         different=_one(counted.different),
         pairs=_one(counted.pairs),
         filled=_one(_filled(counted, width)),
@@ -84,41 +70,21 @@ def given_requests(
 
 
 def _given_sharing(
-    instance: Instance,
-    access: Access,
-    counted: Counted,
-    variables: tuple[Variable, ...],
-    shape: BlockShape,
-) -> Sharing | None:
-    """Return how the lanes of an atomic share addresses; None if that was not counted."""
-    if access.kind != "atomic" or counted.addresses is None:
-        return None
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    index = instance.expression(access.index)
-    addresses = np.asanyarray(counted.addresses)
-    active = addresses >= 0
-    shared = counted_sharing(np.maximum(addresses, 0), active)
+    a: Addressing, counted: Counted, addresses: Array, variables: tuple[Variable, ...]
+) -> Sharing:
+    """Return how the lanes of an atomic share addresses."""
+    active, at = addresses >= 0, np.maximum(addresses, 0)
+    shared = counted_sharing(at, active)
     if counted.sampled >= 1:
         return shared
-    size = float(np.max(instance.lengths[access.buffer])) * element
-    shared = without_chance(shared, np.maximum(addresses, 0), active, size, element)
-    everybody = warp_classes((), instance.known, variables) if shape.regular else None
-    if everybody is None or uses_random(index):
+    shared = without_chance(shared, at, active, a.buffer_bytes, a.element)
+    everybody = warp_classes((), a.values, variables) if a.shape.regular else None
+    if everybody is None or uses_random(a.index):
         return shared
-    whole = sharing(access, index, instance.known, variables, everybody, element)
+    whole = sharing(a.access, a.index, a.values, variables, everybody, a.element)
     if whole is None:
         return shared
     return beyond_sample(shared, addresses, active, counted.lanes, whole)
-
-
-def _given_stores(instance: Instance, access: Access, counted: Counted) -> StoredPlaces | None:
-    """Return where the sectors of a store concentrate; None if that was not counted."""
-    if access.kind != "store" or counted.addresses is None:
-        return None
-    places = np.asanyarray(counted.addresses)
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    size = float(np.max(instance.lengths[access.buffer])) * element
-    return counted_places(places, places >= 0, size)
 
 
 def _one(value: float) -> Array:
@@ -130,7 +96,6 @@ def _filled(counted: Counted, width: int) -> float:
 
     Others may well be rows, whose next lanes fill what these leave.
     """
-    scattered = counted.lines > _ALONE * counted.lanes
-    return (
-        min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0)) if scattered else 1.0
-    )
+    if counted.lines <= _ALONE * counted.lanes:
+        return 1.0
+    return min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0))

@@ -89,7 +89,6 @@ def counted_requests(a: Addressing) -> Requests:
     sectors, pairs, lines, pages = touched
     bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
     meets = atomic and takes_part.any()
-    size = float(np.max(instance.lengths[access.buffer])) * a.element
     return Requests(
         access=access,
         width=a.width,
@@ -106,7 +105,7 @@ def counted_requests(a: Addressing) -> Requests:
         sampled=min(1.0, samples / different.number),
         sharing=counted_sharing(address, active) if meets else None,
         banks=counted_turns(address, active, a.width) if meets else None,
-        stored=counted_places(*_some_stores(address, active), size) if stores else None,
+        stored=counted_places(*_some_stores(address, active), a.buffer_bytes) if stores else None,
         different=found,
         pairs=pairs,
         step=np.array([float(bits & -bits)]),

@@ -47,17 +47,15 @@ def access_requests(
     activities by guards and loops, shared by the accesses of one instance.
     """
     access = instance.kernel.accesses[position]
-    if access.counted is not None:
-        return given_requests(instance, position, access.counted, shape)
     with scope(access):
-        return _access_requests(instance, position, shape, known)
+        a = addressing(instance, position, shape)
+        if access.counted is not None:
+            return given_requests(a, access.counted)
+        return _access_requests(a, known)
 
 
-def _access_requests(
-    instance: Instance, position: int, shape: BlockShape, known: ActivityCache
-) -> Requests:
-    access = instance.kernel.accesses[position]
-    a = addressing(instance, position, shape)
+def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
+    access, shape = a.access, a.shape
     if not agreed(a.taken > 0):
         return no_requests(access, a.width, a.variables)
     key = (*a.guards, *a.trips)
