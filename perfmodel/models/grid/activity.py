@@ -39,6 +39,16 @@ class Activity:
     shares: Mapping[str, Array]
     warp_shares: Mapping[str, Array]  # the same of warps: one that passes in part is whole
 
+    @property
+    def requests(self) -> Array:
+        """Requests of the whole launch."""
+        return np.asanyarray(sum((c.requests for c in self.classes), np.zeros(1)))
+
+    @property
+    def active_lanes(self) -> Array:
+        """Lanes that take part in the whole launch."""
+        return np.asanyarray(sum((c.requests * c.active for c in self.classes), np.zeros(1)))
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -39,7 +39,7 @@ def affine_requests(
     step = _common_step(strides, variables, LINE)
     stride = [strides[v.name] for v in lanes] + [np.zeros(1)] * (2 - len(lanes))
     totals = [np.zeros(1)] * 6
-    every = sum((group.requests for group in classes), np.zeros(1))
+    every = activity.requests
     typical: tuple[Array, Array, Array] | None = None
     counted = partial(pattern_wavefronts, width=a.width, shared=a.from_shared)
     for group in classes:

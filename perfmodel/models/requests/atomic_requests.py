@@ -16,12 +16,12 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.access import Access
 from perfmodel.kernels.histogram import histogram
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity
 from perfmodel.models.grid.affine import Plane, Variable, plane
+from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, row_granules
 from perfmodel.models.requests.contention import (
     GRANULE,
@@ -41,18 +41,9 @@ _FEW: Final = 512
 """Elements up to which it matters that some warps pass the last one and go on at the first."""
 
 
-def sharing(
-    access: Access,
-    index: Node,
-    values: Mapping[str, Any],
-    variables: Sequence[Variable],
-    activity: Activity,
-    element: int,
-) -> Sharing | None:
-    """Return how the lanes of an atomic share addresses, in closed form; None if there is none.
-
-    `index` has its definitions put in; `element` is the bytes of an element.
-    """
+def sharing(a: Addressing, variables: Sequence[Variable], activity: Activity) -> Sharing | None:
+    """Return how the lanes of an atomic share addresses, in closed form; None if there is none."""
+    index, values, element = a.index, a.values, a.element
     if not activity.classes:
         return None
     core, scale, start = _split(index, values)
@@ -76,7 +67,7 @@ def sharing(
             return None
         if core.operator == "random":
             bins, pitch = _words(bins, pitch)
-            return _random(access, bins, pitch, _typical_lanes(activity), uniform, values)
+            return _random(a, bins, pitch, _typical_lanes(activity), uniform)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
         return _modulo(bins, pitch, activity, uniform, start * element)
@@ -111,7 +102,7 @@ def _affine(
         return None
     places = _distinct(flat.strides, variables)
     step = steps[0] * element if steps else np.zeros(1)
-    places = np.minimum(places, total_lanes(activity))
+    places = np.minimum(places, activity.active_lanes)
     step = np.where(uniform, float(LINE), step)
     return _modulo(places, step, activity, uniform, flat.offset * element)
 
@@ -236,19 +227,14 @@ def _even(addresses: Array, pitch: Array) -> Hot:
     return Hot(share(SECTOR), whole, np.minimum(whole, np.maximum(1 - 2 * whole, 0.0)))
 
 
-def _random(
-    access: Access,
-    bins: Array,
-    pitch: Array,
-    lanes: Array,
-    uniform: Array,
-    values: Mapping[str, Any],
-) -> Sharing:
-    size = max(np.size(a) for a in (bins, pitch, lanes, *values.values()))
+def _random(a: Addressing, bins: Array, pitch: Array, lanes: Array, uniform: Array) -> Sharing:
+    """Return the sharing of lanes that draw their addresses, each configuration by itself."""
+    access, values = a.access, a.values
+    size = max(np.size(n) for n in (bins, pitch, lanes, *values.values()))
     columns: dict[tuple[Any, ...], tuple[float, ...]] = {}
     rows = []
     spread = {k: np.broadcast_to(v, (size,)) for k, v in values.items()}
-    given = [np.broadcast_to(a, (size,)) for a in (bins, pitch, lanes, uniform)]
+    given = [np.broadcast_to(n, (size,)) for n in (bins, pitch, lanes, uniform)]
     for i in range(size):
         known = {k: v[i].item() for k, v in spread.items()}
         key = (*(g[i].item() for g in given), *(known.values() if access.weights else ()))
@@ -274,15 +260,9 @@ def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Ar
     return places
 
 
-def total_lanes(activity: Activity) -> Array:
-    """Return the lanes that take part in the whole launch."""
-    return np.asanyarray(sum((c.requests * c.active for c in activity.classes), np.zeros(1)))
-
-
 def _typical_lanes(activity: Activity) -> Array:
     """Return the mean lanes of a request."""
-    requests = sum((c.requests for c in activity.classes), np.zeros(1))
-    lanes = sum((c.requests * c.active for c in activity.classes), np.zeros(1))
+    requests, lanes = activity.requests, activity.active_lanes
     return np.asanyarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
 
 

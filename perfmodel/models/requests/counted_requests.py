@@ -57,7 +57,6 @@ def given_requests(a: Addressing, counted: Counted) -> Requests:
         strides=strides,
         offset=np.zeros(1) if flat is None else flat.offset * element,
         variables=variables,
-        shares={},
         sampled=counted.sampled,
         random=flat is None if banks is None else uses_random(a.index),
         sharing=shared,
@@ -81,7 +80,7 @@ def _given_sharing(
     everybody = warp_classes((), a.values, variables) if a.shape.regular else None
     if everybody is None or uses_random(a.index):
         return shared
-    whole = sharing(a.access, a.index, a.values, variables, everybody, a.element)
+    whole = sharing(a, variables, everybody)
     if whole is None:
         return shared
     return beyond_sample(shared, addresses, active, counted.lanes, whole)

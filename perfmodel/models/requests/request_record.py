@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -34,11 +35,14 @@ class Requests:
     active_lanes: Array  # that take part
     data_wavefronts: Array  # clocks in L1's two stages
     tag_wavefronts: Array
-    # Bytes that a step of each variable moves the address; None where the index is not affine.
-    strides: Mapping[str, Array] | None
-    offset: Array  # address at the origin of all variables [B]
     variables: tuple[Variable, ...]
-    shares: Mapping[str, Array]  # share of each variable's range that the guards let through
+    # Bytes that a step of each variable moves the address; None where the index is not affine.
+    strides: Mapping[str, Array] | None = None
+    offset: Array = field(default_factory=partial(np.zeros, 1))  # address at the origin of all [B]
+    # Share of each variable's range that the guards let through; the same with warps whole that
+    # they let through in part.
+    shares: Mapping[str, Array] = field(default_factory=dict)
+    warp_shares: Mapping[str, Array] = field(default_factory=dict)
     sampled: float | None = None  # share of the launch that was counted
     # Bytes after which the addresses start again, where the index is ``affine % period``, and the
     # first address of that period [B]; strides and offset are those before the modulo.
@@ -59,8 +63,6 @@ class Requests:
     filled: Array | None = None  # share of their sectors that neighbouring blocks store in time
     places: Places | None = None  # where random places lie, if each block has a part of its own
     pitch: Array | None = None  # bytes from one random place to the next, if none is drawn twice
-    # As `shares`, with warps whole that the guards let through in part.
-    warp_shares: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def shared(self) -> Sharing:
@@ -115,9 +117,7 @@ class Requests:
 def no_requests(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
     """Return the requests of an access that no thread takes part in."""
     none = np.zeros(1)
-    return Requests(
-        *(access, width, none, none, none, none, none, none, None, none, variables), shares={}
-    )
+    return Requests(access, width, none, none, none, none, none, none, variables)
 
 
 _SUMS: Final = (

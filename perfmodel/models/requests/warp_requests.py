@@ -23,7 +23,7 @@ from perfmodel.models.grid.affine import (
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.affine_requests import affine_requests
-from perfmodel.models.requests.atomic_requests import sharing, total_lanes
+from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.counted_requests import given_requests
@@ -73,7 +73,7 @@ def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
 def _of_atomic(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of an atomic: how its lanes share addresses, or a count."""
     if activity is not None:
-        meeting = sharing(a.access, a.index, a.values, a.variables, activity, a.element)
+        meeting = sharing(a, a.variables, activity)
         if meeting is not None:
             return _from_sharing(a, meeting, activity)
     return replace(counted_requests(a), random=uses_random(a.index))
@@ -137,12 +137,12 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     counted = counted_requests(a)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
-        requests = a.pieces * sum((c.requests for c in activity.classes), np.zeros(1))
+        requests = a.pieces * activity.requests
         times = requests / np.maximum(counted.requests, 1e-9)
         counted = replace(
             scaled(counted, np.where(counted.requests > 0, times, 1.0)),
             requests=requests,
-            active_lanes=a.pieces * total_lanes(activity),
+            active_lanes=a.pieces * activity.active_lanes,
             shares=activity.shares,
             warp_shares=activity.warp_shares,
         )
@@ -166,18 +166,16 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
     """Return the requests of an atomic from how its lanes share addresses."""
-    requests = np.asanyarray(sum((c.requests for c in activity.classes), np.zeros(1)))
+    requests = activity.requests
     return Requests(
         access=a.access,
         width=a.width,
         requests=requests,
         sectors=requests * shared.conflicts.sectors,
         lines=requests * shared.conflicts.lines,
-        active_lanes=total_lanes(activity),
+        active_lanes=activity.active_lanes,
         data_wavefronts=requests,
         tag_wavefronts=requests,
-        strides=None,
-        offset=np.zeros(1),
         variables=a.variables,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
