@@ -151,7 +151,7 @@ def outside(
     size = float(device.l2_size)
     found = {
         "data that is read again takes nearly all of L2": _rereads(launch),
-        "a table is read again beside stores": _tables(requests, traffic),
+        "a table is read again next to stores": _tables(requests, traffic),
         "part of what is written again may wait in L2": _rewritten(launch),
         "much of what is written is still in L2 at the end": _left(launch),
     }

@@ -75,5 +75,5 @@ def test_tries_keep_the_banks() -> None:
 
 def test_turns_and_tries_overlap() -> None:
     # by hand: two rounds of the root of (3 + 1)**2 + 3**2, at a clock of 2 Hz
-    found = SWAP_TIME(rounds=2.0, serial=3.0, chain=1.0, sent=3.0, clock=2.0)
+    found = SWAP_TIME(waves=2.0, serial=3.0, chain=1.0, sent=3.0, clock=2.0)
     assert found == pytest.approx(5.0)

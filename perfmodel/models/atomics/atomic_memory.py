@@ -40,7 +40,7 @@ ATOMIC_WRITES = Formula(
         "c": "capacity of L2 [B]",
         "f": "footprint in whole lines [B]",
     },
-    holds="cold launches through elements in turn, many times as many passes as L2 has changed "
+    holds="cold launches through consecutive elements, many times as many passes as L2 has changed "
     "lines, within 15%",
     source="fitted form: see dirty_share",
 )

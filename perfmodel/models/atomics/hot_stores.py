@@ -29,18 +29,18 @@ from perfmodel.models.requests.sampled_places import StoredPlaces
 HOT_STORES_TIME = Formula(
     name="time of the busiest slice for stores",
     unit="s",
-    text="max(0, stores*share*(1 + apart*(n - 1))/n - few)*clocks/clock",
+    text="max(0, stores*share*(1 + unmerged*(n - 1))/n - few)*clocks/clock",
     symbols={
         "stores": "sectors of all stores [1]",
         "share": "share of them at the busiest slice [1]",
         "n": "stores of a block to the most popular sector close together [1]",
-        "apart": "part of these, beyond the first, that do not merge on their way [1]",
+        "unmerged": "part of these, beyond the first, that do not merge on their way [1]",
         "few": "sectors that words of one's own, stored one by one, bring to 256 B [1]",
         "clocks": "for a sector [clocks]",
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
-    source="fitted form: see sector_clocks and apart",
+    source="fitted form: see the coefficients",
 )
 SLOWEST_SLICE = Formula(
     name="time of L2, all slices",
@@ -124,7 +124,7 @@ def _busiest_time(
         # What no piece has more of than a slice has of all is in L2's bandwidth.
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
         n=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
-        apart=apart,
+        unmerged=apart,
         few=FEW,
         clocks=SECTOR_CLOCKS(device),
         clock=device.sm_clock,

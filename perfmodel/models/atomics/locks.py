@@ -26,7 +26,7 @@ WAITING = Formula(
         "c": "lanes at a lock at a time [1]",
     },
     holds="1 to 512 lanes",
-    source="derived: of c lanes one gets the lock a turn; see often",
+    source="derived: of c lanes one gets the lock at a time; see often",
 )
 LOCK_TIME = Formula(
     name="time of spin locks",

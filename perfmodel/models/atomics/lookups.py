@@ -30,12 +30,12 @@ LOOKUPS_TIME = Formula(
     unit="s",
     text="loads + stores + again + atomics",
     symbols={
-        "loads": "time for what loads ask of L2 and misses bring in, DRAM apart [s]",
+        "loads": "time for what loads ask of L2 and misses bring in, without DRAM [s]",
         "stores": "time for what is stored [s]",
         "again": "time to read again what atomics have changed on the far side [s]",
         "atomics": "time for atomics, without what they wait for [s]",
     },
-    holds="0 to 8 loads beside an atomic, lone sectors and whole lines, within 4%; stores untried",
+    holds="0 to 8 loads and an atomic, single sectors and whole lines, within 4%; stores untried",
     source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures",
 )
 CROSSING_AGAIN = Formula(

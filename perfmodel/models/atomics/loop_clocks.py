@@ -20,9 +20,9 @@ LOOP_CLOCKS = Formula(
     name="clocks from one successful attempt to the next",
     unit="clocks",
     text="max(step*alone/w**kept + (1 - step)*max(swap, alone/w**p), "
-    "turn*all/w*tries*(1 + tail/rounds))",
+    "turn*all/w*tries*(1 + tail/waves))",
     symbols={
-        "step": "1 where the warps of a block keep step, so that one of each turn succeeds [1]",
+        "step": "1 where the warps of a block keep step: one of each iteration succeeds [1]",
         "alone": "clocks of a try of a lone warp [clocks]",
         "w": "warps of the block that try the address [1]",
         "kept": "how much sooner one of another succeeds where they keep step [1]",
@@ -31,8 +31,8 @@ LOOP_CLOCKS = Formula(
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
         "all": "warps of the SM that try anything [1]",
         "tries": "tries for each success [1]",
-        "tail": "how much longer the last block of a round takes than the mean [1]",
-        "rounds": "waves of blocks, one after the other [1]",
+        "tail": "how much longer the last block of a wave takes than the mean [1]",
+        "waves": "waves of blocks, one after the other [1]",
     },
     holds="1 to 64 warps per SM within 15%, some 4 and 8 warps on their own within 35%",
     source="derived: a success undoes the tries whose load came before it; see in_step, sooner "
@@ -50,7 +50,7 @@ LOOP_TRIES = Formula(
     holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
     "with the clocks between wavefronts in it",
     source="fitted form: of the tries of other warps those fail that are between load and swap at "
-    "a success, a fixed share of each turn; see tries_each and tries_first",
+    "a success, a fixed share of each iteration; see tries_each and tries_first",
 )
 WARPS_IN_STEP = Formula(
     name="whether the warps of a block stay in lockstep",
@@ -127,10 +127,10 @@ def spread_of(apart: Array) -> Array:
     return np.asanyarray(np.log2(apart) / np.log2(WARP_SIZE))
 
 
-def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool = True) -> Array:
+def loop_clocks(tried: Tried, waves: Array | float, device: Device, step: bool = True) -> Array:
     """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
 
-    `rounds` are waves of blocks. Warps that draw their addresses do not keep `step`.
+    `waves` are those of blocks. Warps that draw their addresses do not keep `step`.
     """
     costs = loop_costs(tried.width, device)
     w, block = np.asanyarray(tried.warps, float), np.asanyarray(tried.block, float)
@@ -152,5 +152,5 @@ def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool 
         all=block * tried.held,
         tries=np.asanyarray(tries),
         tail=LOOP_TAIL(device),
-        rounds=np.maximum(rounds, 1.0),
+        waves=np.maximum(waves, 1.0),
     )

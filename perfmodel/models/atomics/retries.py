@@ -66,11 +66,11 @@ TRIES = Formula(
         "steady": "tries of a lane for each that competes, while others take their places [1]",
     },
     holds="1 to 4096 lanes at an address; of several waves of blocks within 13% (one deviation)",
-    source="derived: one lane an address wins a round, and of a burst one fewer competes after "
-    "each; see steady",
+    source="derived: one lane per address wins each round trip, and of a burst one fewer competes "
+    "after each; see steady",
 )
 TRIP_CLOCKS = Formula(
-    name="a round at the slowest address",
+    name="a round trip at the slowest address",
     unit="clocks",
     text="near + (far - near)*(1 + slowest)/2",
     symbols={
@@ -82,29 +82,29 @@ TRIP_CLOCKS = Formula(
     source="derived: of m SMs that want an address, far ones exceed their half by sqrt(m)",
 )
 ROUNDS_TIME = Formula(
-    name="time of the rounds at the most popular address",
+    name="time of the round trips at the most popular address",
     unit="s",
     text="all*trip + tries*own",
     symbols={
-        "all": "rounds: lanes of the launch that want it [1]",
-        "trip": "a round [s]",
+        "all": "round trips: lanes of the launch that want it [1]",
+        "trip": "a round trip [s]",
         "tries": "tries of a lane, over all waves of blocks [1]",
         "own": "time of an SM to send a try of one warp [s]",
     },
-    holds="one lane wins a round",
+    holds="one lane wins each round trip",
     source="derived",
 )
 LOOP_TIME = Formula(
     name="time of compare-and-swap loops",
     unit="s",
-    text="first + ((rounds**own + send**own)**(p/own) + slice**p)**(1/p)",
+    text="first + ((trips**own + send**own)**(p/own) + slice**p)**(1/p)",
     symbols={
         "first": "time to read all elements once, before the first try [s]",
-        "rounds": "rounds of the most popular address, one after the other [s]",
+        "trips": "round trips of the most popular address, one after the other [s]",
         "slice": "time of the busiest slice for all tries [s]",
         "send": "time of an SM to send all its tries [s]",
         "own": "how sharply the slower of the two decides: a warp that waits keeps none back [1]",
-        "p": "how much the slice overlaps: bursts of warps meet there at random [1]",
+        "p": "how much the slice overlaps: bursts of warps coincide there at random [1]",
     },
     holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
     "slices: a tenth of runs is 13% off the usual one",
@@ -231,7 +231,7 @@ def cas_loops(
     )
     time = LOOP_TIME(
         first=first_s * fewer,
-        rounds=np.asanyarray(rounds),
+        trips=np.asanyarray(rounds),
         slice=found * slice_s,
         send=found * send_s * fewer,
         own=OVERLAP_OWN(device),

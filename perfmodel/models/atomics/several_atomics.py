@@ -27,7 +27,7 @@ BUSIEST_OF_SEVERAL = Formula(
         "even": "time of each slice for all atomics, if all slices had as much to do [s]",
         "beyond": "what the busiest slice of each has besides, as a power mean [s]",
     },
-    holds="two to four arrays of 1 to 262144 words, whole or 64 B apart",
+    holds="two to four arrays of 1 to 262144 words, whole or 64 B from one to the next",
     source="derived for one word in each, whose slices differ, and for words all over L2",
 )
 APART = Formula(
@@ -35,7 +35,7 @@ APART = Formula(
     unit="1",
     text="least + popular*share",
     symbols={
-        "least": "of atomics to many places, whose busy slices meet by chance [1]",
+        "least": "of atomics to many places, whose busy slices coincide at random [1]",
         "popular": "how much sharper the slowest decides where all go to one place [1]",
         "share": "of the passes, those to the most popular 256 B [1]",
     },

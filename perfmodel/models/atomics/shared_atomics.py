@@ -34,8 +34,8 @@ WRAPPED_WARPS = Formula(
     },
     holds="from 32 elements to the threads of a block",
     source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
-    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
-    "warp at 48 elements, 1.29 at 100, measured)",
+    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks "
+    "per warp at 48 elements, 1.29 at 100, measured)",
 )
 AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks")
 SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")

@@ -33,7 +33,7 @@ LOOP_CHAIN = Formula(
     "**(1/p)",
     symbols={
         "k": "requests of a warp [1]",
-        "turns": "rounds of a request: most lanes in a bank [1]",
+        "turns": "iterations of a request: most lanes in a bank [1]",
         "alone": "clocks of a try of a lone warp [clocks]",
         "words": "clocks of a load of all lanes' words [clocks]",
         "parts": "of these, those without a conflict [clocks]",
@@ -42,14 +42,14 @@ LOOP_CHAIN = Formula(
         "p": "how sharply the slower decides [1]",
     },
     holds="each warp at words of its own, 1 to 32 lanes per word or bank, 1 to 64 warps: median 3%",
-    source="derived: one lane a bank wins a round; see chain_sharp",
+    source="derived: one lane per bank wins each iteration; see chain_sharp",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of the compiler's atomic loops in shared memory",
     unit="s",
-    text="rounds*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
+    text="waves*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
     symbols={
-        "rounds": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
         "serial": "clocks of a block's additions at its most popular address; of lanes that draw "
         "theirs, what other warps have of them [clocks]",
         "chain": "clocks of a warp's own turns [clocks]",
@@ -67,14 +67,14 @@ _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 
 @mechanism(
-    neutral=lambda instance, requests, rounds, held, device: None, evidence=["atomics", "suite"]
+    neutral=lambda instance, requests, waves, held, device: None, evidence=["atomics", "suite"]
 )
 def shared_loops(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
+    instance: Instance, requests: Sequence[Requests], waves: Array, held: Array, device: Device
 ) -> Array | None:
     """Return the time of the loops that the compiler makes of shared atomics [s]; None without.
 
-    `rounds` are waves of blocks, of which an SM holds `held` at a time.
+    `waves` are those of blocks, of which an SM holds `held` at a time.
     """
     serial, fields, chain, drawn = np.zeros(1), np.zeros(1), np.zeros(1), False
     sharp = OTHER_WORDS(device)
@@ -82,7 +82,7 @@ def shared_loops(
         looped = is_loop(instance, r)
         if looped is None or r.sharing is None or r.access.operation == "cas-loop":
             continue
-        turned = looped * _turns_of_others(instance, r, rounds, held, device)
+        turned = looped * _turns_of_others(instance, r, waves, held, device)
         # Fields of records are words of their own; elements side by side are all one array.
         field = (r.shared.pitch > r.width) & r.random
         serial = serial + np.where(field, 0.0, turned)
@@ -93,7 +93,7 @@ def shared_loops(
     if not agreed(serial + chain > 0):
         return None
     time = SHARED_LOOP_TIME(
-        rounds=rounds,
+        waves=waves,
         serial=serial,
         chain=chain,
         drawn=float(drawn),
@@ -104,7 +104,7 @@ def shared_loops(
 
 
 def _turns_of_others(
-    instance: Instance, r: Requests, rounds: Array, held: Array, device: Device
+    instance: Instance, r: Requests, waves: Array, held: Array, device: Device
 ) -> Array:
     """Return the clocks of a block's additions at its most popular address.
 
@@ -121,7 +121,7 @@ def _turns_of_others(
         width=r.width,
     )
     others = 1 - 1 / warps if r.random else 1.0
-    each = loop_clocks(tried, rounds, device, step=not r.random)
+    each = loop_clocks(tried, waves, device, step=not r.random)
     return np.asanyarray(others * meeting.wanted * each)
 
 

@@ -30,9 +30,9 @@ SWAP_CHAIN = Formula(
     text="first + again*max(most - 1, 0)**growth*mixed + bank*(turns - 1)",
     symbols={
         "first": "a load and a try that wins [clocks]",
-        "again": "a round of lanes that lost [clocks]",
+        "again": "an iteration of lanes that lost [clocks]",
         "most": "lanes at the most popular address of a request [1]",
-        "growth": "how much longer rounds take whose lanes are more [1]",
+        "growth": "how much longer iterations take whose lanes are more [1]",
         "mixed": "more where lanes draw their addresses: those of other words part too [1]",
         "bank": "for each further lane in a bank [clocks]",
         "turns": "most lanes in one bank [1]",
@@ -55,17 +55,17 @@ SWAPS_SENT = Formula(
         "late": "of a further turn: lanes that part may go to other banks together [clocks]",
     },
     holds="1 to 1024 lanes per word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of "
-    "each warp go round in step",
+    "each warp try in lockstep",
     source="fitted form: see often, often_alone and late",
 )
 SWAP_TIME = Formula(
     name="time of compare-and-swap loops in shared memory",
     unit="s",
-    text="rounds*((serial + chain)**2 + sent**2)**0.5/clock",
+    text="waves*((serial + chain)**2 + sent**2)**0.5/clock",
     symbols={
-        "rounds": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
         "serial": "clocks of other warps' additions at a block's most popular word [clocks]",
-        "chain": "clocks of a warp for its own rounds [clocks]",
+        "chain": "clocks of a warp for its own iterations [clocks]",
         "sent": "clocks that tries keep the banks of an SM [clocks]",
         "clock": "SM clock [Hz]",
     },
@@ -85,9 +85,9 @@ OFTEN_ALONE: Final = Coefficient("atomics.shared_swaps.often_alone")
 LATE: Final = Coefficient("atomics.shared_swaps.late")
 
 
-@mechanism(neutral=lambda instance, requests, rounds, held, device: None, evidence=["atomics"])
+@mechanism(neutral=lambda instance, requests, waves, held, device: None, evidence=["atomics"])
 def shared_swaps(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
+    instance: Instance, requests: Sequence[Requests], waves: Array, held: Array, device: Device
 ) -> Array | None:
     """Return the time of the loops of compare-and-swap that a source writes [s]; None without.
 
@@ -108,7 +108,7 @@ def shared_swaps(
         sent = sent + _sent(r, meeting, warps, held / blocks, device)
     if not agreed(serial + chain > 0):
         return None
-    time = SWAP_TIME(rounds=rounds, serial=serial, chain=chain, sent=sent, clock=device.sm_clock)
+    time = SWAP_TIME(waves=waves, serial=serial, chain=chain, sent=sent, clock=device.sm_clock)
     return np.atleast_1d(time)
 
 

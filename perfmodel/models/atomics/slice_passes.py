@@ -23,7 +23,7 @@ FULL_PASSES = Formula(
     unit="1",
     text="min(1, max(0, 2*share - 1))",
     symbols={"share": "of the passes' bytes, those that lanes change [1]"},
-    holds="lanes side by side, modulo any number: within 6%",
+    holds="consecutive lanes, modulo any number: within 6%",
     source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
     "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others",
 )

@@ -40,7 +40,7 @@ FOUND = Formula(
     },
     holds="blocks that walk through the same data at a time",
     source="derived: each is at a place of its own, and L1 holds what came last; measured of naive "
-    "attention, 16 and 12 blocks an SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
+    "attention, 16 and 12 blocks per SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
     "and 1024 tokens, where it says 0.87, 0.58 and 0.44 "
     "(measurements/operators, attention)",
 )

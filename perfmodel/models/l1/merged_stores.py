@@ -24,7 +24,7 @@ MERGED = Formula(
     text="most/(1 + (lines*warps/64/half)**sharp)",
     symbols={
         "lines": "lines that a request touches [1]",
-        "warps": "warps of an SM that store in turn [1]",
+        "warps": "warps of an SM that store [1]",
         "most": "share where they follow at once [1]",
         "half": "lines of a request at which half is left where an SM is full [1]",
         "sharp": "exponent [1]",
@@ -44,7 +44,7 @@ HALF_LATER = Formula(
         "loads": "that a thread waits for before it stores [1]",
         "stores": "that follow one another [1]",
         "lines": "lines of a request at which half is left, of many stores [1]",
-        "spread": "how much loads before few stores spread the warps apart [1]",
+        "spread": "how much loads before few stores desynchronise the warps [1]",
     },
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
     source="fitted form, with `SHARP_LATER`",

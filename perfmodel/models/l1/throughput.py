@@ -26,7 +26,7 @@ from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
 L1_CYCLES = Formula(
-    name="L1 clocks an SM",
+    name="L1 clocks per SM",
     unit="clocks",
     text="max(data + fills, tags, lanes, port, sent, pages)",
     symbols={

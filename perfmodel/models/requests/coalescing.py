@@ -38,8 +38,8 @@ GRANULES = Formula(
     },
     holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
     "of g; with g = G, one fixed alignment",
-    source="derived: lanes at most a granule apart touch every granule between the first and the "
-    "last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
+    source="derived: lanes at strides of at most a granule touch every granule from the first to "
+    "the last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
 )
 ROW_OVERLAP = Formula(
     name="granules that neighbouring rows of a warp share",
@@ -51,7 +51,7 @@ ROW_OVERLAP = Formula(
         "g": _STEP,
         "G": _GRANULE,
     },
-    holds="exact for rows whose lanes are at most a granule apart",
+    holds="exact for rows whose lanes are at strides of at most a granule",
     source="derived: the rows share a granule if no boundary lies between them",
 )
 EFFICIENCY = Formula(

@@ -33,7 +33,7 @@ MODULO_ROUNDS = Formula(
         "rest": "sectors or lines of the elements that the last n % m lanes add to [1]",
     },
     holds="lanes i, i + 1, ... that add to element i % m",
-    source="derived: lanes m apart meet, and the last round is cut short",
+    source="derived: lanes i and i + m conflict; the last of the n/m passes is partial",
 )
 
 HALF: Final = LINE // 2

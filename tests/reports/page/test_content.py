@@ -125,7 +125,7 @@ def test_every_figure_and_formula_has_an_origin(report_of: ReportOf) -> None:
 
 def test_kinds_of_formulas(report_of: ReportOf) -> None:
     found = {row[0]: row[-3:] for row in formulas(report_of("gemm")).rows}
-    assert found["L1 clocks an SM"][0] == "fitted"
+    assert found["L1 clocks per SM"][0] == "fitted"
     assert found["granules a request"][0] == "derived"
     assert found["granules a request"][2].startswith("lanes at most a granule apart")
     copied = build_report([predict("copy")], advice=())
