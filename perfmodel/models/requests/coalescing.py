@@ -38,8 +38,8 @@ GRANULES = Formula(
     },
     holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
     "of g; with g = G, one fixed alignment",
-    source="derived: lanes at strides of at most a granule touch every granule from the first to "
-    "the last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
+    source="derived: lanes at strides of at most a granule touch every granule between first and "
+    "last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
 )
 ROW_OVERLAP = Formula(
     name="granules that neighbouring rows of a warp share",
