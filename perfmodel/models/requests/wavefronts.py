@@ -16,7 +16,6 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, Box
-from perfmodel.models.requests.footprint import power_of_two_gcd
 
 BANK_WORD: Final = 4
 BANKS: Final = 32
@@ -171,25 +170,11 @@ def _distinct(key: Array) -> tuple[Array, Array]:
 
 
 def _box_data_wavefronts(box: Box, o: Array, width: int, shared: bool) -> Array:
-    """Return the data wavefronts of boxes: in closed form where lanes are evenly spaced."""
-    n, s, r, t = box
-    unit = max(width, BANK_WORD)
-    lanes = WARP_SIZE * BANK_WORD // unit
-    even = (r <= 1) & (s % unit == 0) & ((unit == BANK_WORD) | (not shared))
-    gcd = power_of_two_gcd(np.full(n.shape, lanes), s // unit)
-    # Partial groups share a bank only from the lane that wraps around.
-    groups, rest = n // lanes, n % lanes
-    conflicts = groups * gcd + np.ceil(rest * gcd / lanes)
-    broadcast = groups + (rest > 0)
-    found = np.maximum(np.where(s == 0, broadcast, conflicts), 1).astype(float)
-    if not even.all():
-        odd = ~even
-        lane = np.arange(WARP_SIZE)[None, :]
-        m = np.maximum(n[odd], 1)[:, None]
-        first = (1 << 40) + o[odd][:, None]
-        address = first + lane % m * s[odd][:, None] + lane // m * t[odd][:, None]
-        found[odd] = data_wavefronts(address, width, lane < (n * r)[odd][:, None], shared)
-    return found
+    """Return the data wavefronts of boxes of lanes that start at `o`."""
+    n, s, r, t = (column[:, None] for column in box)
+    lane, m = np.arange(WARP_SIZE)[None, :], np.maximum(n, 1)
+    address = (1 << 40) + o[:, None] + lane % m * s + lane // m * t
+    return data_wavefronts(address, width, lane < n * r, shared).astype(float)
 
 
 def _mean_tag_wavefronts(box: Box, o: Array, g: Array) -> Array:
