@@ -204,23 +204,17 @@ def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array
 def cas_loops(
     wants: Contention, span: Array, first_s: Array, slice_s: Array, send_s: Array, device: Device
 ) -> LoopTime:
-    """Return what loops of compare-and-swap need.
+    """Return what loops of compare-and-swap need, whose addresses span so many bytes.
 
-    Parameters
-    ----------
-    wants : Contention
-    span : array
-        Bytes from the first address to the last.
-    first_s, slice_s, send_s : array
-        Time of all SMs to read every lane's element, of the busiest slice for one try of every
-        lane, and of all SMs to send these [s].
-    device : Device
+    Times are of all SMs to read every lane's element, of the busiest slice for one try of every
+    lane, and of all SMs to send these [s].
     """
     waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
     # A warp that competes with itself goes on with those of its lanes that are left.
     c = np.maximum(wants.usual / waves, wants.together)
     others = np.clip(c / wants.together - 1, 0.0, 1.0)
-    found = _tries(c, waves, others, device)
+    failing = FAILING(others=others, least=LEAST(device), soon=SOON(device), c=c)
+    found = TRIES(failing=failing, c=c, waves=waves, others=others, steady=STEADY(device))
     alone = OVERLAP_ALONE(device) + OVERLAP_WAVES(device) * (1 - 1 / waves)
     fewer = device.sm_count / sms
     rounds = ROUNDS_TIME(
@@ -238,14 +232,6 @@ def cas_loops(
         p=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
     )
     return LoopTime(np.atleast_1d(time), found)
-
-
-def _tries(c: Array, waves: Array, others: Array, device: Device) -> Array:
-    """Evaluate `TRIES`, of so many lanes at an address at a time."""
-    failing = FAILING(others=others, least=LEAST(device), soon=SOON(device), c=c)
-    return TRIES(
-        failing=np.asanyarray(failing), c=c, waves=waves, others=others, steady=STEADY(device)
-    )
 
 
 def _trip_clocks(wants: Contention, span: Array, sms: Array, device: Device) -> Array:

@@ -10,7 +10,7 @@ compare-and-swap that the compiler writes, where one lane of one warp succeeds a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -47,12 +47,6 @@ def turns_of(r: Requests) -> BankTurns:
     return r.banks or bank_turns(r.shared, lanes, r.random, r.width)
 
 
-def native_wavefronts(r: Requests, aggregated: Any, device: Device) -> Array:
-    """Return the clocks that the requests of a shared atomic with `sharing` hold the banks."""
-    each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS(device), 1.0)
-    return np.asanyarray(r.requests * np.where(np.asanyarray(aggregated) > 0, 1.0, each))
-
-
 @mechanism(
     neutral=lambda instance, requests, held, device: np.zeros(1), evidence=["atomics", "suite"]
 )
@@ -85,8 +79,11 @@ def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     if kind is None or r.sharing is None:
         return r.data_wavefronts
-    counts = r.access.operation == "increment"
-    once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated, device)
+    once = r.data_wavefronts
+    if r.access.operation != "increment":
+        swap = SWAP_CLOCKS(device) if r.access.operation == "cas" else 1.0
+        each = np.where(np.asanyarray(kind.aggregated) > 0, 1.0, turns_of(r).clocks * swap)
+        once = r.requests * each
     words = np.asanyarray(r.shared.pitch) / BANK_WORD
     m = np.maximum(np.asanyarray(r.shared.addresses, dtype=np.int64), 1)
     wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)

@@ -69,15 +69,12 @@ def footprint(
             continue
         run = np.where(dense, run + moved, run)
         far = np.where(dense, 0.0, stride)
-        if np.ndim(pitch):
-            # A repeat that lands among earlier, evenly spaced ones adds only what sticks out.
-            ratio = far / pitch
-            among = (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
-            apart = ~(dense | among)
-            within = np.where(apart, within * repeats, within)
-            repeats = np.where(among, repeats + (count - 1) * ratio, repeats)
-        else:
-            apart = ~dense
+        # A repeat that lands among earlier, evenly spaced ones adds only what sticks out.
+        ratio = far / pitch
+        among = (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
+        apart = ~(dense | among)
+        within = np.where(apart, within * repeats, within)
+        repeats = np.where(among, repeats + (count - 1) * ratio, repeats)
         pitch = np.where(apart, stride, pitch)
         repeats = np.where(apart, count, repeats)
         step = power_of_two_gcd(step, far)
