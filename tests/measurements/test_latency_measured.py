@@ -11,7 +11,7 @@ import pytest
 from perfmodel.cuda.parse.syntax import Instruction
 from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.hardware import load_device
-from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, at_once
+from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads
 from perfmodel.models.latency.latency import BARRIER_START, BARRIER_WARP
 
 H200 = load_device("h200-sxm")
@@ -104,6 +104,6 @@ def test_neighbouring_stores_reach_l2_together(words: int) -> None:
             # Lanes are `words` words apart: so many lines a request. A smaller launch merged more
             # of 3 words (measurements/source-kernels/h200-sxm/features, apart): 0.94 of what it
             # could, here 0.80.
-            merged = MERGED(lines=words, warps=64, **at_once(load_device("h200-sxm")))
+            merged = MERGED(lines=words, warps=64, **after_loads(0, 1, load_device("h200-sxm")))
             found = SENT_SECTORS(asked=asked, merged=merged, union=1 / words)
             assert np.max(found) == pytest.approx(float(row["l2_write_sectors"]), rel=0.12)

@@ -79,6 +79,7 @@ def sent(
     `groups` are accesses that share lines, `warps` those that are on an SM at a time.
     """
     shares = [np.ones(1) for _ in requests]
+    loads = [r.access.loop for r in requests if r.access.kind == "load"]
     stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
     parts = (part for each in stores for part in _one_after_the_other(each, requests))
     for g in parts:
@@ -87,8 +88,9 @@ def sent(
         union = _union(g, requests)
         count = sum((requests[i].requests for i in g.members), np.zeros(1))
         lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
-        how = _how(requests[g.members[0]], len(g.members), requests, device)
-        merged = MERGED(lines=lines, warps=warps, **how)
+        before = loads.count(requests[g.members[0]].access.loop)
+        given = after_loads(max(before, 1) if loads else 0, len(g.members), device)
+        merged = MERGED(lines=lines, warps=warps, **given)
         if _loads_between(g, requests):
             merged = merged * OWN_LOADS(device)
         sectors = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
@@ -97,31 +99,17 @@ def sent(
     return shares
 
 
-def _how(
-    first: Requests, stores: int, requests: Sequence[Requests], device: Device
-) -> dict[str, Any]:
-    """Return what `MERGED` takes of stores that follow one another, from the loads before them."""
-    loads = [r.access.loop for r in requests if r.access.kind == "load"]
-    if not loads:
-        return at_once(device)
-    before = max(loads.count(first.access.loop), 1)
-    return after_loads(before, stores, device)
-
-
-def at_once(device: Device) -> dict[str, Any]:
-    """Return what `MERGED` takes of warps that store as soon as they start: all of an SM's."""
-    return {
-        "most": MOST_AT_ONCE(device),
-        "half": HALF_AT_ONCE(device),
-        "sharp": SHARP_AT_ONCE(device),
-    }
-
-
 def after_loads(loads: float, stores: float, device: Device) -> dict[str, Any]:
-    """Return what `MERGED` takes of so many stores that wait for so many loads."""
+    """Return what `MERGED` takes of so many stores that wait for so many loads.
+
+    Without any, all warps of an SM store as soon as they start.
+    """
+    if not loads:
+        most, half = MOST_AT_ONCE(device), HALF_AT_ONCE(device)
+        return {"most": most, "half": half, "sharp": SHARP_AT_ONCE(device)}
     lines, spread = HALF_LATER_LINES(device), LOADS_SPREAD(device)
-    half = HALF_LATER(loads=loads, stores=stores, lines=lines, spread=spread)
-    return {"most": 1.0, "half": half, "sharp": SHARP_LATER(device)}
+    half_later = HALF_LATER(loads=loads, stores=stores, lines=lines, spread=spread)
+    return {"most": 1.0, "half": half_later, "sharp": SHARP_LATER(device)}
 
 
 def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
