@@ -199,6 +199,11 @@ def _holds(
     return agreed(np.all(found == expected, axis=0))
 
 
+def fixed(node: Node, values: Mapping[str, Any]) -> bool:
+    """Say whether an expression is the same for all threads and iterations: values decide it."""
+    return names(node) <= values.keys()
+
+
 def _columns(points: Array) -> list[Array]:
     """Return the coordinates of points, of each variable an array (points, 1)."""
     return [column[:, None] for column in points.T]

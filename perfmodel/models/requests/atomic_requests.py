@@ -14,13 +14,13 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.expressions import Node, Operation, evaluate
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import histogram
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity
-from perfmodel.models.grid.affine import Plane, Variable, plane
+from perfmodel.models.grid.affine import Plane, Variable, fixed, plane
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, row_granules
 from perfmodel.models.requests.contention import (
@@ -58,7 +58,7 @@ def sharing(a: Addressing, variables: Sequence[Variable], activity: Activity) ->
         return None
     if isinstance(core, Operation) and core.operator in ("%", "random"):
         inner, count = core.operands
-        if _own(count, values):
+        if not fixed(count, values):
             return None
         bins = np.atleast_1d(np.asanyarray(evaluate(count, values), dtype=float))
         flat = plane(inner, values, variables)
@@ -115,9 +115,13 @@ def _runs(
     Runs of lanes side by side go to one of the elements each, in turn.
     """
     count = None
-    if isinstance(core, Operation) and core.operator == "%" and not _own(core.operands[1], values):
+    if isinstance(core, Operation) and core.operator == "%" and fixed(core.operands[1], values):
         core, count = core.operands
-    if not isinstance(core, Operation) or core.operator != "//" or _own(core.operands[1], values):
+    if (
+        not isinstance(core, Operation)
+        or core.operator != "//"
+        or not fixed(core.operands[1], values)
+    ):
         return None
     flat = plane(core.operands[0], values, variables)
     moving = [np.abs(flat.strides[v.name]) for v in variables if v.in_lane and np.any(v.extent > 1)]
@@ -272,9 +276,9 @@ def _split(index: Node, values: Mapping[str, Any]) -> tuple[Node, Array, Array]:
     node = index
     while isinstance(node, Operation) and node.operator in ("+", "*"):
         a, b = node.operands
-        if _own(a, values) and _own(b, values):
+        if not (fixed(a, values) or fixed(b, values)):
             break
-        shared, rest = (b, a) if _own(a, values) else (a, b)
+        shared, rest = (a, b) if fixed(a, values) else (b, a)
         value = np.atleast_1d(np.asanyarray(evaluate(shared, values), dtype=float))
         if node.operator == "+":
             start = start + scale * value
@@ -282,8 +286,3 @@ def _split(index: Node, values: Mapping[str, Any]) -> tuple[Node, Array, Array]:
             scale = scale * value
         node = rest
     return node, scale, start
-
-
-def _own(node: Node, values: Mapping[str, Any]) -> bool:
-    """Say whether an expression differs among threads or iterations."""
-    return not names(node) <= values.keys()

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.affine import Plane, Variable, nearly_plane, plane
+from perfmodel.models.grid.affine import Plane, Variable, fixed, nearly_plane, plane
 
 
 class Places(NamedTuple):
@@ -85,7 +85,7 @@ def pitch_of_shuffled(
     if (
         len(draws) != 1
         or draws[0].operator != "shuffled"
-        or not names(draws[0].operands[1]) <= (values.keys())
+        or not fixed(draws[0].operands[1], values)
     ):
         return None
     origin = {**values, **{v.target: np.zeros(1) for v in variables}}
@@ -110,7 +110,7 @@ def _draws(node: Node) -> Iterator[Operation]:
 def _unclamped(index: Node, values: Mapping[str, Any]) -> Node:
     """Return an index without the bounds that hold it inside its buffer."""
     while isinstance(index, Operation) and index.operator in ("min", "max"):
-        moving = [part for part in index.operands if not names(part) <= values.keys()]
+        moving = [part for part in index.operands if not fixed(part, values)]
         if len(moving) != 1:
             break
         index = moving[0]
