@@ -22,7 +22,7 @@ WAITING = Formula(
     unit="1",
     text="often*(c + 1)/2",
     symbols={
-        "often": "tries of a lane that waits while the lock goes to the next one [1]",
+        "often": Coefficient("atomics.locks.often"),
         "c": "lanes at a lock at a time [1]",
     },
     holds="1 to 512 lanes",
@@ -35,13 +35,12 @@ LOCK_TIME = Formula(
     symbols={
         "others": "time of all SMs to send what is not a try: a load, a store, an exchange [s]",
         "all": "lanes of the launch that want the most popular lock [1]",
-        "lone": "turns that a lane takes while only its own warp's lanes want the lock: turns of "
-        "others' lanes fit between them [1]",
+        "lone": Coefficient("atomics.locks.lone"),
         "together": "lanes of a warp that want one lock [1]",
         "turn": "from one owner to the next [s]",
         "slice": "time of the busiest slice for all tries [s]",
         "send": "time of an SM to send all its tries [s]",
-        "p": "how sharply the slowest decides [1]",
+        "p": Coefficient("atomics.locks.sharp"),
     },
     holds="a load and a store under the lock, warps with all lanes; of several waves of blocks a "
     "fifth too slow",
@@ -49,9 +48,6 @@ LOCK_TIME = Formula(
 )
 
 TURN: Final = Coefficient("atomics.locks.turn")
-LONE: Final = Coefficient("atomics.locks.lone")
-OFTEN: Final = Coefficient("atomics.locks.often")
-SHARP: Final = Coefficient("atomics.locks.sharp")
 OTHERS: Final = 3.0
 """Requests of a lane that are no tries: the load, the store, and the exchange that frees."""
 
@@ -63,16 +59,15 @@ def spin_locks(wants: Contention, slice_s: Array, network_s: Array, device: Devi
     of every lane [s].
     """
     waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
-    tries = WAITING(often=OFTEN(device), c=np.maximum(wants.usual / waves, 1.0))
+    tries = WAITING.on(device, c=np.maximum(wants.usual / waves, 1.0))
     send = network_s * (device.sm_count / sms)
-    time = LOCK_TIME(
+    time = LOCK_TIME.on(
+        device,
         others=OTHERS * send,
         all=np.maximum(wants.wanted, 1.0),
-        lone=LONE(device),
         together=wants.together,
         turn=TURN(device) * device.l2_latency,
         slice=tries * slice_s,
         send=tries * send,
-        p=SHARP(device),
     )
     return LoopTime(np.atleast_1d(time), tries)

@@ -25,13 +25,13 @@ LOOP_CLOCKS = Formula(
         "step": "1 where the warps of a block keep step: one of each iteration succeeds [1]",
         "alone": "clocks of a try of a lone warp [clocks]",
         "w": "warps of the block that try the address [1]",
-        "kept": "how much sooner one of another succeeds where they keep step [1]",
+        "kept": Coefficient("atomics.loop_clocks.in_step"),
         "swap": "clocks from a load to its compare-and-swap [clocks]",
         "p": "how much sooner than the next try of the same warp one of another succeeds [1]",
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
         "all": "warps of the SM that try anything [1]",
         "tries": "tries for each success [1]",
-        "tail": "how much longer the last block of a wave takes than the mean [1]",
+        "tail": Coefficient("atomics.loop_clocks.tail"),
         "waves": "waves of blocks, one after the other [1]",
     },
     holds="1 to 64 warps per SM within 15%, some 4 and 8 warps on their own within 35%",
@@ -44,8 +44,8 @@ LOOP_TRIES = Formula(
     text="min(w, each*w + first)",
     symbols={
         "w": "warps of the block that try the address [1]",
-        "each": "tries for each of them [1]",
-        "first": "tries besides [1]",
+        "each": Coefficient("atomics.loop_clocks.tries_each"),
+        "first": Coefficient("atomics.loop_clocks.tries_first"),
     },
     holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
     "with the clocks between wavefronts in it",
@@ -67,7 +67,6 @@ LOOP_ALONE: Final = Coefficient("atomics.loop_clocks.alone")
 LOOP_ALONE_WIDE: Final = Coefficient("atomics.loop_clocks.alone_wide")
 LOOP_SOONER: Final = Coefficient("atomics.loop_clocks.sooner")
 LOOP_SOONER_WIDE: Final = Coefficient("atomics.loop_clocks.sooner_wide")
-LOOP_IN_STEP: Final = Coefficient("atomics.loop_clocks.in_step")
 LOSE_ONCE: Final = Coefficient("atomics.loop_clocks.lose_once")
 LOSE_AGAIN: Final = Coefficient("atomics.loop_clocks.lose_again")
 LOSE_APART: Final = Coefficient("atomics.loop_clocks.lose_apart")
@@ -78,10 +77,7 @@ LOOP_TURN: Final = Coefficient("atomics.loop_clocks.turn")
 LOOP_TURN_WIDE: Final = Coefficient("atomics.loop_clocks.turn_wide")
 LOOP_TURN_APART: Final = Coefficient("atomics.loop_clocks.turn_apart")
 LOOP_TURN_APART_WIDE: Final = Coefficient("atomics.loop_clocks.turn_apart_wide")
-TRIES_EACH: Final = Coefficient("atomics.loop_clocks.tries_each")
-TRIES_FIRST: Final = Coefficient("atomics.loop_clocks.tries_first")
 WARPS_TOGETHER: Final = Coefficient("atomics.loop_clocks.warps_together")
-LOOP_TAIL: Final = Coefficient("atomics.loop_clocks.tail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +136,16 @@ def loop_clocks(tried: Tried, waves: Array | float, device: Device, step: bool =
     again = np.where(apart, costs.lose_apart, LOSE_AGAIN(device))
     lose = np.where(tried.once, LOSE_ONCE(device), again)
     in_step = WARPS_IN_STEP(x=block * costs.turn / costs.swap, lose=lose)
-    tries = LOOP_TRIES(w=w, each=TRIES_EACH(device), first=TRIES_FIRST(device))
-    return LOOP_CLOCKS(
+    tries = LOOP_TRIES.on(device, w=w)
+    return LOOP_CLOCKS.on(
+        device,
         step=in_step * float(step),
         alone=costs.alone,
         w=w,
-        kept=LOOP_IN_STEP(device),
         swap=costs.swap,
         p=costs.sooner,
         turn=costs.turn_of(own),
         all=block * tried.held,
         tries=np.asanyarray(tries),
-        tail=LOOP_TAIL(device),
         waves=np.maximum(waves, 1.0),
     )

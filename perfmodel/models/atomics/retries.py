@@ -46,8 +46,8 @@ FAILING = Formula(
     text="1 - others*(1 - min(1, least + soon/sqrt(c)))",
     symbols={
         "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
-        "least": "of very many lanes [1]",
-        "soon": "how much more often they fail where lanes are few [1]",
+        "least": Coefficient("atomics.retries.least"),
+        "soon": Coefficient("atomics.retries.soon"),
         "c": "lanes at an address at a time [1]",
     },
     holds="4 to 2048 lanes, slices busy: 0.9 of 16, 0.3 of 2048 counted",
@@ -63,7 +63,7 @@ TRIES = Formula(
         "c": "lanes at an address at a time [1]",
         "waves": "waves of blocks [1]",
         "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
-        "steady": "tries of a lane for each that competes, while others take their places [1]",
+        "steady": Coefficient("atomics.retries.steady"),
     },
     holds="1 to 4096 lanes at an address; of several waves of blocks within 13% (one deviation)",
     source="derived: one lane per address wins each round trip, and of a burst one fewer competes "
@@ -103,7 +103,7 @@ LOOP_TIME = Formula(
         "trips": "round trips of the most popular address, one after the other [s]",
         "slice": "time of the busiest slice for all tries [s]",
         "send": "time of an SM to send all its tries [s]",
-        "own": "how sharply the slower of the two decides: a warp that waits keeps none back [1]",
+        "own": Coefficient("atomics.retries.overlap_own"),
         "p": "how much the slice overlaps: bursts of warps coincide there at random [1]",
     },
     holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
@@ -115,10 +115,6 @@ NEAR: Final = Coefficient("atomics.retries.near")
 FAR: Final = Coefficient("atomics.retries.far")
 SIDE: Final = Coefficient("atomics.retries.side")
 SAME_SIDE: Final = Coefficient("atomics.retries.same_side")
-LEAST: Final = Coefficient("atomics.retries.least")
-SOON: Final = Coefficient("atomics.retries.soon")
-STEADY: Final = Coefficient("atomics.retries.steady")
-OVERLAP_OWN: Final = Coefficient("atomics.retries.overlap_own")
 OVERLAP_ALONE: Final = Coefficient("atomics.retries.overlap_alone")
 OVERLAP_WAVES: Final = Coefficient("atomics.retries.overlap_waves")
 OVERLAP_OTHERS: Final = Coefficient("atomics.retries.overlap_others")
@@ -213,8 +209,8 @@ def cas_loops(
     # A warp that competes with itself goes on with those of its lanes that are left.
     c = np.maximum(wants.usual / waves, wants.together)
     others = np.clip(c / wants.together - 1, 0.0, 1.0)
-    failing = FAILING(others=others, least=LEAST(device), soon=SOON(device), c=c)
-    found = TRIES(failing=failing, c=c, waves=waves, others=others, steady=STEADY(device))
+    failing = FAILING.on(device, others=others, c=c)
+    found = TRIES.on(device, failing=failing, c=c, waves=waves, others=others)
     alone = OVERLAP_ALONE(device) + OVERLAP_WAVES(device) * (1 - 1 / waves)
     fewer = device.sm_count / sms
     rounds = ROUNDS_TIME(
@@ -223,12 +219,12 @@ def cas_loops(
         tries=found * waves,
         own=send_s * (device.sm_count / np.maximum(wants.requests, 1.0)),
     )
-    time = LOOP_TIME(
+    time = LOOP_TIME.on(
+        device,
         first=first_s * fewer,
         trips=np.asanyarray(rounds),
         slice=found * slice_s,
         send=found * send_s * fewer,
-        own=OVERLAP_OWN(device),
         p=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
     )
     return LoopTime(np.atleast_1d(time), found)

@@ -7,7 +7,6 @@ slowest of them alone. Where each goes all over L2, every slice has its part of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import numpy as np
 
@@ -35,15 +34,13 @@ APART = Formula(
     unit="1",
     text="least + popular*share",
     symbols={
-        "least": "of atomics to many places, whose busy slices coincide at random [1]",
-        "popular": "how much sharper the slowest decides where all go to one place [1]",
+        "least": Coefficient("atomics.several_atomics.least"),
+        "popular": Coefficient("atomics.several_atomics.popular"),
         "share": "of the passes, those to the most popular 256 B [1]",
     },
     holds="as `BUSIEST_OF_SEVERAL`",
     source="fitted form: see least and popular",
 )
-LEAST: Final = Coefficient("atomics.several_atomics.least")
-POPULAR: Final = Coefficient("atomics.several_atomics.popular")
 
 
 def several_times(
@@ -78,7 +75,7 @@ def _busiest(
     weights = _total(load.most for load in loads)
     hot = _total(load.most * share for load, share in zip(loads, popular, strict=True))
     share = hot / np.maximum(weights, 1e-30)
-    apart = APART(least=LEAST(device), popular=POPULAR(device), share=share)
+    apart = APART.on(device, share=share)
     even = _total(load.even for load in loads)
     return BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart))
 

@@ -39,7 +39,7 @@ LOOP_CHAIN = Formula(
         "parts": "of these, those without a conflict [clocks]",
         "sent": "requests of the blocks of an SM [1]",
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
-        "p": "how sharply the slower decides [1]",
+        "p": Coefficient("atomics.shared_loops.chain_sharp"),
     },
     holds="each warp at words of its own, 1 to 32 lanes per word or bank, 1 to 64 warps: median 3%",
     source="derived: one lane per bank wins each iteration; see chain_sharp",
@@ -54,14 +54,12 @@ SHARED_LOOP_TIME = Formula(
         "theirs, what other warps have of them [clocks]",
         "chain": "clocks of a warp's own turns [clocks]",
         "drawn": "1 where lanes draw their addresses at random, else 0 [1]",
-        "p": "how much others delay a warp that they do not stop [1]",
+        "p": Coefficient("atomics.shared_loops.others_delay"),
         "clock": "SM clock [Hz]",
     },
     holds="blocks of an SM share its time, not their addresses",
     source="derived: one success at a time; see others_delay",
 )
-CHAIN_SHARP: Final = Coefficient("atomics.shared_loops.chain_sharp")
-OTHERS_DELAY: Final = Coefficient("atomics.shared_loops.others_delay")
 OTHER_WORDS: Final = Coefficient("atomics.shared_loops.other_words")
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
@@ -92,13 +90,8 @@ def shared_loops(
     serial = serial + fields ** (1 / sharp)
     if not agreed(serial + chain > 0):
         return None
-    time = SHARED_LOOP_TIME(
-        waves=waves,
-        serial=serial,
-        chain=chain,
-        drawn=float(drawn),
-        p=OTHERS_DELAY(device),
-        clock=device.sm_clock,
+    time = SHARED_LOOP_TIME.on(
+        device, waves=waves, serial=serial, chain=chain, drawn=float(drawn), clock=device.sm_clock
     )
     return np.atleast_1d(time)
 
@@ -132,7 +125,8 @@ def _own_turns(instance: Instance, r: Requests, held: Array, device: Device) -> 
     once = kind is not None and np.asanyarray(kind.aggregated) > 0
     wide, costs = int(r.width == 8), loop_costs(r.width, device)
     sent = r.requests / np.asanyarray(instance.blocks, dtype=float)
-    return LOOP_CHAIN(
+    return LOOP_CHAIN.on(
+        device,
         k=sent / _warps(instance),
         turns=np.where(once, 1.0, own.turns),
         alone=costs.alone,
@@ -140,7 +134,6 @@ def _own_turns(instance: Instance, r: Requests, held: Array, device: Device) -> 
         parts=1.0 + wide,
         sent=sent * held,
         turn=costs.turn_of(spread_of(_apart(r))),
-        p=CHAIN_SHARP(device),
     )
 
 
