@@ -7,7 +7,7 @@ success in each turn; the others' are as soon as the next compare-and-swap comes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -63,20 +63,8 @@ WARPS_IN_STEP = Formula(
     holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
     source="fitted form: see lose_once, lose_again and lose_apart",
 )
-LOOP_ALONE: Final = Coefficient("atomics.loop_clocks.alone")
-LOOP_ALONE_WIDE: Final = Coefficient("atomics.loop_clocks.alone_wide")
-LOOP_SOONER: Final = Coefficient("atomics.loop_clocks.sooner")
-LOOP_SOONER_WIDE: Final = Coefficient("atomics.loop_clocks.sooner_wide")
 LOSE_ONCE: Final = Coefficient("atomics.loop_clocks.lose_once")
 LOSE_AGAIN: Final = Coefficient("atomics.loop_clocks.lose_again")
-LOSE_APART: Final = Coefficient("atomics.loop_clocks.lose_apart")
-LOSE_APART_WIDE: Final = Coefficient("atomics.loop_clocks.lose_apart_wide")
-LOOP_SWAP: Final = Coefficient("atomics.loop_clocks.swap")
-LOOP_SWAP_WIDE: Final = Coefficient("atomics.loop_clocks.swap_wide")
-LOOP_TURN: Final = Coefficient("atomics.loop_clocks.turn")
-LOOP_TURN_WIDE: Final = Coefficient("atomics.loop_clocks.turn_wide")
-LOOP_TURN_APART: Final = Coefficient("atomics.loop_clocks.turn_apart")
-LOOP_TURN_APART_WIDE: Final = Coefficient("atomics.loop_clocks.turn_apart_wide")
 WARPS_TOGETHER: Final = Coefficient("atomics.loop_clocks.warps_together")
 
 
@@ -92,8 +80,7 @@ class Tried:
     width: int  # bytes of an element, 4 or 8
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCosts:
+class LoopCosts(NamedTuple):
     """What a try takes, by the bytes of an element: see `LOOP_CLOCKS`, `WARPS_IN_STEP`."""
 
     alone: float
@@ -108,14 +95,15 @@ class LoopCosts:
         return np.asanyarray(self.turn + (self.turn_apart - self.turn) * spread)
 
 
+_COSTS: Final = tuple(
+    tuple(Coefficient(f"atomics.loop_clocks.{name}{width}") for width in ("", "_wide"))
+    for name in LoopCosts._fields
+)
+
+
 def loop_costs(width: int, device: Device) -> LoopCosts:
     """Return what a try takes, of elements of 4 or 8 B."""
-    narrow = LOOP_ALONE, LOOP_SWAP, LOOP_SOONER, LOSE_APART, LOOP_TURN, LOOP_TURN_APART
-    wide = (
-        *(LOOP_ALONE_WIDE, LOOP_SWAP_WIDE, LOOP_SOONER_WIDE),
-        *(LOSE_APART_WIDE, LOOP_TURN_WIDE, LOOP_TURN_APART_WIDE),
-    )
-    return LoopCosts(*(found(device) for found in (wide if width == 8 else narrow)))
+    return LoopCosts(*(each[width == 8](device) for each in _COSTS))
 
 
 def spread_of(apart: Array) -> Array:

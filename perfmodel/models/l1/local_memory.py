@@ -29,14 +29,12 @@ HIT_SHARE = Formula(
     symbols={
         "c": "capacity of the cache [B]",
         "f": "local memory of the threads that share it at a time [B]",
-        "scale": "local memory over capacity below which it serves all [1]",
-        "power": "how steeply its share falls beyond [1]",
+        "scale": Coefficient("l1.local_memory.hit_scale"),
+        "power": Coefficient("l1.local_memory.hit_power"),
     },
     holds="arrays that are read more than once",
     source="fitted form",
 )
-HIT_SCALE: Final = Coefficient("l1.local_memory.hit_scale")
-HIT_POWER: Final = Coefficient("l1.local_memory.hit_power")
 WRITTEN_LOW: Final = Coefficient("l1.local_memory.written_low")
 WRITTEN_HIGH: Final = Coefficient("l1.local_memory.written_high")
 
@@ -73,7 +71,6 @@ def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
         return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
     # Where lanes read different words, the sectors' other words are read soon after.
     wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
-    falls = {"scale": HIT_SCALE(device), "power": HIT_POWER(device)}
-    fills = wanted * (1 - HIT_SHARE(c=accesses.l1_size, f=np.maximum(on_sm, 1.0), **falls))
-    misses = fills * (1 - HIT_SHARE(c=l2_size, f=np.maximum(at_once, 1.0), **falls))
+    fills = wanted * (1 - HIT_SHARE.on(device, c=accesses.l1_size, f=np.maximum(on_sm, 1.0)))
+    misses = fills * (1 - HIT_SHARE.on(device, c=l2_size, f=np.maximum(at_once, 1.0)))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)

@@ -43,14 +43,12 @@ HALF_LATER = Formula(
     symbols={
         "loads": "that a thread waits for before it stores [1]",
         "stores": "that follow one another [1]",
-        "lines": "lines of a request at which half is left, of many stores [1]",
-        "spread": "how much loads before few stores desynchronise the warps [1]",
+        "lines": Coefficient("l1.merged_stores.half_later_lines"),
+        "spread": Coefficient("l1.merged_stores.loads_spread"),
     },
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
     source="fitted form, with `SHARP_LATER`",
 )
-HALF_LATER_LINES: Final = Coefficient("l1.merged_stores.half_later_lines")
-LOADS_SPREAD: Final = Coefficient("l1.merged_stores.loads_spread")
 SHARP_LATER: Final = Coefficient("l1.merged_stores.sharp_later")
 OWN_LOADS: Final = Coefficient("l1.merged_stores.own_loads")
 SENT_SECTORS = Formula(
@@ -107,8 +105,7 @@ def after_loads(loads: float, stores: float, device: Device) -> dict[str, Any]:
     if not loads:
         most, half = MOST_AT_ONCE(device), HALF_AT_ONCE(device)
         return {"most": most, "half": half, "sharp": SHARP_AT_ONCE(device)}
-    lines, spread = HALF_LATER_LINES(device), LOADS_SPREAD(device)
-    half_later = HALF_LATER(loads=loads, stores=stores, lines=lines, spread=spread)
+    half_later = HALF_LATER.on(device, loads=loads, stores=stores)
     return {"most": 1.0, "half": half_later, "sharp": SHARP_LATER(device)}
 
 
