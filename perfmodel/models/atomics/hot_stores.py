@@ -36,7 +36,7 @@ HOT_STORES_TIME = Formula(
         "n": "stores of a block to the most popular sector close together [1]",
         "unmerged": "part of these, beyond the first, that do not merge on their way [1]",
         "few": "sectors that words of one's own, stored one by one, bring to 256 B [1]",
-        "clocks": "for a sector [clocks]",
+        "clocks": Coefficient("atomics.hot_stores.sector_clocks"),
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
@@ -50,7 +50,6 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-SECTOR_CLOCKS: Final = Coefficient("atomics.hot_stores.sector_clocks")
 APART: Final = Coefficient("atomics.hot_stores.apart")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
@@ -119,14 +118,14 @@ def _busiest_time(
     third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
     most = most_pieces(pieces, device)
     busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
-    time = HOT_STORES_TIME(
+    time = HOT_STORES_TIME.on(
+        device,
         stores=np.atleast_1d(stores),
         # What no piece has more of than a slice has of all is in L2's bandwidth.
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
         n=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
         unmerged=apart,
         few=FEW,
-        clocks=SECTOR_CLOCKS(device),
         clock=device.sm_clock,
     )
     return np.atleast_1d(time)
