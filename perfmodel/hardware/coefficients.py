@@ -5,6 +5,7 @@ values are data: ``catalogue/coefficients/CC/STAGE.toml``, CC the compute capabi
 fitted on, a table for each, such as::
 
     [dirty_lines.stream_room]
+    text = "share of L2 that the last bytes read and written are in when a launch ends"
     value = 0.687
     unit = "1"
     kind = "fitted"
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
 
 FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
-_KEYS: Final = ("value", "unit", "kind", "source", "note", "standard_error")
+_KEYS: Final = ("value", "unit", "kind", "source", "text", "note", "standard_error")
 _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 
@@ -57,6 +58,8 @@ class CoefficientValue:
         Residual of the fit, what other values give, doubts.
     standard_error : float or None
         In `unit`.
+    text : str
+        What it is, in one line.
     """
 
     value: float | tuple[float, ...]
@@ -65,6 +68,7 @@ class CoefficientValue:
     source: str
     note: str = ""
     standard_error: float | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,14 +112,13 @@ class Coefficient:
     ----------
     name : str
         "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number.
-    unit : str
-    text : str
-        What it is, in one line.
+    unit, text : str
+        If the file of values has no text: what it is, in one line.
     """
 
     name: str
-    unit: str
-    text: str
+    unit: str = ""
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
@@ -134,8 +137,8 @@ class CoefficientTable:
     """
 
     name: str
-    unit: str
-    text: str
+    unit: str = ""
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
@@ -250,6 +253,7 @@ def _value(entry: object, where: str) -> CoefficientValue:
         " ".join(table["source"].split()),
         " ".join(table.get("note", "").split()),
         error,
+        " ".join(table.get("text", "").split()),
     )
 
 
@@ -275,7 +279,7 @@ def _checked(entry: object, where: str) -> dict[str, Any]:
             raise PerfmodelError(f"{where} has no {key}")
     if entry["kind"] not in get_args(Kind):
         raise PerfmodelError(f"{where}: kind must be one of {', '.join(get_args(Kind))}")
-    for key in ("unit", "source", "note"):
+    for key in ("unit", "source", "note", "text"):
         if not isinstance(entry.get(key, ""), str):
             raise PerfmodelError(f"{where}: {key} must be text in quotes, not {shown(entry[key])}")
     return entry

@@ -33,11 +33,7 @@ BATCH_LATENCY = Formula(
     holds="unloaded memory; queues show in the bandwidth terms",
     source="derived: the batch is as slow as its slowest load",
 )
-MOST_SPREAD: Final = Coefficient(
-    "latency.batch.most_spread",
-    "1",
-    "DRAM reads of a batch up to which the slowest of them is later",
-)
+MOST_SPREAD: Final = Coefficient("latency.batch.most_spread")
 
 
 @dataclass(frozen=True, slots=True)

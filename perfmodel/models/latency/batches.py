@@ -27,31 +27,11 @@ from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 
 Array = npt.NDArray[Any]
 
-DRAM_SPREAD: Final = Coefficient(
-    "latency.batches.dram_spread",
-    "s",
-    "the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much",
-)
-NEAR_SPREAD: Final = Coefficient(
-    "latency.batches.near_spread",
-    "1",
-    "share of that for loads which follow on one another",
-)
-NEAR_BYTES: Final = Coefficient(
-    "latency.batches.near_bytes",
-    "B",
-    "distance of loads up to which they follow on one another",
-)
-WIDE_CLOCKS: Final = Coefficient(
-    "latency.batches.wide_clocks",
-    "clocks",
-    "a load past L1 takes longer for each 4 B of a lane beyond the first",
-)
-LINE_CLOCKS: Final = Coefficient(
-    "latency.batches.line_clocks",
-    "clocks",
-    "a load takes longer for each line of its warp beyond those that its width asks for",
-)
+DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
+NEAR_SPREAD: Final = Coefficient("latency.batches.near_spread")
+NEAR_BYTES: Final = Coefficient("latency.batches.near_bytes")
+WIDE_CLOCKS: Final = Coefficient("latency.batches.wide_clocks")
+LINE_CLOCKS: Final = Coefficient("latency.batches.line_clocks")
 
 
 def load_batch(

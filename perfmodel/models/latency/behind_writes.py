@@ -11,11 +11,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.mechanism import mechanism
 
-WRITE_WAIT: Final = Coefficient(
-    "latency.behind_writes.write_wait",
-    "s",
-    "a read waits for writes, times their share of DRAM's time and its of a wave's",
-)
+WRITE_WAIT: Final = Coefficient("latency.behind_writes.write_wait")
 
 
 @mechanism(neutral=lambda chain, *_: chain, evidence=["dram", "built-in-kernels"])

@@ -16,21 +16,9 @@ from perfmodel.models.latency.batch import Batch
 
 Array = npt.NDArray[Any]
 
-ONCE_CLOCKS: Final = Coefficient(
-    "latency.chain.once_clocks",
-    "clocks",
-    "from one instruction of a lone warp to the next in code that runs once, loads aside",
-)
-LOOP_CLOCKS: Final = Coefficient(
-    "latency.chain.loop_clocks",
-    "clocks",
-    "the same in a loop",
-)
-BESIDE_CLOCKS: Final = Coefficient(
-    "latency.chain.beside_clocks",
-    "clocks",
-    "the same in a loop for each further load that is in flight beside the first",
-)
+ONCE_CLOCKS: Final = Coefficient("latency.chain.once_clocks")
+LOOP_CLOCKS: Final = Coefficient("latency.chain.loop_clocks")
+BESIDE_CLOCKS: Final = Coefficient("latency.chain.beside_clocks")
 BLOCK_OVERHEAD = Formula(
     name="clocks of a block besides its loads and instructions",
     unit="clocks",

@@ -26,11 +26,7 @@ DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
 `perfmodel.models.latency.batch.MOST_SPREAD` was measured with."""
 
-MOST_PAGES: Final = Coefficient(
-    "latency.first_readers.most_pages",
-    "1",
-    "pages of a block's turn up to which the slowest is later",
-)
+MOST_PAGES: Final = Coefficient("latency.first_readers.most_pages")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["source-kernels"])

@@ -16,16 +16,8 @@ from perfmodel.models.requests.coalescing import SECTOR
 
 Array = npt.NDArray[Any]
 
-WAITS_POWER: Final = Coefficient(
-    "latency.first_touch.waits_power",
-    "1",
-    "power of the waits of a block by which the slowest SM's first reads are later",
-)
-COLD_SHARE: Final = Coefficient(
-    "latency.first_touch.cold_share",
-    "1",
-    "share of L2's reads that come from DRAM, up to which a launch waits for none",
-)
+WAITS_POWER: Final = Coefficient("latency.first_touch.waits_power")
+COLD_SHARE: Final = Coefficient("latency.first_touch.cold_share")
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",

@@ -28,31 +28,11 @@ from perfmodel.models.latency.slowest_sm import slowest_sm
 
 Array = npt.NDArray[Any]
 
-BLOCK_START: Final = Coefficient(
-    "latency.latency.block_start",
-    "clocks",
-    "from one block to the next on an SM that holds one at a time",
-)
-WARP_START: Final = Coefficient(
-    "latency.latency.warp_start",
-    "clocks",
-    "what each warp of a block adds to its start",
-)
-WARP_TURN: Final = Coefficient(
-    "latency.latency.warp_turn",
-    "clocks",
-    "each warp from the fifth on is later for each instruction that runs once",
-)
-BARRIER_START: Final = Coefficient(
-    "latency.latency.barrier_start",
-    "clocks",
-    "of a barrier whose warps arrive together",
-)
-BARRIER_WARP: Final = Coefficient(
-    "latency.latency.barrier_warp",
-    "clocks",
-    "what each warp adds to a barrier",
-)
+BLOCK_START: Final = Coefficient("latency.latency.block_start")
+WARP_START: Final = Coefficient("latency.latency.warp_start")
+WARP_TURN: Final = Coefficient("latency.latency.warp_turn")
+BARRIER_START: Final = Coefficient("latency.latency.barrier_start")
+BARRIER_WARP: Final = Coefficient("latency.latency.barrier_warp")
 RAMP_TIME = Formula(
     name="start-up",
     unit="s",

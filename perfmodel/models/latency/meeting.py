@@ -23,16 +23,8 @@ from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
 
-FEW_BLOCKS: Final = Coefficient(
-    "latency.meeting.few_blocks",
-    "1",
-    "power of the blocks of an SM by which what none of them hides falls",
-)
-FIRST_WAVE: Final = Coefficient(
-    "latency.meeting.first_wave",
-    "1",
-    "part of the rest that the first wave of blocks does not hide: all start together",
-)
+FEW_BLOCKS: Final = Coefficient("latency.meeting.few_blocks")
+FIRST_WAVE: Final = Coefficient("latency.meeting.first_wave")
 MEETING_TIME = Formula(
     name="time of memory, barrier-synchronised blocks",
     unit="s",

@@ -27,16 +27,8 @@ SLOWEST_SM = Formula(
     holds="1 to 132 SMs",
     source="derived: the largest of n normal numbers",
 )
-FAR_SMS: Final = Coefficient(
-    "latency.slowest_sm.far_sms",
-    "1",
-    "standard deviation of the latency of L2 over SMs",
-)
-USUAL_SMS: Final = Coefficient(
-    "latency.slowest_sm.usual_sms",
-    "1",
-    "how much further the mean SM is than the first, over the slowest",
-)
+FAR_SMS: Final = Coefficient("latency.slowest_sm.far_sms")
+USUAL_SMS: Final = Coefficient("latency.slowest_sm.usual_sms")
 
 
 @mechanism(neutral=lambda *_: np.zeros(1), evidence=["suite"])

@@ -36,26 +36,10 @@ BUSIEST_GPC = Formula(
     "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
     "one of 18 1171, whether others work or not (measurements/l2, partitions/grids.txt)",
 )
-APART: Final = Coefficient(
-    "launch.gpcs.apart",
-    "1",
-    "SMs that get their blocks by themselves, before the GPCs' others",
-)
-SECOND: Final = Coefficient(
-    "launch.gpcs.second",
-    "1",
-    "blocks out when those get their second",
-)
-TURN: Final = Coefficient(
-    "launch.gpcs.turn",
-    "1",
-    "blocks from one of their turns to the next",
-)
-APART_LOAD: Final = Coefficient(
-    "launch.gpcs.apart_load",
-    "1",
-    "one more block on each of those SMs adds to the load of the GPC that has most",
-)
+APART: Final = Coefficient("launch.gpcs.apart")
+SECOND: Final = Coefficient("launch.gpcs.second")
+TURN: Final = Coefficient("launch.gpcs.turn")
+APART_LOAD: Final = Coefficient("launch.gpcs.apart_load")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,16 +24,8 @@ MOST_ROUNDS: Final = 12
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
 
-FULL_TURN: Final = Coefficient(
-    "launch.handout.full_turn",
-    "1",
-    "blocks, over SMs, from one time that the first SMs get a block to the next",
-)
-EARLY: Final = Coefficient(
-    "launch.handout.early",
-    "1",
-    "blocks, over SMs, by which they get their second block sooner",
-)
+FULL_TURN: Final = Coefficient("launch.handout.full_turn")
+EARLY: Final = Coefficient("launch.handout.early")
 
 
 def first_blocks(busy: Array, blocks: Array, held: Array, device: Device) -> Array:

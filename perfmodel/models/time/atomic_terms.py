@@ -35,11 +35,7 @@ LOADED_TIME = Formula(
     holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
     source="fitted form: see `ATOMICS_OVERLAP`",
 )
-ATOMICS_OVERLAP: Final = Coefficient(
-    "time.atomic_terms.overlap",
-    "1",
-    "exponent between atomics, with what they miss, and the bandwidth of loads and stores",
-)
+ATOMICS_OVERLAP: Final = Coefficient("time.atomic_terms.overlap")
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",

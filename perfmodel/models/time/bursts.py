@@ -21,11 +21,7 @@ from perfmodel.models.time.sm_times import L1Time
 
 Array = npt.NDArray[Any]
 
-SERVED_LAST: Final = Coefficient(
-    "time.bursts.served_last",
-    "1",
-    "how much longer the SM takes that L2 serves last than the mean one would",
-)
+SERVED_LAST: Final = Coefficient("time.bursts.served_last")
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",
     unit="s",

@@ -22,21 +22,9 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-FRONT_OVERLAP: Final = Coefficient(
-    "time.combined.front_overlap",
-    "1",
-    "exponent between issue, L1 and the wait for loads on one SM",
-)
-SHARED_OVERLAP: Final = Coefficient(
-    "time.combined.shared_overlap",
-    "1",
-    "the same between issue and loads from shared memory, of kernels from PTX",
-)
-OVERLAP: Final = Coefficient(
-    "time.combined.overlap",
-    "1",
-    "exponent between all else, nearly a maximum",
-)
+FRONT_OVERLAP: Final = Coefficient("time.combined.front_overlap")
+SHARED_OVERLAP: Final = Coefficient("time.combined.shared_overlap")
+OVERLAP: Final = Coefficient("time.combined.overlap")
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,21 +79,9 @@ _LANES: Final = {
     "lsu": "lsu_lanes",
 }
 
-WIDE_TURNS: Final = Coefficient(
-    "time.issue.wide_turns",
-    "1",
-    "turns of the multipliers for a product of 64 bits, or its upper half alone",
-)
-FP64_SLOTS: Final = Coefficient(
-    "time.issue.fp64_slots",
-    "1",
-    "issue slots of an instruction on doubles: as long at the scheduler as in its pipe",
-)
-CONSTANT_CLOCKS: Final = Coefficient(
-    "time.issue.constant_clocks",
-    "clocks",
-    "of an SM for each word that lanes of a warp read from constant memory",
-)
+WIDE_TURNS: Final = Coefficient("time.issue.wide_turns")
+FP64_SLOTS: Final = Coefficient("time.issue.fp64_slots")
+CONSTANT_CLOCKS: Final = Coefficient("time.issue.constant_clocks")
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
 MACS_PER_INSTRUCTION: Final = 64.0

@@ -15,11 +15,7 @@ from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
-DISPATCH_OVERLAP: Final = Coefficient(
-    "time.last_block.dispatch_overlap",
-    "1",
-    "exponent between starting a wave of blocks and the time of one of them",
-)
+DISPATCH_OVERLAP: Final = Coefficient("time.last_block.dispatch_overlap")
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",

@@ -14,21 +14,9 @@ from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
-CODE_FETCH: Final = Coefficient(
-    "time.launch.code_fetch",
-    "s",
-    "what a launch with any work takes beyond an empty one, unless the device says",
-)
-COLD_CODE: Final = Coefficient(
-    "time.launch.cold_code",
-    "s",
-    "how much longer a launch takes whose code and arguments come from DRAM",
-)
-TRACED_COLD: Final = Coefficient(
-    "time.launch.traced_cold",
-    "s",
-    "the same by a profiler that leaves caches alone, of what work goes on beside elsewhere",
-)
+CODE_FETCH: Final = Coefficient("time.launch.code_fetch")
+COLD_CODE: Final = Coefficient("time.launch.cold_code")
+TRACED_COLD: Final = Coefficient("time.launch.traced_cold")
 FETCH_TIME = Formula(
     name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
     unit="s",
@@ -57,31 +45,11 @@ CONSTANT_TIME = Formula(
     holds="each word waited for, in order; by a profiler, which empties the caches of constants",
     source="measured form: see `CONSTANT_FAR_L2` and the coefficients beside it",
 )
-CONSTANT_NEAR: Final = Coefficient(
-    "time.launch.constant_near",
-    "clocks",
-    "wait for the first word of a near piece of constant memory, of a far one that is there",
-)
-CONSTANT_FAR_L2: Final = Coefficient(
-    "time.launch.constant_far_l2",
-    "clocks",
-    "wait for the first word of a far piece of constant memory that L2 has",
-)
-CONSTANT_FAR_DRAM: Final = Coefficient(
-    "time.launch.constant_far_dram",
-    "clocks",
-    "the same of one that comes from DRAM",
-)
-CONSTANT_FAR_BYTES: Final = Coefficient(
-    "time.launch.constant_far_bytes",
-    "B",
-    "constant memory that comes at once from L2 or DRAM: a far piece",
-)
-CONSTANT_NEAR_BYTES: Final = Coefficient(
-    "time.launch.constant_near_bytes",
-    "B",
-    "constant memory that comes at once from there to an SM: a near piece",
-)
+CONSTANT_NEAR: Final = Coefficient("time.launch.constant_near")
+CONSTANT_FAR_L2: Final = Coefficient("time.launch.constant_far_l2")
+CONSTANT_FAR_DRAM: Final = Coefficient("time.launch.constant_far_dram")
+CONSTANT_FAR_BYTES: Final = Coefficient("time.launch.constant_far_bytes")
+CONSTANT_NEAR_BYTES: Final = Coefficient("time.launch.constant_near_bytes")
 
 
 def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -> float:

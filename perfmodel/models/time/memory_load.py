@@ -28,61 +28,17 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-LOOP_QUEUE: Final = Coefficient(
-    "time.memory_load.loop_queue",
-    "clocks",
-    "a batch of loads in a loop queues at half load of DRAM; nine times that at 90%",
-)
-MIXED_QUEUE: Final = Coefficient(
-    "time.memory_load.mixed_queue",
-    "1",
-    "how much longer it queues where DRAM writes as much as it reads, by turns",
-)
-L2_QUEUE: Final = Coefficient(
-    "time.memory_load.l2_queue",
-    "clocks",
-    "the same where L2 alone is busy: its slices give a sector a clock, in any order",
-)
-DRAM_DECIDES: Final = Coefficient(
-    "time.memory_load.dram_decides",
-    "1",
-    "power of DRAM's time over the slower of L2's and it, by which batches queue for DRAM",
-)
-PICKED_DECIDE: Final = Coefficient(
-    "time.memory_load.picked_decide",
-    "1",
-    "the same for misses of lines that a window marks: one by one, at any time and place",
-)
-LEFT_ALONE: Final = Coefficient(
-    "time.memory_load.left_alone",
-    "1",
-    "share of its waits that the SM with most work has left when others are done with L2",
-)
-BLOCK_OVERLAP: Final = Coefficient(
-    "time.memory_load.block_overlap",
-    "1",
-    "exponent between bandwidth and waits of blocks without loops that read or write",
-)
-MIXED_OVERLAP: Final = Coefficient(
-    "time.memory_load.mixed_overlap",
-    "1",
-    "the same for as many reads as writes, whose turns in DRAM make both wait",
-)
-RANDOM_OVERLAP: Final = Coefficient(
-    "time.memory_load.random_overlap",
-    "1",
-    "the same where DRAM does nothing but read at random places, which crowd at some banks",
-)
-BURST: Final = Coefficient(
-    "time.memory_load.burst",
-    "1",
-    "share of the transfer of a block's data, at L2's pace, that adds to its loads' latency",
-)
-SECOND_WAVE: Final = Coefficient(
-    "time.memory_load.second_wave",
-    "1",
-    "one over the part of a second wave with which its blocks wait in full",
-)
+LOOP_QUEUE: Final = Coefficient("time.memory_load.loop_queue")
+MIXED_QUEUE: Final = Coefficient("time.memory_load.mixed_queue")
+L2_QUEUE: Final = Coefficient("time.memory_load.l2_queue")
+DRAM_DECIDES: Final = Coefficient("time.memory_load.dram_decides")
+PICKED_DECIDE: Final = Coefficient("time.memory_load.picked_decide")
+LEFT_ALONE: Final = Coefficient("time.memory_load.left_alone")
+BLOCK_OVERLAP: Final = Coefficient("time.memory_load.block_overlap")
+MIXED_OVERLAP: Final = Coefficient("time.memory_load.mixed_overlap")
+RANDOM_OVERLAP: Final = Coefficient("time.memory_load.random_overlap")
+BURST: Final = Coefficient("time.memory_load.burst")
+SECOND_WAVE: Final = Coefficient("time.memory_load.second_wave")
 
 BANDWIDTH_TIME = Formula(
     name="time of the slower of L2 and DRAM, in two parts",

@@ -29,31 +29,11 @@ from perfmodel.traffic import Traffic
 
 Array = npt.NDArray[Any]
 
-PORT: Final = Coefficient(
-    "time.pipeline.port",
-    "B/clock",
-    "bytes that an SM takes in from L2 in a clock",
-)
-LINE_CLOCKS: Final = Coefficient(
-    "time.pipeline.line_clocks",
-    "clocks",
-    "of an SM that a line takes, however little of it is wanted",
-)
-DRAM_SHARE: Final = Coefficient(
-    "time.pipeline.dram_share",
-    "1",
-    "what tiles reach of the DRAM bandwidth of streams",
-)
-OVERLAP: Final = Coefficient(
-    "time.pipeline.overlap",
-    "1",
-    "exponent between tensor cores, what comes in, L2 and DRAM",
-)
-COLD_SHARE: Final = Coefficient(
-    "time.pipeline.cold_share",
-    "1",
-    "share of L2's reads past which a pipeline's first data comes from DRAM",
-)
+PORT: Final = Coefficient("time.pipeline.port")
+LINE_CLOCKS: Final = Coefficient("time.pipeline.line_clocks")
+DRAM_SHARE: Final = Coefficient("time.pipeline.dram_share")
+OVERLAP: Final = Coefficient("time.pipeline.overlap")
+COLD_SHARE: Final = Coefficient("time.pipeline.cold_share")
 
 TOGETHER = Formula(
     name="steps of all tiles, together",

@@ -23,11 +23,7 @@ from perfmodel.models.time.steps import Steps, steps_time
 
 Array = npt.NDArray[Any]
 
-SIDE_BY_SIDE: Final = Coefficient(
-    "time.step_queue.side_by_side",
-    "B",
-    "one after the other that stand in one queue, as they come from one channel",
-)
+SIDE_BY_SIDE: Final = Coefficient("time.step_queue.side_by_side")
 LAST_QUEUE = Formula(
     name="mean maximum queueing delay of n parallel loads over one",
     unit="1",

@@ -23,11 +23,7 @@ Array = npt.NDArray[Any]
 
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
-OPERANDS_OVERLAP: Final = Coefficient(
-    "time.step_work.operands_overlap",
-    "1",
-    "exponent between the queue of warps and L1's time for operands that are read ahead",
-)
+OPERANDS_OVERLAP: Final = Coefficient("time.step_work.operands_overlap")
 WARPS_TIME = Formula(
     name="time of a block's work with concurrent warps",
     unit="s",

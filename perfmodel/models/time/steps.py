@@ -32,16 +32,8 @@ from perfmodel.models.time.turns import after_oldest
 
 Array = npt.NDArray[Any]
 
-STEP_BARRIER: Final = Coefficient(
-    "time.steps.barrier",
-    "clocks",
-    "that a barrier of a step adds to its loop",
-)
-STEP_BARRIER_WARP: Final = Coefficient(
-    "time.steps.barrier_warp",
-    "clocks",
-    "what each warp that waits at it adds",
-)
+STEP_BARRIER: Final = Coefficient("time.steps.barrier")
+STEP_BARRIER_WARP: Final = Coefficient("time.steps.barrier_warp")
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",

@@ -17,16 +17,8 @@ from perfmodel.models.mechanism import mechanism
 
 Array = npt.NDArray[Any]
 
-TURN: Final = Coefficient(
-    "time.tiles.turn",
-    "s",
-    "a tile besides its steps: the pipeline fills, sums are rounded and put out",
-)
-STORE_RATE: Final = Coefficient(
-    "time.tiles.store_rate",
-    "B/s",
-    "bytes of a finished tile that an SM puts out in a second",
-)
+TURN: Final = Coefficient("time.tiles.turn")
+STORE_RATE: Final = Coefficient("time.tiles.store_rate")
 WAVES = Formula(
     name="tiles of the busiest SM",
     unit="1",

@@ -23,31 +23,11 @@ from perfmodel.models.time.issue import Pipe
 
 Array = npt.NDArray[Any]
 
-TURNS_OVERLAP: Final = Coefficient(
-    "time.turns.overlap",
-    "1",
-    "exponent between issue and the slower pipes, and between both and what a warp waits",
-)
-WIDE_OVERLAP: Final = Coefficient(
-    "time.turns.wide_overlap",
-    "1",
-    "exponent between multipliers' turns for products of 64 bits and all else issued",
-)
-WAVE_OVERLAP: Final = Coefficient(
-    "time.turns.wave_overlap",
-    "1",
-    "exponent between waits of a block and work of others, where its clocks are not known",
-)
-LEFT_IDLE: Final = Coefficient(
-    "time.turns.left_idle",
-    "1",
-    "part of what a lone block leaves of the schedulers that stays idle at the end",
-)
-DRIFT_WAITS: Final = Coefficient(
-    "time.turns.drift_waits",
-    "1",
-    "waits for DRAM, in a row, after which blocks are out of step by half",
-)
+TURNS_OVERLAP: Final = Coefficient("time.turns.overlap")
+WIDE_OVERLAP: Final = Coefficient("time.turns.wide_overlap")
+WAVE_OVERLAP: Final = Coefficient("time.turns.wave_overlap")
+LEFT_IDLE: Final = Coefficient("time.turns.left_idle")
+DRIFT_WAITS: Final = Coefficient("time.turns.drift_waits")
 AFTER_OLDEST = Formula(
     name="time of blocks that start together, the oldest first",
     unit="s",

@@ -29,16 +29,8 @@ from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 
 Array = npt.NDArray[Any]
 
-FIRST_OF_MANY: Final = Coefficient(
-    "time.walks.first_of_many",
-    "s",
-    "by which the first of 2 SMs that ask for a line has it sooner than one; of 4 twice",
-)
-SOONEST: Final = Coefficient(
-    "time.walks.soonest",
-    "s",
-    "by which it is sooner at most",
-)
+FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
+SOONEST: Final = Coefficient("time.walks.soonest")
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",
