@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",

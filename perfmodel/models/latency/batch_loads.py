@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.launch.waves import at_work_share, taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import AccessTraffic
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

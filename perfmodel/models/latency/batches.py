@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
@@ -24,8 +24,6 @@ from perfmodel.models.latency.joined_waits import fetched_share, neighbours_wait
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
-
-Array = npt.NDArray[Any]
 
 DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
 NEAR_SPREAD: Final = Coefficient("latency.batches.near_spread")

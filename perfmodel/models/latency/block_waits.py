@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import aggregated_clocks
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch_loads import depths_of
@@ -27,8 +27,6 @@ from perfmodel.models.launch.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.requests.passes import conflict_clocks
 from perfmodel.models.time.issue import Pipe, issued, looped_instructions
 from perfmodel.models.time.launch import code_fetch, constant_fetch
-
-Array = npt.NDArray[Any]
 
 STALL_TIME = Formula(
     name="time that warps wait for loads",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
-
-Array = npt.NDArray[Any]
 
 ONCE_CLOCKS: Final = Coefficient("latency.chain.once_clocks")
 LOOP_CLOCKS: Final = Coefficient("latency.chain.loop_clocks")

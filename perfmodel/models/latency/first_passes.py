@@ -8,20 +8,18 @@ the first has brought, and wait for nobody.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 _KEPT: Final = 1.5
 """Sectors that come into L1, over those that would if it kept all, up to which it does: more come

@@ -8,19 +8,17 @@ waits in each turn, and who is behind catches up with him: all go at the pace of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batches import DRAM_SPREAD
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
-
-Array = npt.NDArray[Any]
 
 WAITS_POWER: Final = Coefficient("latency.first_touch.waits_power")
 COLD_SHARE: Final = Coefficient("latency.first_touch.cold_share")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import Array
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.launch.waves import warps_let_in
@@ -18,8 +17,6 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 
 @mechanism(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import Array
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
@@ -23,8 +23,6 @@ from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 WHOLE_LINE: Final = 2.0
 """Fetches of 64 B of a line."""

@@ -8,14 +8,14 @@ its instructions between them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
@@ -25,8 +25,6 @@ from perfmodel.models.latency.behind_writes import behind_writes
 from perfmodel.models.latency.chain import BlockOverhead, Chain, instruction_clocks
 from perfmodel.models.latency.joined_waits import join_waits
 from perfmodel.models.latency.slowest_sm import slowest_sm
-
-Array = npt.NDArray[Any]
 
 BLOCK_START: Final = Coefficient("latency.latency.block_start")
 WARP_START: Final = Coefficient("latency.latency.warp_start")

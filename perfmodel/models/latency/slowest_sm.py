@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 SLOWEST_SM = Formula(
     name="how much longer the way to L2 is from the slowest SM",

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

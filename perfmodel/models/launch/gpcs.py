@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import definition
+from perfmodel.models.derivation import Array, definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 BUSIEST_GPC = Formula(
     name="time of L2 with GPCs unequally loaded",

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import definition
-
-Array = npt.NDArray[Any]
+from perfmodel.models.derivation import Array, definition
 
 MOST_ROUNDS: Final = 12
 """Waves of blocks up to which they are handed out one by one: later small blocks hardly tell."""

@@ -8,11 +8,11 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.launch.at_work import axes_at_work
@@ -24,8 +24,6 @@ from perfmodel.models.launch.handout import (
     time_in_slots,
 )
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BALANCE = Formula(
     name="load imbalance: the busiest SM over the average",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
@@ -14,14 +13,13 @@ from perfmodel.models.atomics.lookups import lookups
 from perfmodel.models.atomics.several_atomics import several_times
 from perfmodel.models.atomics.shared_loops import shared_loops
 from perfmodel.models.atomics.shared_swaps import shared_swaps
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import BlockWaits
 from perfmodel.models.launch.waves import Balance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import DramTime, L2Time
-
-Array = npt.NDArray[Any]
 
 LOADED_TIME = Formula(
     name="bandwidth and atomics, at the least",

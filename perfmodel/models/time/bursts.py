@@ -9,17 +9,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import L2Time
 from perfmodel.models.time.sm_times import L1Time
-
-Array = npt.NDArray[Any]
 
 SERVED_LAST: Final = Coefficient("time.bursts.served_last")
 BURST_TIME = Formula(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES, Kernel
+from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.power_mean import mean_time
@@ -19,8 +19,6 @@ from perfmodel.models.time.issue import Pipe
 from perfmodel.models.time.queueing import Queueing, memory_time
 from perfmodel.models.time.sm_times import L1Time
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 FRONT_OVERLAP: Final = Coefficient("time.combined.front_overlap")
 SHARED_OVERLAP: Final = Coefficient("time.combined.shared_overlap")

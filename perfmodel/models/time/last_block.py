@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 DISPATCH_OVERLAP: Final = Coefficient("time.last_block.dispatch_overlap")
 LAST_TIME = Formula(

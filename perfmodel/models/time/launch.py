@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 CODE_FETCH: Final = Coefficient("time.launch.code_fetch")
 COLD_CODE: Final = Coefficient("time.launch.cold_code")

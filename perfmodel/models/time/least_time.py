@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.models.derivation import Array
 from perfmodel.models.latency.latency import LATENCY_TIME
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
@@ -15,8 +14,6 @@ from perfmodel.models.time.issue import Pipe
 from perfmodel.models.time.last_block import AFTER_TIME, LastBlock, last_block
 from perfmodel.models.time.resources import Resources
 from perfmodel.models.time.walks import Walk, beside_walk, walk
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

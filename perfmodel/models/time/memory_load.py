@@ -5,12 +5,12 @@ What is worked out here goes into the queues of `perfmodel.models.time.queueing`
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.table_costs import marked_reads
@@ -25,8 +25,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.memory_times import MemoryTimes
 from perfmodel.models.time.queueing import Queueing, queued_blocks
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 LOOP_QUEUE: Final = Coefficient("time.memory_load.loop_queue")
 MIXED_QUEUE: Final = Coefficient("time.memory_load.mixed_queue")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.hot_stores import SLOWEST_SLICE, hot_stores
+from perfmodel.models.derivation import Array
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.execution import Execution
@@ -32,8 +32,6 @@ from perfmodel.models.l2.throughput import (
 from perfmodel.models.launch.gpcs import BUSIEST_GPC
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 DRAM_BYTES = Formula(
     name="DRAM bytes, as those of a stream",

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
@@ -26,8 +26,6 @@ from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
 from perfmodel.models.time.tiles import Tiles, besides_steps, tiles_of
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 PORT: Final = Coefficient("time.pipeline.port")
 LINE_CLOCKS: Final = Coefficient("time.pipeline.line_clocks")

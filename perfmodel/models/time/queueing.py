@@ -8,11 +8,10 @@ Blocks whose warps meet at barriers queue for their SM as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.meeting import (
     PASSES_TIME,
@@ -20,8 +19,6 @@ from perfmodel.models.latency.meeting import (
     meeting_time,
 )
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 QUEUE_TIME = Formula(
     name="time of memory, loops",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.latency.block_waits import BlockWaits, Latency
 from perfmodel.models.time.atomic_terms import Atomics
@@ -17,8 +16,6 @@ from perfmodel.models.time.memory_times import MemoryTimes
 from perfmodel.models.time.queueing import Queueing
 from perfmodel.models.time.sm_times import SmTimes
 from perfmodel.models.time.steps import Steps
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
 from perfmodel.models.launch.waves import Balance, balances, crowding, side_by_side
 from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
-
-Array = npt.NDArray[Any]
 
 SM_TIME = Formula(
     name="time of an SM's unit",

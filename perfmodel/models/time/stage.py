@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.global_atomics import AtomicTime
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution, Timing
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.merged_reads import with_merged_reads
@@ -54,7 +53,6 @@ from perfmodel.traffic import Traffic
 
 __all__ = ["TimeModel", "Timing", "time_model"]
 
-Array = npt.NDArray[Any]
 
 TOTAL_TIME = Formula(
     name="time",

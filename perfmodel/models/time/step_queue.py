@@ -7,10 +7,9 @@ together; the more DRAM has to do, the later the last of it is.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
@@ -20,8 +19,6 @@ from perfmodel.models.latency.chain import Chain
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.queueing import Queueing
 from perfmodel.models.time.steps import Steps, steps_time
-
-Array = npt.NDArray[Any]
 
 SIDE_BY_SIDE: Final = Coefficient("time.step_queue.side_by_side")
 LAST_QUEUE = Formula(

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import PORT_CLOCKS
@@ -29,8 +29,6 @@ from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
 from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
 from perfmodel.models.time.turns import after_oldest
-
-Array = npt.NDArray[Any]
 
 STEP_BARRIER: Final = Coefficient("time.steps.barrier")
 STEP_BARRIER_WARP: Final = Coefficient("time.steps.barrier_warp")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 TURN: Final = Coefficient("time.tiles.turn")
 STORE_RATE: Final = Coefficient("time.tiles.store_rate")

@@ -10,18 +10,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES
+from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time, power_mean
 from perfmodel.models.time.issue import Pipe
-
-Array = npt.NDArray[Any]
 
 TURNS_OVERLAP: Final = Coefficient("time.turns.overlap")
 WIDE_OVERLAP: Final = Coefficient("time.turns.wide_overlap")

@@ -9,12 +9,12 @@ for what L2 has lost, and for L2 at every sector that is new to L1, whoever of t
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
+from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.affine import Variable
@@ -26,8 +26,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
-
-Array = npt.NDArray[Any]
 
 FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
 SOONEST: Final = Coefficient("time.walks.soonest")
