@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
 from perfmodel.models.derivation import formula, is_recording, unrecorded
 
@@ -56,7 +57,7 @@ class Formula:
         """The parsed expression."""
         return parse(self.text, where=f"formula {self.name!r}")
 
-    def __call__(self, **values: Any) -> Any:
+    def __call__(self, **values: Any) -> Array:
         """Evaluate on numbers or broadcastable arrays, one for each symbol."""
         if is_recording():
             return formula(self, partial(_evaluated, self.node), values)

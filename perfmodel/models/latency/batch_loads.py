@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.launch.waves import at_work_share, taking_part
 from perfmodel.models.requests.coalescing import SECTOR

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses

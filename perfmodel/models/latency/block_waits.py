@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import aggregated_clocks
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch_loads import depths_of

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch

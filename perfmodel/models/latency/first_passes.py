@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.mechanism import mechanism

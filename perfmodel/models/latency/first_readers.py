@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.footprint import Extent, footprint

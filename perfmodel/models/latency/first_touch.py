@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batches import DRAM_SPREAD
 from perfmodel.models.mechanism import mechanism

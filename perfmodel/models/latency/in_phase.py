@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import Array
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
 from perfmodel.models.latency.first_readers import at_work
 from perfmodel.models.launch.waves import warps_let_in

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import Array
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR

@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 

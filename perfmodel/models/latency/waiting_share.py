@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.models.derivation import Array
+from perfmodel.arrays import Array
 from perfmodel.models.l1.l1_tables import early_misses
 from perfmodel.models.latency.batch_loads import BatchLoads
 from perfmodel.models.latency.in_phase import in_step

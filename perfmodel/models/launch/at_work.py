@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.warp_requests import Requests
 
 
-@dataclass(frozen=True, slots=True)
-class AxisAtWork:
-    """What guards let through along one axis of the grid, arrays over configurations.
-
-    Attributes
-    ----------
-    blocks : array
-        That take part, the last of them in part.
-    warps, lanes : array
-        Work of the last, over a whole block's, by its warps and by their wavefronts in L1.
-    """
-
-    blocks: Array
-    warps: Array
-    lanes: Array
-
-
 def axes_at_work(
     instance: Instance, requests: Sequence[Requests], on_chip: Sequence[Requests], in_step: bool
-) -> list[AxisAtWork]:
-    """Return what guards let through along each axis; blocks in step do all of it."""
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """Return, for each axis, the blocks that take part, the last of them in part, and its work.
+
+    That is over a whole block's, by its warps and by their wavefronts in L1; blocks `in_step` do
+    all of it.
+    """
     # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
     asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
     waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
@@ -42,7 +28,7 @@ def axes_at_work(
     # What the kernel's own guard lets in is all that any access can have.
     let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)
     every = next(let_in, {}) if instance.kernel.guard is not None else {}
-    axes: list[AxisAtWork] = []
+    found: tuple[list[Array], list[Array], list[Array]] = [], [], []
     for axis, extent in zip(AXES, instance.grid, strict=True):
         count = np.atleast_1d(np.asanyarray(extent, dtype=float))
         name = f"blockIdx.{axis}"
@@ -59,8 +45,9 @@ def axes_at_work(
         if in_step:
             by_warps = cut = np.ones(1)
         lanes = by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0)
-        axes.append(AxisAtWork(slices, by_warps, lanes))
-    return axes
+        for column, value in zip(found, (slices, by_warps, lanes), strict=True):
+            column.append(value)
+    return found
 
 
 def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.derivation import Array, definition
+from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.derivation import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.launch.at_work import axes_at_work
@@ -71,13 +71,8 @@ def unevenness(instance: Instance, running: Any) -> Array:
     """Return the time of unequal blocks over that of as many average ones.
 
     If all run at a time, the longest is the last to end; of many waves it is the end of one. A
-    block of unequal warps lasts as long as its longest.
-
-    Parameters
-    ----------
-    instance : Instance
-    running : array
-        Share of the blocks that run at a time.
+    block of unequal warps lasts as long as its longest. `running` is the share of the blocks that
+    run at a time.
     """
     found = instance.kernel.unequal
     some = np.minimum(running, 1.0)
@@ -94,13 +89,7 @@ def unevenness(instance: Instance, running: Any) -> Array:
 def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
     """Return the work of the busiest SM over the average, for blocks that data makes unequal.
 
-    Parameters
-    ----------
-    instance : Instance
-    blocks, held : array
-        Blocks of the launch, and those that share an SM.
-    sm_count : int
-        SMs.
+    Of `blocks` of the launch, `held` share one of `sm_count` SMs.
     """
     found = instance.kernel.unequal
     if instance.kernel.block_work:  # who gets which is known
@@ -134,18 +123,7 @@ def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
 class Balance:
     """How blocks fall on SMs, arrays over configurations.
 
-    Attributes
-    ----------
-    busiest : array
-        Work of the SM that ends last, over a full block's.
-    sms : float
-        SMs.
-    work : array
-        Work of all blocks, over a full block's.
-    uneven : array
-        What unequal blocks add: see `unevenness`.
-    load : array
-        Load of the busiest SM over the average.
+    The fields are the symbols of `BALANCE`, `sms` its `m`, and `load` what it gives.
     """
 
     busiest: Array
@@ -161,13 +139,7 @@ class Balance:
         return cls(busiest, sms, work, uneven, load)
 
     def of_all(self, blocks: Array, busy: Array) -> Array:
-        """Return the load of what all blocks do alike, those without other work too.
-
-        Parameters
-        ----------
-        blocks, busy : array
-            Of the grid, and those at work.
-        """
+        """Return the load of what all blocks do alike, those that are not `busy` too."""
         alike = np.ceil(blocks / self.sms) * self.sms / blocks * self.uneven
         return np.where(busy < blocks, alike, self.load)
 
@@ -176,14 +148,8 @@ class Balance:
 class Balances:
     """How blocks fall on SMs, for what warps do and for L1.
 
-    Attributes
-    ----------
-    warps : Balance
-        Of what warps do, however few of their lanes take part.
-    l1 : Balance
-        Of L1, whose wavefronts may be fewer then.
-    busy : array
-        Blocks at work: those beyond the data of every access are not.
+    `warps` is of what these do, however few of their lanes take part; wavefronts of `l1` may be
+    fewer then. `busy` are the blocks at work: those beyond the data of every access are not.
     """
 
     warps: Balance
@@ -201,18 +167,8 @@ def balances(
 ) -> Balances:
     """Return how blocks fall on SMs, from the grid and what guards let through.
 
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
-    device : Device
-    held : array
-        Blocks that an SM holds.
-    uneven : array
-        What unequal blocks add: see `unevenness`.
-    on_chip : sequence of Requests
-        Of the shared accesses.
+    An SM holds `held` blocks; unequal ones add `uneven`: see `unevenness`. `requests` are of the
+    global accesses, `on_chip` of the shared ones.
     """
     sm_count = device.sm_count
     blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
@@ -223,9 +179,7 @@ def balances(
         return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
-    axes = axes_at_work(instance, requests, on_chip, in_step)
-    counts = [axis.blocks for axis in axes]
-    warps, lanes = [axis.warps for axis in axes], [axis.lanes for axis in axes]
+    counts, warps, lanes = axes_at_work(instance, requests, on_chip, in_step)
     busy = np.asanyarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
     held = side_by_side(np.maximum(np.asanyarray(held, dtype=float), 1.0), blocks, sm_count)
     found = [busiest_work(counts, warps, held, sm_count)] * 2
@@ -294,12 +248,6 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
     """Return the turns of the mean block over those of the first, in loops that go on by a grid.
 
     1 where blocks move on to others' parts: each is the first in turn.
-
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
     """
     least = np.ones(1)
     blocks = np.asanyarray(instance.blocks, dtype=float)

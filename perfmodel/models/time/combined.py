@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES, Kernel
-from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.power_mean import mean_time

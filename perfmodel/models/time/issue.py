@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests

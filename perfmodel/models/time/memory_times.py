@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.hot_stores import SLOWEST_SLICE, hot_stores
-from perfmodel.models.derivation import Array
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.execution import Execution

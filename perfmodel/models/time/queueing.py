@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfmodel.models.derivation import Array
+from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.meeting import (
     PASSES_TIME,

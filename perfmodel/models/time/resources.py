@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfmodel.models.derivation import Array
+from perfmodel.arrays import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.latency.block_waits import BlockWaits, Latency
 from perfmodel.models.time.atomic_terms import Atomics

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages

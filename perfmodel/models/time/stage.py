@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.global_atomics import AtomicTime
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution, Timing
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.merged_reads import with_merged_reads

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 

@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.kernel import Kernel
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import PORT_CLOCKS

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES
-from perfmodel.models.derivation import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
