@@ -36,36 +36,22 @@ MOST_SPREAD: Final = Coefficient("latency.batch.most_spread")
 
 @dataclass(frozen=True, slots=True)
 class BatchLatency:
-    """Latencies of a batch of loads and how often each applies: what `BATCH_LATENCY` takes.
+    """Latencies of a batch of loads and how often each applies: what `BATCH_LATENCY` takes."""
 
-    Attributes
-    ----------
-    l1_s, l2_s, dram_s : array or float
-        Latency of an L1 hit, of an L2 hit and of a DRAM read [s].
-    l1_miss, l2_miss : array
-        Probability that a load of the batch misses L1, and that such a load misses L2 [1].
-    reads : array
-        DRAM reads of the batch, by how much later the slowest of them is [1].
-    written_share : array
-        Share of writes in what DRAM takes time for [1].
-    dram_load : array
-        Share of a wave of blocks for which DRAM is at work: see `behind_writes` [1].
-    spread_s : float
-        How much later the slowest of two DRAM reads is than one [s].
-    write_wait_s : array or float
-        How much later a read is for the writes between [s].
-    """
-
+    # l1_s, l2_s and dram_s: latency of an L1 hit, of an L2 hit and of a DRAM read [s]
     l1_s: Array | float
     l2_s: Array | float
     dram_s: Array | float
+    # l1_miss and l2_miss: probability that a load of the batch misses L1, and that such a load
+    # misses L2 [1]
     l1_miss: Array
     l2_miss: Array
-    reads: Array
-    written_share: Array | float
+    reads: Array  # DRAM reads of the batch, by how much later the slowest of them is [1]
+    written_share: Array | float  # share of writes in what DRAM takes time for [1]
+    # share of a wave of blocks for which DRAM is at work: see `behind_writes` [1]
     dram_load: Array | float
-    spread_s: float
-    write_wait_s: Array | float
+    spread_s: float  # how much later the slowest of two DRAM reads is than one [s]
+    write_wait_s: Array | float  # how much later a read is for the writes between [s]
 
     @property
     def seconds(self) -> Array:
@@ -88,77 +74,42 @@ class BatchLatency:
 
 @dataclass(frozen=True, slots=True)
 class Leading:
-    """What differs for the block that is ahead of all that read the same data.
+    """What differs for the block that is ahead of all that read the same data."""
 
-    Attributes
-    ----------
-    l2_miss, reads : array
-        As for `BatchLatency`: it misses L2 for the others, and its warps wait for one another.
-    """
-
+    # l2_miss and reads: as for `BatchLatency`: it misses L2 for the others, and its warps wait for
+    # one another
     l2_miss: Array
     reads: Array
 
 
 @dataclass(frozen=True, slots=True)
 class Firsts:
-    """Sectors of a walk that are new to L1: who comes later waits for them with the first.
+    """Sectors of a walk that are new to L1: who comes later waits for them with the first."""
 
-    Attributes
-    ----------
-    advance : array
-        Sectors that a warp goes on by in one batch; below 1 where some batches ask for the same.
-    new : array
-        Probability that one of a batch's that it goes on to is new to L1.
-    """
-
+    # sectors that a warp goes on by in one batch; below 1 where some batches ask for the same
     advance: Array
-    new: Array
+    new: Array  # probability that one of a batch's that it goes on to is new to L1
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batches of loads that a warp issues together, then waits for.
+    """Batches of loads that a warp issues together, then waits for."""
 
-    Attributes
-    ----------
-    loop : str or None
-        Variable of the loop that they are in.
-    count : array
-        Batches, one after the other.
-    filled : array
-        Sectors that a block brings into L1 for one batch.
-    fresh : array
-        Lines of one batch that a warp had not met before.
-    unroll : array
-        Iterations whose loads are in one batch.
-    latencies : BatchLatency
-        Of one batch.
-    depth : int
-        Batches of the same iteration that it has to wait for: those that bring its indices.
-    ahead : bool
-        Whether they are copied while the block works on earlier ones: waited for at the start only.
-    firsts : Firsts or None
-        Of a walk, what warps that go together wait for.
-    joins : str
-        Loop with whose first loads it is waited for, or empty.
-    leading : Leading or None
-        What differs for the block that is ahead of all that read the same; None where nothing does.
-    first_time : array
-        Share of the batches that ask for data which no earlier pass of the block has brought.
-    """
-
-    loop: str | None
-    count: Array
-    filled: Array
-    fresh: Array
-    unroll: Array
-    latencies: BatchLatency
+    loop: str | None  # variable of the loop that they are in
+    count: Array  # batches, one after the other
+    filled: Array  # sectors that a block brings into L1 for one batch
+    fresh: Array  # lines of one batch that a warp had not met before
+    unroll: Array  # iterations whose loads are in one batch
+    latencies: BatchLatency  # of one batch
+    # batches of the same iteration that it has to wait for: those that bring its indices
     depth: int = 0
+    # whether they are copied while the block works on earlier ones: waited for at the start only
     ahead: bool = False
-    firsts: Firsts | None = None
+    firsts: Firsts | None = None  # of a walk, what warps that go together wait for
+    # what differs for the block that is ahead of all that read the same; None where nothing does
     leading: Leading | None = None
-    joins: str = ""
+    joins: str = ""  # loop with whose first loads it is waited for, or empty
+    # share of the batches that ask for data which no earlier pass of the block has brought
     first_time: Array | float = 1.0
 
     @property

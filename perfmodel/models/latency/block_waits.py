@@ -52,24 +52,12 @@ DISPATCH_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Time of the blocks one after the other, bandwidth apart: what `LATENCY_TIME` takes and gives.
+    """Time of the blocks one after the other, bandwidth apart: `LATENCY_TIME` and its inputs."""
 
-    Attributes
-    ----------
-    chain_s : array
-        One block, from its first instruction to its last [s].
-    ramp_s : array
-        What of it the start-up has [s].
-    waves : array
-        Waves of blocks [1].
-    time_s : array
-        All of it [s].
-    """
-
-    chain_s: Array
-    ramp_s: Array
-    waves: Array
-    time_s: Array
+    chain_s: Array  # one block, from its first instruction to its last [s]
+    ramp_s: Array  # what of it the start-up has [s]
+    waves: Array  # waves of blocks [1]
+    time_s: Array  # all of it [s]
 
 
 def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
@@ -80,53 +68,25 @@ def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """The start-up of a launch: what `RAMP_TIME` takes and gives.
+    """The start-up of a launch: what `RAMP_TIME` takes and gives."""
 
-    Attributes
-    ----------
-    fetch_s : array
-        A launch with any work, beyond an empty one [s].
-    block_s : array
-        Start of a block's warps, and its first batch of loads [s].
-    touch_s : array
-        First reads of a cold launch beyond DRAM's latency [s].
-    time_s : array
-        All of it [s].
-    """
-
-    fetch_s: Array
-    block_s: Array
-    touch_s: Array
-    time_s: Array
+    fetch_s: Array  # a launch with any work, beyond an empty one [s]
+    block_s: Array  # start of a block's warps, and its first batch of loads [s]
+    touch_s: Array  # first reads of a cold launch beyond DRAM's latency [s]
+    time_s: Array  # all of it [s]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockWaits:
-    """What blocks wait, arrays over configurations.
+    """What blocks wait, arrays over configurations."""
 
-    Attributes
-    ----------
-    chain : Chain
-        What one block does, one thing after the other.
-    concurrent : array
-        Blocks that share an SM [1].
-    resident_waves : array
-        Blocks of the busiest SM over those that it holds at a time [1].
-    ramp : Ramp
-    latency : Latency
-    stalls_s : array
-        Waits for loads, one wave of blocks after the other [s].
-    dispatch_s : array or None
-        Time to start all blocks [s]; None where the rate is not known.
-    """
-
-    chain: Chain
-    concurrent: Array
-    resident_waves: Array
+    chain: Chain  # what one block does, one thing after the other
+    concurrent: Array  # blocks that share an SM [1]
+    resident_waves: Array  # blocks of the busiest SM over those that it holds at a time [1]
     ramp: Ramp
     latency: Latency
-    stalls_s: Array
-    dispatch_s: Array | None
+    stalls_s: Array  # waits for loads, one wave of blocks after the other [s]
+    dispatch_s: Array | None  # time to start all blocks [s]; None where the rate is not known
 
 
 def block_waits(

@@ -35,24 +35,14 @@ BLOCK_OVERHEAD = Formula(
 
 @dataclass(frozen=True, slots=True)
 class BlockOverhead:
-    """What a block takes besides its loads and instructions, as `BLOCK_OVERHEAD` has it.
+    """What a block takes besides its loads and instructions, as `BLOCK_OVERHEAD` has it."""
 
-    Attributes
-    ----------
-    warps : array
-        Warps of the block [1].
-    start, warp : float
-        From one block to the next, and to start each warp [clocks].
-    profiler : array
-        What a profiler adds for each warp [clocks].
-    issue : array
-        By how much each warp beyond the first of every scheduler is later [clocks].
-    """
-
-    warps: Array
+    warps: Array  # warps of the block [1]
+    # start and warp: from one block to the next, and to start each warp [clocks]
     start: float = 0.0
     warp: float = 0.0
-    profiler: Array | float = 0.0
+    profiler: Array | float = 0.0  # what a profiler adds for each warp [clocks]
+    # by how much each warp beyond the first of every scheduler is later [clocks]
     issue: Array | float = 0.0
 
     @property
@@ -71,19 +61,12 @@ class BlockOverhead:
 
 @dataclass(frozen=True, slots=True)
 class InstructionClocks:
-    """Clocks from one instruction of a lone warp to the next, loads aside.
+    """Clocks from one instruction of a lone warp to the next, loads aside."""
 
-    Attributes
-    ----------
-    once, loop : float
-        In code that runs once, and in a loop [clocks].
-    beside : float
-        In a loop for each further load in flight beside the first [clocks].
-    """
-
+    # once and loop: in code that runs once, and in a loop [clocks]
     once: float
     loop: float
-    beside: float
+    beside: float  # in a loop for each further load in flight beside the first [clocks]
 
 
 def instruction_clocks(device: Device) -> InstructionClocks:
@@ -97,50 +80,26 @@ NO_CLOCKS: Final = InstructionClocks(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What one block that has its SM to itself does, one thing after the other.
-
-    Attributes
-    ----------
-    overhead : BlockOverhead
-    instructions : array
-        Instructions of a warp outside loops.
-    looped : array
-        Instructions of a warp in loops.
-    unroll : array
-        Loads in flight a load of the loop's text: how many iterations run side by side.
-    missing : array
-        Share of the SMs' L2 reads that go to DRAM.
-    batches : tuple of Batch
-    clock : float
-        SM clock [Hz].
-    lone : InstructionClocks
-        Of a lone warp, where the kernel does not say.
-    dependent : bool
-        Whether the instructions of loops wait for one another, as those of code that runs once.
-    schedulers : float
-        Schedulers that issue a block's warps between barriers; 0 where it has none.
-    once, paced : array or None
-        Clocks of a lone warp, waits for memory apart, for what runs once and for loops; None where
-        the kernel does not say.
-    barriers : array
-        Clocks that a block's barriers take, outside of loops.
-    contention : array
-        Clocks from one instruction to the next of warps that contend for a scheduler and its pipes.
-    """
+    """What one block that has its SM to itself does, one thing after the other."""
 
     overhead: BlockOverhead
-    instructions: Array
-    looped: Array
-    unroll: Array
-    missing: Array
+    instructions: Array  # instructions of a warp outside loops
+    looped: Array  # instructions of a warp in loops
+    unroll: Array  # loads in flight a load of the loop's text: how many iterations run side by side
+    missing: Array  # share of the SMs' L2 reads that go to DRAM
     batches: tuple[Batch, ...]
-    clock: float
-    lone: InstructionClocks
+    clock: float  # SM clock [Hz]
+    lone: InstructionClocks  # of a lone warp, where the kernel does not say
+    # whether the instructions of loops wait for one another, as those of code that runs once
     dependent: bool = False
+    # schedulers that issue a block's warps between barriers; 0 where it has none
     schedulers: float = 0.0
+    # once and paced: clocks of a lone warp, waits for memory apart, for what runs once and for
+    # loops; None where the kernel does not say
     once: Array | None = None
     paced: Array | None = None
-    barriers: Array | float = 0.0
+    barriers: Array | float = 0.0  # clocks that a block's barriers take, outside of loops
+    # clocks from one instruction to the next of warps that contend for a scheduler and its pipes
     contention: Array | float = 1.0
 
     @property

@@ -64,21 +64,14 @@ def synchronised_once(kernel: Kernel) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WarpWork:
-    """Instructions of a warp, of those that have most to do.
+    """Instructions of a warp, of those that have most to do."""
 
-    Attributes
-    ----------
-    instructions, looped : array
-        All of them, and those in loops [1].
-    late_share : array
-        Share of them for which the warps of a block are one later than the other: see `WARP_TURN`.
-    contention : array
-        Clocks from one instruction to the next where warps contend for a scheduler's pipes.
-    """
-
+    # instructions and looped: all of them, and those in loops [1]
     instructions: Array
     looped: Array
+    # share of them for which the warps of a block are one later than the other: see `WARP_TURN`
     late_share: Array | float = 1.0
+    # clocks from one instruction to the next where warps contend for a scheduler's pipes
     contention: Array | float = 1.0
 
 

@@ -59,33 +59,16 @@ PASSES_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class LoadingBlocks:
-    """Blocks that load and compute, arrays over configurations.
+    """Blocks that load and compute, arrays over configurations."""
 
-    Attributes
-    ----------
-    device : Device
-        That they run on.
-    latency_s : array
-        Waves of blocks one after the other, with what they wait for an SM's busiest unit [s].
-    busy_s : array
-        Issue and L1 of the busiest SM [s].
-    load_s : array
-        Latency of the slowest load [s].
-    bandwidth_s : array
-        The slower of L2 and DRAM [s].
-    concurrent : array
-        Blocks that share an SM [1].
-    waves : array
-        Waves of blocks [1].
-    """
-
-    device: Device
+    device: Device  # that they run on
+    # waves of blocks one after the other, with what they wait for an SM's busiest unit [s]
     latency_s: Array
-    busy_s: Array
-    load_s: Array
-    bandwidth_s: Array
-    concurrent: Array
-    waves: Array
+    busy_s: Array  # issue and L1 of the busiest SM [s]
+    load_s: Array  # latency of the slowest load [s]
+    bandwidth_s: Array  # the slower of L2 and DRAM [s]
+    concurrent: Array  # blocks that share an SM [1]
+    waves: Array  # waves of blocks [1]
 
 
 def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:

@@ -42,22 +42,14 @@ APART_LOAD: Final = Coefficient("launch.gpcs.apart_load")
 
 @dataclass(frozen=True, slots=True)
 class SmsApart:
-    """SMs that get their blocks by themselves, before the GPCs' others.
+    """SMs that get their blocks by themselves, before the GPCs' others."""
 
-    Attributes
-    ----------
-    sms : int
-        How many.
-    second, turn : int
-        Blocks out when they get their second, and from one of their turns to the next.
-    load : float
-        What one more block on each of them adds to the load of the GPC that has most [1].
-    """
-
-    sms: int
+    sms: int  # how many
+    # second and turn: blocks out when they get their second, and from one of their turns to the
+    # next
     second: int
     turn: int
-    load: float
+    load: float  # what one more block on each of them adds to the load of the GPC that has most [1]
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])

@@ -32,28 +32,19 @@ IntOrArray = TypeVar("IntOrArray", int, Integers)
 
 @dataclass(frozen=True, eq=False)
 class Occupancy:
-    """Residency of a kernel on one SM: arrays of the shape that `occupancy`'s arguments have.
+    """Residency of a kernel on one SM: arrays of the shape that `occupancy`'s arguments have."""
 
-    Attributes
-    ----------
-    blocks_per_sm, warps_per_sm
-        Resident blocks and warps per SM; 0 where a block cannot run at all.
-    fraction
-        Resident warps over the most that the SM holds, 0 to 1.
-    limiter
-        The resource that admits the fewest blocks, one of `LIMITERS`.
-    limits
-        Blocks that each of `LIMITERS` would admit alone, along the first axis; `UNLIMITED` where
-        the kernel uses none of it.
-    shared_carveout, l1_size
-        Shared memory that the SM sets apart from its unified L1, and what is left of it [B].
-    """
-
+    # blocks_per_sm and warps_per_sm: resident blocks and warps per SM; 0 where a block cannot run
+    # at all
     blocks_per_sm: Integers
     warps_per_sm: Integers
-    fraction: NDArray[np.float64]
-    limiter: NDArray[np.str_]
+    fraction: NDArray[np.float64]  # resident warps over the most that the SM holds, 0 to 1
+    limiter: NDArray[np.str_]  # the resource that admits the fewest blocks, one of `LIMITERS`
+    # blocks that each of `LIMITERS` would admit alone, along the first axis; `UNLIMITED` where the
+    # kernel uses none of it
     limits: Integers
+    # shared_carveout and l1_size: shared memory that the SM sets apart from its unified L1, and
+    # what is left of it [B]
     shared_carveout: Integers
     l1_size: Integers
 

@@ -62,24 +62,12 @@ MISSING_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class GlobalAtomics:
-    """All global atomics of a launch.
+    """All global atomics of a launch."""
 
-    Attributes
-    ----------
-    each : tuple of AtomicTime
-        Each on its own.
-    time_s : array
-        All of them [s].
-    lookups_s : array
-        Their lookups in L2 [s].
-    missed_s : array
-        DRAM's time to read what they miss [s].
-    """
-
-    each: tuple[AtomicTime, ...]
-    time_s: Array
-    lookups_s: Array
-    missed_s: Array
+    each: tuple[AtomicTime, ...]  # each on its own
+    time_s: Array  # all of them [s]
+    lookups_s: Array  # their lookups in L2 [s]
+    missed_s: Array  # DRAM's time to read what they miss [s]
 
     @property
     def with_misses_s(self) -> Array:
@@ -89,20 +77,11 @@ class GlobalAtomics:
 
 @dataclass(frozen=True, slots=True)
 class Atomics:
-    """Atomics of a launch; None for what it has not.
-
-    Attributes
-    ----------
-    in_l2 : GlobalAtomics or None
-    shared_s : array or None
-        Loops of atomics in shared memory [s].
-    waves : array
-        Waves of blocks [1].
-    """
+    """Atomics of a launch; None for what it has not."""
 
     in_l2: GlobalAtomics | None
-    shared_s: Array | None
-    waves: Array
+    shared_s: Array | None  # loops of atomics in shared memory [s]
+    waves: Array  # waves of blocks [1]
 
     def beside_memory(self, dispatch_s: Array | None) -> dict[str, Array]:
         """Return the times of what works beside memory: atomics, and starting blocks [s]."""

@@ -27,20 +27,11 @@ OVERLAP: Final = Coefficient("time.combined.overlap")
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What an SM issues and what its L1 serves, which overlap.
+    """What an SM issues and what its L1 serves, which overlap."""
 
-    Attributes
-    ----------
-    arithmetic_s : array
-        Issue and the arithmetic pipes, by `mixed_pipes` [s].
-    l1 : L1Time
-    overlap : array or float
-        Exponent between both: see `front_overlap`.
-    """
-
-    arithmetic_s: Array
+    arithmetic_s: Array  # issue and the arithmetic pipes, by `mixed_pipes` [s]
     l1: L1Time
-    overlap: Array | float
+    overlap: Array | float  # exponent between both: see `front_overlap`
 
 
 def combine(

@@ -163,20 +163,12 @@ def warp_instructions(
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Warp instructions of a launch by pipe, memory accesses under `Pipe.MEMORY`.
+    """Warp instructions of a launch by pipe, memory accesses under `Pipe.MEMORY`."""
 
-    Attributes
-    ----------
-    executed : mapping of str to array
-        All that its warps execute [1].
-    guarded : mapping of str to array
-        Of these, those in loops that a guard ends, and memory accesses [1].
-    most : mapping of str to array
-        As many as there were if all warps had as much to do as those that have most [1].
-    """
-
-    executed: Mapping[str, Array]
+    executed: Mapping[str, Array]  # all that its warps execute [1]
+    # of these, those in loops that a guard ends, and memory accesses [1]
     guarded: Mapping[str, Array]
+    # as many as there were if all warps had as much to do as those that have most [1]
     most: Mapping[str, Array]
 
 

@@ -52,21 +52,11 @@ AFTER_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class LastBlock:
-    """Until the last block ends: what `LAST_TIME` takes and gives.
+    """Until the last block ends: what `LAST_TIME` takes and gives."""
 
-    Attributes
-    ----------
-    contention_s : array
-        Issue or L1 for the first wave of blocks, whichever is longer [s].
-    concurrent : array
-        Blocks that start together on an SM [1].
-    time_s : array
-        [s].
-    """
-
-    contention_s: Array
-    concurrent: Array
-    time_s: Array
+    contention_s: Array  # issue or L1 for the first wave of blocks, whichever is longer [s]
+    concurrent: Array  # blocks that start together on an SM [1]
+    time_s: Array  # [s]
 
 
 def _at_once(*_: Any, **__: Any) -> LastBlock:

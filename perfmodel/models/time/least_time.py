@@ -18,20 +18,11 @@ from perfmodel.models.time.walks import Walk, beside_walk, walk
 
 @dataclass(frozen=True, slots=True)
 class LeastTimes:
-    """The time of all resources with what no overlap hides.
+    """The time of all resources with what no overlap hides."""
 
-    Attributes
-    ----------
-    time_s : array
-        Launch and ramp apart [s].
-    walk : Walk or None
-        Of a loop in which blocks go over common data.
-    last : LastBlock or None
-        Until the last block ends; None where the rate of starting blocks is not known.
-    """
-
-    time_s: Array
-    walk: Walk | None = None
+    time_s: Array  # launch and ramp apart [s]
+    walk: Walk | None = None  # of a loop in which blocks go over common data
+    # until the last block ends; None where the rate of starting blocks is not known
     last: LastBlock | None = None
 
 

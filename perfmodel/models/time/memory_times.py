@@ -66,54 +66,28 @@ BYTES_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class L2Streams:
-    """What L2 gives out and takes in, and how fast it does either alone.
+    """What L2 gives out and takes in, and how fast it does either alone."""
 
-    Attributes
-    ----------
-    read_bytes, written_bytes : array
-        As many bytes of whole lines as cost the same [B].
-    read_bandwidth, write_bandwidth : float
-        [B/s].
-    """
-
+    # read_bytes and written_bytes: as many bytes of whole lines as cost the same [B]
     read_bytes: Array
     written_bytes: Array
+    # read_bandwidth and write_bandwidth: [B/s]
     read_bandwidth: float
     write_bandwidth: float
 
 
 @dataclass(frozen=True, slots=True)
 class L2Time:
-    """L2's time for the sectors of a launch.
+    """L2's time for the sectors of a launch."""
 
-    Attributes
-    ----------
-    streams : L2Streams
-        What it gives out and takes in.
-    filled_bytes : array
-        What misses bring in [B].
-    write_cost : array
-        Time of a written byte over that of one in whole lines [1].
-    own_s : array
-        Without what crosses between its sides [s].
-    crossing_s : array
-        What crosses between its sides [s].
-    gpc_load : array
-        Load of the busiest GPC over the mean [1].
-    hot_stores_s : array or None
-        Busiest slice for stores to the same places [s]; None without any.
-    time_s : array
-        All of it [s].
-    """
-
-    streams: L2Streams
-    filled_bytes: Array
-    write_cost: Array
-    own_s: Array
-    crossing_s: Array
-    gpc_load: Array
-    hot_stores_s: Array | None
-    time_s: Array
+    streams: L2Streams  # what it gives out and takes in
+    filled_bytes: Array  # what misses bring in [B]
+    write_cost: Array  # time of a written byte over that of one in whole lines [1]
+    own_s: Array  # without what crosses between its sides [s]
+    crossing_s: Array  # what crosses between its sides [s]
+    gpc_load: Array  # load of the busiest GPC over the mean [1]
+    hot_stores_s: Array | None  # busiest slice for stores to the same places [s]; None without any
+    time_s: Array  # all of it [s]
 
     @property
     def loads_s(self) -> Array:
@@ -130,37 +104,19 @@ class L2Time:
 
 @dataclass(frozen=True, slots=True)
 class DramTime:
-    """DRAM's time for the bytes of a launch.
+    """DRAM's time for the bytes of a launch."""
 
-    Attributes
-    ----------
-    cost_bytes : array
-        As many bytes of streams as cost the same [B].
-    read_share : array
-        Bytes read over all that it moves [1].
-    time_s : array
-        [s].
-    """
-
-    cost_bytes: Array
-    read_share: Array
-    time_s: Array
+    cost_bytes: Array  # as many bytes of streams as cost the same [B]
+    read_share: Array  # bytes read over all that it moves [1]
+    time_s: Array  # [s]
 
 
 @dataclass(frozen=True, slots=True)
 class WritebackTime:
-    """Write-backs that a set-aside holds up.
+    """Write-backs that a set-aside holds up."""
 
-    Attributes
-    ----------
-    lost_s : array
-        What they lose [s].
-    time_s : array
-        L2 and DRAM with that [s].
-    """
-
-    lost_s: Array
-    time_s: Array
+    lost_s: Array  # what they lose [s]
+    time_s: Array  # L2 and DRAM with that [s]
 
 
 @dataclass(frozen=True, slots=True)

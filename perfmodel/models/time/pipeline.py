@@ -152,22 +152,12 @@ NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (
 
 @dataclass(frozen=True, slots=True)
 class PipelineTime:
-    """Launches whose blocks copy ahead, arrays over configurations.
-
-    Attributes
-    ----------
-    time_s : array
-    terms_s : mapping of str to array
-        As those of `perfmodel.models.time.stage.TimeModel`.
-    l2_streams : L2Streams
-    taken_sectors : array
-        That all SMs take in, multicast ones at each of them [1].
-    """
+    """Launches whose blocks copy ahead, arrays over configurations."""
 
     time_s: Array
-    terms_s: Mapping[str, Array]
+    terms_s: Mapping[str, Array]  # as those of `perfmodel.models.time.stage.TimeModel`
     l2_streams: L2Streams
-    taken_sectors: Array
+    taken_sectors: Array  # that all SMs take in, multicast ones at each of them [1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,42 +93,19 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Queueing:
-    """How the waits for loads and the bandwidth of memory make one time: what `memory_time` takes.
+    """How the waits for loads and the bandwidth of memory make one time: see `memory_time`."""
 
-    Attributes
-    ----------
-    blocks : LoadingBlocks
-        What they wait alone, and the time of the slower of L2 and DRAM.
-    wait_s : array
-        Latency, with the burst of each block's loads [s].
-    delay_s : array
-        What a batch of loads queues at half load [s].
-    queue_s : array
-        Delay of all batches in a row at half load [s].
-    alone_s : array
-        What the SM with most work does once the others are done [s].
-    second_s : array
-        What the second wave of blocks waits [s].
-    share : array
-        Share of the data that loads outside loops bring [1].
-    overlap : array
-        Exponent between waits and bandwidth of blocks without loops [1].
-    synchronised : bool
-        Whether barriers synchronise the warps of a block, so that blocks queue for their SM.
-    again : array
-        Share of what loads in loops ask for that an earlier pass has read [1].
-    """
-
-    blocks: LoadingBlocks
-    wait_s: Array
-    delay_s: Array
-    queue_s: Array
-    alone_s: Array
-    second_s: Array
-    share: Array
-    overlap: Array
+    blocks: LoadingBlocks  # what they wait alone, and the time of the slower of L2 and DRAM
+    wait_s: Array  # latency, with the burst of each block's loads [s]
+    delay_s: Array  # what a batch of loads queues at half load [s]
+    queue_s: Array  # delay of all batches in a row at half load [s]
+    alone_s: Array  # what the SM with most work does once the others are done [s]
+    second_s: Array  # what the second wave of blocks waits [s]
+    share: Array  # share of the data that loads outside loops bring [1]
+    overlap: Array  # exponent between waits and bandwidth of blocks without loops [1]
+    # whether barriers synchronise the warps of a block, so that blocks queue for their SM
     synchronised: bool
-    again: Array
+    again: Array  # share of what loads in loops ask for that an earlier pass has read [1]
 
     @property
     def bandwidth_s(self) -> Array:

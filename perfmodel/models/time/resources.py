@@ -20,33 +20,16 @@ from perfmodel.models.time.steps import Steps
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What each resource needs for a launch alone, arrays over configurations.
+    """What each resource needs for a launch alone, arrays over configurations."""
 
-    Attributes
-    ----------
-    execution : Execution
-        With the reads of several SMs merged in its traffic.
-    sm : SmTimes
-    front : Front
-        Issue, arithmetic and L1.
-    memory : MemoryTimes
-    waits : BlockWaits
-    latency : Latency
-        Of the waits; of blocks that work in steps, what these wait.
-    atomics : Atomics
-    steps : Steps or None
-        Of blocks with barriers in a loop.
-    queueing : Queueing
-    """
-
-    execution: Execution
+    execution: Execution  # with the reads of several SMs merged in its traffic
     sm: SmTimes
-    front: Front
+    front: Front  # issue, arithmetic and L1
     memory: MemoryTimes
     waits: BlockWaits
-    latency: Latency
+    latency: Latency  # of the waits; of blocks that work in steps, what these wait
     atomics: Atomics
-    steps: Steps | None
+    steps: Steps | None  # of blocks with barriers in a loop
     queueing: Queueing
 
 

@@ -31,21 +31,11 @@ SM_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class PipeTime:
-    """Issue or one pipe of an SM.
+    """Issue or one pipe of an SM."""
 
-    Attributes
-    ----------
-    clocks : array
-        For which it is busy, averaged over SMs [clocks].
-    balance : array
-        Load of the busiest SM over the average [1].
-    time_s : array
-        Of the busiest SM [s].
-    """
-
-    clocks: Array
-    balance: Array
-    time_s: Array
+    clocks: Array  # for which it is busy, averaged over SMs [clocks]
+    balance: Array  # load of the busiest SM over the average [1]
+    time_s: Array  # of the busiest SM [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,44 +68,22 @@ class L1Stages:
 
 @dataclass(frozen=True, slots=True)
 class L1Time:
-    """L1 of the busiest SM.
-
-    Attributes
-    ----------
-    stages : L1Stages
-    balance : array
-        Load of the busiest SM over the average [1].
-    clock : float
-        SM clock [Hz].
-    time_s : array
-        [s].
-    own_s : array
-        Without the port that L2's sectors come through [s].
-    """
+    """L1 of the busiest SM."""
 
     stages: L1Stages
-    balance: Array
-    clock: float
-    time_s: Array
-    own_s: Array
+    balance: Array  # load of the busiest SM over the average [1]
+    clock: float  # SM clock [Hz]
+    time_s: Array  # [s]
+    own_s: Array  # without the port that L2's sectors come through [s]
 
 
 @dataclass(frozen=True, slots=True)
 class SmTimes:
-    """What the units of an SM need, arrays over configurations.
+    """What the units of an SM need, arrays over configurations."""
 
-    Attributes
-    ----------
-    pipes : mapping of str to PipeTime
-        Issue, and each pipe that the launch uses, by name.
-    l1 : L1Time
-    balance : Balance
-        Of what warps do.
-    """
-
-    pipes: Mapping[str, PipeTime]
+    pipes: Mapping[str, PipeTime]  # issue, and each pipe that the launch uses, by name
     l1: L1Time
-    balance: Balance
+    balance: Balance  # of what warps do
 
     @property
     def pipes_s(self) -> dict[str, Array]:

@@ -70,41 +70,21 @@ TOTAL_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class TimeModel:
-    """The terms of a prediction, arrays over configurations.
-
-    Attributes
-    ----------
-    time_s : array
-    terms_s : mapping of str to array
-        Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch", "atomics", "shared-loops",
-        and "writeback" beside a set-aside.
-    clock : float
-        Of the SMs: lower while tensor cores work [Hz].
-    traffic : Traffic
-        As given, with reads of several SMs merged.
-    l2_streams : L2Streams
-        What L2 moves.
-    sm : SmTimes
-        Units of an SM.
-    dram : DramTime
-    resources : Resources or None
-        What each needs alone, and what it is made of; None where blocks copy ahead.
-    pipeline : PipelineTime or None
-        Of blocks that copy ahead.
-    least : LeastTimes or None
-        What no overlap hides; None where blocks work in steps or copy ahead.
-    """
+    """The terms of a prediction, arrays over configurations."""
 
     time_s: Array
+    # seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2", "dram",
+    # "latency", "dispatch", "atomics", "shared-loops", and "writeback" beside a set-aside
     terms_s: Mapping[str, Array]
-    clock: float
-    traffic: Traffic
-    l2_streams: L2Streams
-    sm: SmTimes
+    clock: float  # of the SMs: lower while tensor cores work [Hz]
+    traffic: Traffic  # as given, with reads of several SMs merged
+    l2_streams: L2Streams  # what L2 moves
+    sm: SmTimes  # units of an SM
     dram: DramTime
+    # what each needs alone, and what it is made of; None where blocks copy ahead
     resources: Resources | None = None
-    pipeline: PipelineTime | None = None
+    pipeline: PipelineTime | None = None  # of blocks that copy ahead
+    # what no overlap hides; None where blocks work in steps or copy ahead
     least: LeastTimes | None = None
 
     @property

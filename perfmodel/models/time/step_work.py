@@ -57,30 +57,18 @@ OPERANDS_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class BlockWork:
-    """What one block computes, by unit of its SM, arrays over configurations.
+    """What one block computes, by unit of its SM, arrays over configurations."""
 
-    Attributes
-    ----------
-    issue_s, l1_s, tensor_s, sfu_s : array
-        Time of the schedulers (or the busiest arithmetic pipe), of L1, of the tensor cores by
-        mma.sync, and of special functions where products wait for them [s].
-    operands_s : array
-        L1's time for operands that a warp reads while products before are made [s].
-    warps : array
-        Of a block [1].
-    strands : array
-        Independent chains of instructions of a warp [1].
-    alone_s : array
-        What a lone warp takes, waits for its own results included; 0 where not known [s].
-    """
-
+    # issue_s, l1_s, tensor_s and sfu_s: time of the schedulers (or the busiest arithmetic pipe), of
+    # L1, of the tensor cores by mma.sync, and of special functions where products wait for them [s]
     issue_s: Array
     l1_s: Array
     tensor_s: Array
     sfu_s: Array
-    operands_s: Array
-    warps: Array
-    strands: Array
+    operands_s: Array  # L1's time for operands that a warp reads while products before are made [s]
+    warps: Array  # of a block [1]
+    strands: Array  # independent chains of instructions of a warp [1]
+    # what a lone warp takes, waits for its own results included; 0 where not known [s]
     alone_s: Array | float = 0.0
 
     @property

@@ -110,40 +110,26 @@ def step_loop(kernel: Kernel) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Blocks that work in steps, arrays over configurations.
+    """Blocks that work in steps, arrays over configurations."""
 
-    Attributes
-    ----------
-    work : BlockWork
-        What one block computes.
-    blocks, resident : array
-        Blocks of the busiest SM, and those that it holds at a time [1].
-    steps : array
-        Of the block that ends last [1].
-    load_s, lead_s : array
-        Latency of a step's loads, and where they miss L2 for all that read the same [s].
-    barriers, arriving : array
-        Barriers of a step; of these, those that warps come to one by one, as loads arrive [1].
-    outside_s : array
-        Start of a block, and what it does before and after its steps [s].
-    barrier_clocks, warp_clocks : float
-        Of a barrier, and of it for each warp [clocks].
-    clock : float
-        SM clock [Hz].
-    """
-
-    work: BlockWork
+    work: BlockWork  # what one block computes
+    # blocks and resident: blocks of the busiest SM, and those that it holds at a time [1]
     blocks: Array
     resident: Array
-    steps: Array
+    steps: Array  # of the block that ends last [1]
+    # load_s and lead_s: latency of a step's loads, and where they miss L2 for all that read the
+    # same [s]
     load_s: Array
     lead_s: Array
+    # barriers and arriving: barriers of a step; of these, those that warps come to one by one, as
+    # loads arrive [1]
     barriers: Array
     arriving: Array
-    outside_s: Array
+    outside_s: Array  # start of a block, and what it does before and after its steps [s]
+    # barrier_clocks and warp_clocks: of a barrier, and of it for each warp [clocks]
     barrier_clocks: float
     warp_clocks: float
-    clock: float
+    clock: float  # SM clock [Hz]
 
     @property
     def waits_s(self) -> Array:

@@ -86,24 +86,12 @@ TILES_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How the tiles of a launch fall on its SMs, arrays over configurations.
+    """How the tiles of a launch fall on its SMs, arrays over configurations."""
 
-    Attributes
-    ----------
-    tiles : array
-        Of the launch, a block each [1].
-    sms : float
-        SMs of the device [1].
-    waves : array
-        Tiles of the busiest SM [1].
-    turns : array
-        Blocks of the busiest SM that follow one another [1].
-    """
-
-    tiles: Array
-    sms: float
-    waves: Array
-    turns: Array
+    tiles: Array  # of the launch, a block each [1]
+    sms: float  # SMs of the device [1]
+    waves: Array  # tiles of the busiest SM [1]
+    turns: Array  # blocks of the busiest SM that follow one another [1]
 
     def busy(self, clocks: Array, clock: float, blocks: Array) -> Array:
         """Return the time of a unit of the busiest SM, whose clocks are of `blocks` blocks [s]."""

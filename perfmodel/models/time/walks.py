@@ -67,38 +67,23 @@ BESIDE_WALK = Formula(
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A walk over common data, arrays over configurations: what `WALK_TIME` takes.
+    """A walk over common data, arrays over configurations: what `WALK_TIME` takes."""
 
-    Attributes
-    ----------
-    own_s : array
-        A warp's instructions, and L1's passes for its loads beyond one each [s].
-    waits : array
-        Of a warp for its loads [1].
-    near_s, new_s : array
-        Latency of those that find their data in L2 or L1, and of those that come to a new sector
-        [s].
-    cold : array
-        Waits for lines that come from DRAM [1].
-    dram_s, spread_s : array
-        Latency of a DRAM read, and how much later the slowest of two is than one [s].
-    lines : array
-        That a warp waits for together [1].
-    sms : array
-        That read the same lines [1].
-    first_s, soonest_s : array or float
-        How much sooner the first of two readers has a line, and by how much at most [s].
-    """
-
-    own_s: Array
-    waits: Array
+    own_s: Array  # a warp's instructions, and L1's passes for its loads beyond one each [s]
+    waits: Array  # of a warp for its loads [1]
+    # near_s and new_s: latency of those that find their data in L2 or L1, and of those that come to
+    # a new sector [s]
     near_s: Array
     new_s: Array
-    cold: Array
+    cold: Array  # waits for lines that come from DRAM [1]
+    # dram_s and spread_s: latency of a DRAM read, and how much later the slowest of two is than one
+    # [s]
     dram_s: Array
     spread_s: Array | float
-    lines: Array
-    sms: Array
+    lines: Array  # that a warp waits for together [1]
+    sms: Array  # that read the same lines [1]
+    # first_s and soonest_s: how much sooner the first of two readers has a line, and by how much at
+    # most [s]
     first_s: Array | float
     soonest_s: Array | float
 
