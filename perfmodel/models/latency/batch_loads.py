@@ -90,15 +90,7 @@ class BatchLoads:
 def batch_loads(
     execution: Execution, place: BatchPlace, depths: Sequence[int]
 ) -> BatchLoads | None:
-    """Return the loads of one place; None if there are none.
-
-    Parameters
-    ----------
-    execution : Execution
-    place : BatchPlace
-    depths : sequence of int
-        Of each request, by `depths_of`.
-    """
+    """Return the loads of one place; None if there are none. `depths` are of all requests."""
     instance, loop = execution.instance, place.loop
     every = _loads_of(execution, place)
     members = [i for i in every if depths[i] == place.depth]

@@ -42,18 +42,8 @@ def load_batch(
 ) -> Batch | None:
     """Return the batches of loads of one place; None if there are no such loads.
 
-    Parameters
-    ----------
-    execution : Execution
-    place : BatchPlace
-    depths : sequence of int
-        Of each request, by `perfmodel.models.latency.batch_loads.depths_of`.
-    missing : array
-        Share of the SMs' L2 reads that go to DRAM [1].
-    late : array
-        How much later data from L2 is at the slowest SM [s].
-    wave : array
-        Blocks that run at a time [1].
+    `depths` is `depths_of` all requests. Of the SMs' L2 reads, a share of `missing` goes to DRAM;
+    data from L2 is `late` at the slowest SM [s]; a `wave` of blocks runs at a time.
     """
     b = batch_loads(execution, place, depths)
     if b is None:

@@ -18,22 +18,9 @@ WRITE_WAIT: Final = Coefficient("latency.behind_writes.write_wait")
 def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
     """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
 
-    Parameters
-    ----------
-    chain : Chain
-        Whose reads wait for no writes.
-    dram_wave : array
-        What DRAM needs for the blocks that run at a time [s].
-    latency : float
-        Of a DRAM read [s].
-    scattered : bool
-        Whether places are random.
-
-    Notes
-    -----
-    A wave is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
-    a row; of blocks that read at random places, which are at different points of their work at any
-    time, for all else too, and its instructions.
+    A wave is what DRAM needs for the blocks that run at a time, and what a block waits besides: for
+    DRAM, as often as it does so in a row; of blocks that read at random places, which are at
+    different points of their work at any time, for all else too, and its instructions.
     """
     waits = sum(
         (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)

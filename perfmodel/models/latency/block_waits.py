@@ -99,19 +99,10 @@ def block_waits(
 ) -> BlockWaits:
     """Return what blocks wait.
 
-    Parameters
-    ----------
-    execution : Execution
-    instructions : mapping of str to array
-        Warp instructions of each pipe, of the warps that have most to do.
-    busiest : array
-        Work of the SM that ends last, in whole blocks: see `perfmodel.models.launch.handout` [1].
-    uneven : array
-        See `perfmodel.models.launch.waves.unevenness`.
-    dram_s : array
-        Time of DRAM [s].
-    contention : array
-        Time of the arithmetic pipes over that of issue [1].
+    `instructions` are those of the warps that have most to do, by pipe; `busiest` is the work of
+    the SM that ends last, in whole blocks; for `uneven` see
+    `perfmodel.models.launch.waves.unevenness`; `contention` is the time of the arithmetic pipes
+    over that of issue [1].
     """
     instance, device, resident = execution.instance, execution.device, execution.resident
     resident_waves = busiest / resident

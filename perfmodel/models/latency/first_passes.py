@@ -34,14 +34,8 @@ def first_passes(
 ) -> Array:
     """Return the share of a loop's batches that ask for data that no earlier pass has brought.
 
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of loads in the loop, all with strides.
-    fills : sequence of array
-        Sectors that each brings into L1, a block that is at work.
-    loop : str
+    `requests` are of loads in the loop, all with strides; `fills` the sectors that each brings into
+    L1, a block that is at work.
     """
     shares = [_first(instance, r, f, loop) for r, f in zip(requests, fills, strict=True)]
     return np.asanyarray(largest(*shares))

@@ -31,12 +31,7 @@ MOST_PAGES: Final = Coefficient("latency.first_readers.most_pages")
 def reading_alike(r: Requests, wave: Array) -> Array:
     """Return how many blocks of those that run at a time read the same in the same turn.
 
-    Parameters
-    ----------
-    r : Requests
-        Of a load; 1 where no strides tell.
-    wave : array
-        Blocks that run at a time [1]: in the order of their numbers.
+    `wave` blocks run at a time, in the order of their numbers; 1 where no strides tell.
     """
     found, faster = np.ones(1), np.ones(1)
     if r.strides is None:

@@ -76,17 +76,7 @@ class WarpWork:
 
 
 def block_chain(execution: Execution, work: WarpWork, dram_wave: Array, waves: Array) -> Chain:
-    """Return the chain of one block.
-
-    Parameters
-    ----------
-    execution : Execution
-    work : WarpWork
-    dram_wave : array
-        What DRAM needs for the blocks that run at a time [s].
-    waves : array
-        Of blocks, one after the other [1].
-    """
+    """Return the chain of one block; DRAM needs `dram_wave` for a wave of them [s]."""
     traffic, device = execution.traffic, execution.device
     asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * asked

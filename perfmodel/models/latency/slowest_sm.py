@@ -31,16 +31,7 @@ USUAL_SMS: Final = Coefficient("latency.slowest_sm.usual_sms")
 
 @mechanism(neutral=lambda *_: np.zeros(1), evidence=["suite"])
 def slowest_sm(blocks: Array, waves: Array, device: Device) -> Array:
-    """Return how much later data from L2 is at the slowest SM than at the first [s].
-
-    Parameters
-    ----------
-    blocks : array
-        Of the launch.
-    waves : array
-        Waves of them, one after the other.
-    device : Device
-    """
+    """Return how much later data from L2 is at the slowest SM than at the first [s]."""
     far = SLOWEST_SM(
         spread=FAR_SMS(device),
         n=np.clip(blocks, 1.0, device.sm_count),

@@ -66,15 +66,8 @@ def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Ar
 def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Array:
     """Return the blocks an SM of the GPC that has most of the first `busy`, over the mean.
 
-    1 where all are at work, an SM holds one at a time, not all run together, or GPCs are unknown.
-
-    Parameters
-    ----------
-    busy, blocks : array
-        Blocks with work, which come first, and all.
-    held : array
-        Blocks that an SM holds at a time.
-    device : Device
+    1 where all are at work, an SM has room for one (`held`), not all run together, or GPCs are
+    unknown.
     """
     apart = (APART(device), SECOND(device), TURN(device), APART_LOAD(device))
     return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, apart))

@@ -99,16 +99,7 @@ class Atomics:
 def atomics_of(
     execution: Execution, balance: Balance, dram: DramTime, waits: BlockWaits
 ) -> Atomics:
-    """Return the time of a launch's atomics.
-
-    Parameters
-    ----------
-    execution : Execution
-    balance : Balance
-    dram : DramTime
-    waits : BlockWaits
-        Of its blocks.
-    """
+    """Return the time of a launch's atomics."""
     return Atomics(
         in_l2=_global_atomics(execution, balance, dram),
         shared_s=_shared_loops(execution, waits),
@@ -151,12 +142,7 @@ def _no_bound(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) 
 def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
     """Return the time of atomics beside what loads and stores move, by `LOADED_TIME` [s].
 
-    Parameters
-    ----------
-    execution : Execution
-    atomics : GlobalAtomics
-    bandwidth_s : array
-        Time that the slower of L2 and DRAM needs [s].
+    `bandwidth_s` is the time that the slower of L2 and DRAM needs [s].
     """
     traffic = execution.traffic
     # What atomics themselves miss and leave to be written is in their own time.

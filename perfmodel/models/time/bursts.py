@@ -53,15 +53,7 @@ def burst_time(
 ) -> Array:
     """Return the time of blocks that ask for their data at once, by `BURST_TIME` [s].
 
-    Parameters
-    ----------
-    l1, l2, chain
-        Time of L1 and L2, and what one block does.
-    at_once : array
-        1 where all loads are outside loops, else 0.
-    waves : array
-        Blocks over those that all SMs hold at a time.
-    device : Device
+    `at_once` is its `outside`; `waves` are blocks over those that all SMs hold at a time.
     """
     streams = l2.streams
     return np.asanyarray(

@@ -44,17 +44,8 @@ def combine(
 ) -> Array:
     """Combine the times of all resources into one, launch and ramp apart [s].
 
-    Parameters
-    ----------
-    front : Front
-    memory : Queueing
-    stalls : array
-        Time that warps wait for loads [s].
-    in_turns : array
-        Time of warps that wait and compute in turn [s].
-    others : mapping of str to array
-        Time of what works beside memory: see `perfmodel.models.time.atomic_terms` [s].
-    device : Device
+    Warps wait `stalls` for loads, and wait and compute `in_turns`; `others` work beside memory: see
+    `perfmodel.models.time.atomic_terms` [s].
     """
     arithmetic, l1, overlap = front.arithmetic_s, front.l1, front.overlap
     # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
@@ -85,18 +76,10 @@ def _by_symbol(terms: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel, device: Device) -> Array | float:
-    """Return the exponent between issue and L1.
+    """Return the exponent between issue and L1, by the share of L1's time that is shared memory's.
 
-    Parameters
-    ----------
-    traffic : Traffic
-        For the share of L1's time that is shared memory's.
-    chain : Chain
-        For the share of a block's instructions that are in loops: between barriers outside of loops
-        its warps go in step, which was not measured.
-    kernel : Kernel
-        Whether it was translated from PTX: what `FRONT_OVERLAP` was fitted to was not.
-    device : Device
+    Between barriers outside of loops a block's warps go in step, which was not measured. What
+    `FRONT_OVERLAP` was fitted to was not translated from PTX.
     """
     loads = FRONT_OVERLAP(device)
     if not kernel.translated:

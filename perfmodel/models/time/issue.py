@@ -138,15 +138,8 @@ def warp_instructions(
 ) -> dict[str, Array]:
     """Return warp instructions of the launch by pipe, memory accesses under "memory".
 
-    Parameters
-    ----------
-    instance : Instance
-    memory_requests : array
-        Warp requests of all accesses.
-    taken : mapping of str to array
-        Share of the turns of a loop that warps take, by `turns_taken`.
-    guarded : bool
-        Only those of such loops, and memory accesses.
+    Of loops, warps have `taken` a share of the turns, by `turns_taken`; `guarded`: only those of
+    such loops, and memory accesses.
     """
     kernel = instance.kernel
     threads = np.asanyarray(instance.threads_per_block, dtype=float)

@@ -75,19 +75,8 @@ def last_block(
 ) -> LastBlock:
     """Return the time until the last block ends.
 
-    Parameters
-    ----------
-    execution : Execution
-    dispatch : array
-        Time to start all blocks [s].
-    waves : array
-        Waves of blocks that have work.
-    turn, last : array
-        As for `LAST_TIME`.
-    busy : array
-        Time of issue or L1 for all blocks [s].
-    concurrent : array
-        Blocks that start together on an SM [1].
+    It takes `dispatch` to start all blocks, in `waves` of those that have work, and issue or L1 are
+    `busy` for all of them [s]; the rest as for `LAST_TIME`.
     """
     # Share of the blocks that SMs have room for at a time.
     running = execution.device.sm_count * execution.resident / execution.blocks

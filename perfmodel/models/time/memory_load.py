@@ -98,12 +98,8 @@ def queueing(
 ) -> Queueing:
     """Return how the waits for loads and the bandwidth of memory make one time.
 
-    Parameters
-    ----------
-    execution, chain, latency, memory, balance
-        A launch, what one of its blocks does, the waits of all, and the times of L2 and DRAM.
-    busy_s : array
-        Time of issue and L1 of the busiest SM, for which blocks with barriers queue [s].
+    `busy_s` is the time of issue and L1 of the busiest SM, for which blocks with barriers queue
+    [s].
     """
     synchronised = bool(execution.kernel.barriers)
     blocks = _loading_blocks(execution, chain, latency, memory, busy_s)

@@ -129,22 +129,14 @@ class MemoryTimes:
 
 
 def memory_times(execution: Execution, dram: DramTime, gpc_load: Array) -> MemoryTimes:
-    """Return the times of L2 and DRAM.
-
-    Parameters
-    ----------
-    execution : Execution
-    dram : DramTime
-    gpc_load : array
-        By `perfmodel.models.launch.gpcs.gpc_load` [1].
-    """
+    """Return the times of L2 and DRAM; `gpc_load` is that of `perfmodel.models.launch.gpcs`."""
     l2 = l2_time(execution, gpc_load)
     lost = writeback_time(execution.traffic, execution.device, dram.time_s, l2.own_s)
     return MemoryTimes(l2, dram, lost)
 
 
 def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
-    """Return L2's time; `gpc_load` is that of `perfmodel.models.launch.gpcs.gpc_load`."""
+    """Return L2's time."""
     traffic, device = execution.traffic, execution.device
     # What makes sectors whole is read while L2 takes other stores.
     fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
@@ -236,12 +228,7 @@ def writeback_time(
 ) -> WritebackTime | None:
     """Return the time of write-backs beside a set-aside; None without any.
 
-    Parameters
-    ----------
-    traffic, device
-        What moves, and where.
-    dram_s, l2_s : array
-        Time of DRAM, and of L2 without what crosses its sides [s].
+    `dram_s` is DRAM's time, `l2_s` that of L2 without what crosses its sides [s].
     """
     if not np.any(traffic.writeback_bytes > 0):
         return None

@@ -200,16 +200,8 @@ def pipeline_time(
 ) -> PipelineTime:
     """Return the time of launches whose blocks copy ahead, and its terms.
 
-    Parameters
-    ----------
-    execution : Execution
-        Of a kernel with a pipeline.
-    floor : float
-        An empty launch [s].
-    clocks : mapping of str to array
-        Clocks of issue and the pipes, averaged over SMs.
-    dram : array
-        Time of DRAM's bytes [s].
+    An empty launch takes `floor`, and DRAM `dram` for the bytes [s]; `clocks` are those of issue
+    and the pipes, averaged over SMs.
     """
     tiles = tiles_of(execution)
     traffic, device, clock = execution.traffic, execution.device, execution.device.sm_clock

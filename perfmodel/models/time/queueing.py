@@ -65,19 +65,11 @@ MEMORY_TIME = Formula(
 def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
     """Return the time of blocks that wait by themselves and queue for an SM's busiest unit [s].
 
-    A closed queue of an SM's blocks at one unit, by mean-value analysis (Reiser and Lavenberg,
-    1980). A block that arrives waits for those that are there, and for half of the turn of the one
-    at work: turns of equal blocks are equally long. Blocks come as one where their warps meet at
-    barriers; the warps of other blocks spread out and seldom wait.
-
-    Parameters
-    ----------
-    latency : array
-        Time of the blocks alone, one wave after the other [s].
-    unit : array
-        Time of the unit for all blocks [s].
-    held : array
-        Blocks that share an SM.
+    Of `held` blocks that share an SM, each waits `latency` alone, and the unit takes `unit` for all
+    of them [s]. A closed queue of an SM's blocks at one unit, by mean-value analysis (Reiser and
+    Lavenberg, 1980). A block that arrives waits for those that are there, and for half of the turn
+    of the one at work: turns of equal blocks are equally long. Blocks come as one where their warps
+    meet at barriers; the warps of other blocks spread out and seldom wait.
     """
     apart = np.maximum(held * latency - unit, 0.0)
     there, used, time = (np.zeros(np.broadcast_shapes(apart.shape, unit.shape)) for _ in range(3))

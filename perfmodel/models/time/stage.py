@@ -139,13 +139,7 @@ def time_model(execution: Execution) -> TimeModel:
 
 
 def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramTime) -> Resources:
-    """Return what each resource needs alone, of blocks that do not copy ahead.
-
-    Parameters
-    ----------
-    execution, work, sm, dram
-        A launch, its instructions, and the times of an SM's units and of DRAM.
-    """
+    """Return what each resource needs alone, of blocks that do not copy ahead."""
     instance, device, kernel = execution.instance, execution.device, execution.kernel
     resident, balance = execution.resident, sm.balance
     arithmetic = mixed_pipes(sm.pipes_s, kernel.translated, device)

@@ -37,17 +37,9 @@ def queue_of_steps(
 ) -> Queueing:
     """Return the queueing of blocks that work in steps: what the queues of DRAM add to these.
 
-    What other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
+    `memory` is as if blocks did not work in steps, which have the blocks' queue for their SM. What
+    other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
     loops a block waits for once, beside others: `CROWD_TIME` has these.
-
-    Parameters
-    ----------
-    kernel, chain : Kernel, Chain
-        With barriers in a loop, and what one of its blocks does.
-    steps : Steps
-    memory : Queueing
-        As if blocks did not work in steps. Steps have the blocks' queue for their SM.
-    device : Device
     """
     synchronised = {b.loop for b in kernel.barriers}
     step = np.zeros(1)

@@ -161,16 +161,8 @@ def steps_of(
 ) -> Steps:
     """Return what blocks with barriers in a loop do, step by step.
 
-    Parameters
-    ----------
-    execution : Execution
-    chain : Chain
-        What one block does, for the latency of its loads.
-    sm : SmTimes
-    instructions : Instructions
-    uneven : array
-        Steps of the block that ends last over the average: see
-        `perfmodel.models.launch.waves.unevenness`.
+    `uneven` are the steps of the block that ends last over the average: see
+    `perfmodel.models.launch.waves.unevenness`.
     """
     instance, resident, device = execution.instance, execution.resident, execution.device
     kernel = instance.kernel
@@ -353,14 +345,7 @@ def _in_turn(given: Steps, device: Device) -> Array:
 def block_time(wait: Array, work: Sequence[Array], blocks: Array) -> Array:
     """Return the time of a block concurrent with others that wait and compute in turn [s].
 
-    Parameters
-    ----------
-    wait : array
-        Seconds that a block waits in all.
-    work : sequence of array
-        `work_times` for 1, 2, ... blocks.
-    blocks : array
-        Blocks of the SM.
+    A block waits `wait` in all [s]; `work` is `work_times` for 1, 2, ... of the SM's `blocks`.
     """
     weight = np.ones(np.broadcast_shapes(wait.shape, blocks.shape))
     total, served = weight, np.zeros(weight.shape)

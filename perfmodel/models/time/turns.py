@@ -100,17 +100,9 @@ def once_time(
 ) -> Array:
     """Return the time of blocks that start together, by `ONCE_TIME` [s].
 
-    Parameters
-    ----------
-    arithmetic : array
-        Issue and the pipes of the busiest SM, by `mixed_pipes` [s].
-    latency : array
-        What its blocks wait and compute alone, one after the other [s].
-    computing : array
-        What they compute, of that [s].
-    resident : array
-        Blocks that share an SM [1].
-    device : Device
+    `arithmetic` is the time of issue and the pipes of the busiest SM, by `mixed_pipes`; `latency`
+    what its blocks wait and compute alone, one after the other; `computing` what they compute, of
+    that [s].
     """
     alone = np.maximum(latency, 1e-30)
     own = arithmetic / np.maximum(resident, 1.0)
@@ -156,17 +148,8 @@ def turns_time(
 ) -> Array:
     """Return the time of warps that wait and compute in turn, by `TURNS_TIME` [s].
 
-    Parameters
-    ----------
-    arithmetic, latency : array
-        As `once_time` takes them [s].
-    once : array
-        Time of blocks that start together, by `ONCE_TIME` [s].
-    waves : array
-        Waves of blocks [1].
-    far_waits : array
-        Waits of a block for DRAM, one after the other [1].
-    device : Device
+    `arithmetic` and `latency` are as in `once_time`, whose result is `once` [s]; a block waits for
+    DRAM `far_waits` times, one after the other.
     """
     drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS(device))
     name = "blocks that have drifted apart"
@@ -177,13 +160,7 @@ def turns_time(
 def mixed_pipes(terms: Mapping[str, Any], translated: bool, device: Device) -> Array:
     """Return the time of issue and the arithmetic pipes, which many warps take in turn [s].
 
-    Parameters
-    ----------
-    terms : mapping of str to array or float
-        Seconds that each needs alone.
-    translated : bool
-        Whether the kernel was translated from PTX, see `queued_pipes`.
-    device : Device
+    `terms` are the seconds that each needs alone; for `translated` see `queued_pipes`.
     """
     queued = queued_pipes(terms, translated)
     parts = {str(name): terms[name] for name in queued}

@@ -122,13 +122,7 @@ def _no_walk(execution: Execution, chain: Chain) -> Walk | None:
 
 @mechanism(neutral=_no_walk, evidence=["l2"])
 def walk(execution: Execution, chain: Chain) -> Walk | None:
-    """Return the walk of the loop that waits longest; None where no loop walks.
-
-    Parameters
-    ----------
-    execution, chain
-        A launch, and what one of its blocks does.
-    """
+    """Return the walk of the loop that waits longest; None where no loop walks."""
     if execution.kernel.dependent:
         return None
     found: Walk | None = None
@@ -258,15 +252,7 @@ def _l1_passes(execution: Execution, batch: Batch) -> Array:
 def beside_walk(together: Array, walk: Walk, first_wait: Array, first: Array) -> Array:
     """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s].
 
-    Parameters
-    ----------
-    together : array
-        Time of all else [s].
-    walk : Walk
-    first_wait : array
-        The first of its waits, which is in the start-up [s].
-    first : array
-        Of `together`, the time of the first wave of blocks [s].
+    The start-up has the `first_wait` of the walk; `first` is as there.
     """
     rest = walk.time_s - first_wait
     return np.asanyarray(BESIDE_WALK(together=together, walk=rest, first=first))
