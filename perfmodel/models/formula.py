@@ -63,6 +63,11 @@ class Formula:
             return formula(self, partial(_evaluated, self.node), values)
         return evaluate(self.node, values)
 
+    def of(self, record: object, **others: Any) -> Array:
+        """Evaluate on a record's attributes, by the symbols' names, but for `others`."""
+        given = {name: getattr(record, name) for name in self.symbols if name not in others}
+        return self(**given, **others)
+
     def by(self, work: Callable[..., Any], /, **values: Any) -> Any:
         """Return what the formula gives, worked out by a function that goes another way.
 

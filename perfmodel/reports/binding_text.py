@@ -151,7 +151,7 @@ _BUSY: Final = {
 
 def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     what = _BUSY.get(name, f"The {TERMS[name]} is busy")
-    clocks = scalar(prediction.details.time.sm.pipes[name].clocks)
+    clocks = scalar(prediction.details.time.sm.clocks[name])
     return what, f"{units.count(clocks)} clocks on each SM"
 
 

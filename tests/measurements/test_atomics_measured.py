@@ -234,6 +234,7 @@ def test_instruction_counts() -> None:
         prediction = predict(kernel, device=DEVICE, **params)
         counted = row["instructions"] / (row["n"] / 32)
         issued = prediction.terms_s["issue"] * DEVICE.sm_clock * DEVICE.schedulers_per_sm
-        balance = float(prediction.details.time.sm.pipes["issue"].balance[0])
+        sm = prediction.details.time.sm
+        balance = float(sm.pipes_s["issue"][0] / sm.clocks["issue"][0]) * DEVICE.sm_clock
         per_warp = issued * DEVICE.sm_count / balance / (row["n"] / 32)
         assert per_warp == pytest.approx(counted, rel=0.06)

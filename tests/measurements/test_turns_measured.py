@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from measured import rows
 
@@ -16,6 +17,7 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.time.launch import code_fetch
 
 H200 = load_device("h200-sxm")
 CUPTI = replace(H200, launch_floor=0.608e-6, launch_fetch=0.07e-6, launch_warp=1.6e-9)
@@ -44,7 +46,7 @@ def test_warps_start_later_under_cupti(kernel: str) -> None:
 def test_events_know_nothing_of_a_profiler() -> None:
     sizes: dict[str, Any] = {"bytes": 32 << 20, "vector": 4, "block": 1024}
     one, other = (predict("write", device=d, timing="events", **sizes) for d in (CUPTI, H200))
-    fetch = other.details.time.resources.waits.ramp.fetch_s - CUPTI.launch_fetch
+    fetch = code_fetch(H200, np.ones(1))[0] - CUPTI.launch_fetch
     assert other.time_s - one.time_s == pytest.approx(fetch)
 
 

@@ -133,8 +133,8 @@ def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
     # by hand: the first of two rounds takes 5 of 10, and its walk 3 or 8
     none, one = np.zeros(1), np.ones(1)
     for own, expected in ((3.0, 10.0), (8.0, 13.0)):
-        waits = {"waits": none, "near_s": none, "new_s": none, "cold": none}
-        waits |= {"dram_s": none, "spread_s": none, "first_s": none, "soonest_s": none}
+        waits = {"waits": none, "near": none, "new": none, "cold": none}
+        waits |= {"dram": none, "spread": none, "first": none, "soonest": none}
         walk = Walk(own * one, **waits, lines=one, sms=one)
         assert walk.time_s == own
         assert beside_walk(10.0 * one, walk, none, 5.0 * one) == pytest.approx(expected)

@@ -14,10 +14,11 @@ from perfmodel.models.formula import Formula
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
     unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + write_wait*written*load - l2)",
+    text="l1 + l1_miss*(l2 - l1)"
+    " + l1_miss*l2_miss*(dram + spread*log2(reads) + write_wait*written*load - l2)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "m": "DRAM reads of the batch [1]",
+        "reads": "DRAM reads of the batch, by how much later the slowest of them is [1]",
         "write_wait": "how much later a read is for the writes between [s]",
         "written": "share of writes in what DRAM takes time for [1]",
         "load": "DRAM's time for a wave of blocks, over that and what a block takes without: see "
@@ -25,8 +26,8 @@ BATCH_LATENCY = Formula(
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",
-        "p1": "probability that a load of the batch misses L1 [1]",
-        "p2": "probability that such a load misses L2 too [1]",
+        "l1_miss": "probability that a load of the batch misses L1 [1]",
+        "l2_miss": "probability that such a load misses L2 too [1]",
     },
     holds="unloaded memory; queues show in the bandwidth terms",
     source="derived: the batch is as slow as its slowest load",
@@ -36,40 +37,23 @@ MOST_SPREAD: Final = Coefficient("latency.batch.most_spread")
 
 @dataclass(frozen=True, slots=True)
 class BatchLatency:
-    """Latencies of a batch of loads and how often each applies: what `BATCH_LATENCY` takes."""
+    """Latencies of a batch of loads and how often each applies: the symbols of `BATCH_LATENCY`."""
 
-    # l1_s, l2_s and dram_s: latency of an L1 hit, of an L2 hit and of a DRAM read [s]
-    l1_s: Array | float
-    l2_s: Array | float
-    dram_s: Array | float
-    # l1_miss and l2_miss: probability that a load of the batch misses L1, and that such a load
-    # misses L2 [1]
+    l1: Array | float
+    l2: Array | float
+    dram: Array | float
     l1_miss: Array
     l2_miss: Array
-    reads: Array  # DRAM reads of the batch, by how much later the slowest of them is [1]
-    written_share: Array | float  # share of writes in what DRAM takes time for [1]
-    # share of a wave of blocks for which DRAM is at work: see `behind_writes` [1]
-    dram_load: Array | float
-    spread_s: float  # how much later the slowest of two DRAM reads is than one [s]
-    write_wait_s: Array | float  # how much later a read is for the writes between [s]
+    reads: Array
+    written: Array | float
+    load: Array | float
+    spread: float
+    write_wait: Array | float
 
     @property
     def seconds(self) -> Array:
         """Latency of the batch [s]."""
-        return np.asanyarray(
-            BATCH_LATENCY(
-                l1=self.l1_s,
-                l2=self.l2_s,
-                dram=self.dram_s,
-                spread=self.spread_s,
-                write_wait=self.write_wait_s,
-                written=self.written_share,
-                load=self.dram_load,
-                m=self.reads,
-                p1=self.l1_miss,
-                p2=self.l2_miss,
-            )
-        )
+        return BATCH_LATENCY.of(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,16 +120,16 @@ def _unloaded(
     wide = (WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
     parts = PASS_CLOCKS(device) / device.sm_clock if b.execution.kernel.paces else 0.0
     return BatchLatency(
-        l1_s=device.l1_latency + parts * (most_passes(b.own) - 1),
-        l2_s=device.l2_latency * far + wide + late,
-        dram_s=max(device.dram_latency, device.l2_latency * far) + wide + late,
+        l1=device.l1_latency + parts * (most_passes(b.own) - 1),
+        l2=device.l2_latency * far + wide + late,
+        dram=max(device.dram_latency, device.l2_latency * far) + wide + late,
         l1_miss=l1_miss,
         l2_miss=l2_miss,
         reads=reads,
-        written_share=np.atleast_1d(written / np.maximum(moved, 1)),
-        dram_load=np.zeros(1),
-        spread_s=DRAM_SPREAD(device),
-        write_wait_s=WRITE_WAIT(device),
+        written=np.atleast_1d(written / np.maximum(moved, 1)),
+        load=np.zeros(1),
+        spread=DRAM_SPREAD(device),
+        write_wait=WRITE_WAIT(device),
     )
 
 

@@ -32,5 +32,5 @@ def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool)
     for b in chain.batches:
         apart = whole if scattered else np.maximum(waits, b.count) * latency
         load = np.atleast_1d(dram_wave / np.maximum(dram_wave + apart, 1e-30))
-        found.append(replace(b, latencies=replace(b.latencies, dram_load=load)))
+        found.append(replace(b, latencies=replace(b.latencies, load=load)))
     return replace(chain, batches=tuple(found))

@@ -56,8 +56,8 @@ def _beside(batch: Batch, other: Batch) -> Batch:
     more = (loop.reads + own.reads) / loop.reads
     joined = replace(
         own,
-        dram_s=own.l2_s + (own.dram_s - own.l2_s) * (1 - missing),
-        write_wait_s=own.write_wait_s * (1 - missing),
+        dram=own.l2 + (own.dram - own.l2) * (1 - missing),
+        write_wait=own.write_wait * (1 - missing),
         reads=own.reads ** (1 - missing) * more**missing,
     )
     return replace(batch, latencies=joined)
@@ -81,7 +81,7 @@ def neighbours_wait(
     -------
     tuple of array
         Share of the waits, 0 for other loads, and what takes the place of a load of whole lines in
-        `BATCH_LATENCY`'s `m`.
+        `BATCH_LATENCY`'s `reads`.
 
     Notes
     -----

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.latency.latency import LATENCY_TIME
+from perfmodel.models.latency.block_waits import LATENCY_TIME
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
 from perfmodel.models.time.issue import Pipe

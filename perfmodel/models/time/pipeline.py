@@ -19,7 +19,6 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import NO_CLOCKS, BlockOverhead, Chain
 from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
@@ -145,9 +144,6 @@ PARTED_TIME = replace(
     text="launch + ramp + first + steps + parts",
     symbols={**TILED_TIME.symbols, "parts": "time to add up parts [s]"},
 )
-_NONE: Final = np.zeros(1)
-NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0, NO_CLOCKS)
-"""What such a block waits for one after the other: nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def terms_by_name(found: Resources, floor_s: Array) -> Mapping[str, Array]:
         "l1": found.sm.l1.time_s,
         "dram": found.memory.dram.time_s,
         "dispatch": waits.dispatch_s,
-        "ramp": waits.ramp.time_s,
+        "ramp": waits.ramp_s,
         "latency": found.latency.time_s,
         "stalls": waits.stalls_s if found.steps is None else None,
         "atomics": None if in_l2 is None else in_l2.time_s,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
@@ -30,15 +29,6 @@ SM_TIME = Formula(
 
 
 @dataclass(frozen=True, slots=True)
-class PipeTime:
-    """Issue or one pipe of an SM."""
-
-    clocks: Array  # for which it is busy, averaged over SMs [clocks]
-    balance: Array  # load of the busiest SM over the average [1]
-    time_s: Array  # of the busiest SM [s]
-
-
-@dataclass(frozen=True, slots=True)
 class L1Stages:
     """Busy clocks of L1's stages, averaged over SMs: what `L1_CYCLES` takes [clocks]."""
 
@@ -53,17 +43,7 @@ class L1Stages:
     @property
     def clocks(self) -> Array:
         """For which L1 is busy [clocks]."""
-        return np.asanyarray(
-            L1_CYCLES(
-                data=self.data,
-                fills=self.fills,
-                tags=self.tags,
-                lanes=self.lanes,
-                port=self.port,
-                sent=self.sent,
-                pages=self.pages,
-            )
-        )
+        return L1_CYCLES.of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +61,11 @@ class L1Time:
 class SmTimes:
     """What the units of an SM need, arrays over configurations."""
 
-    pipes: Mapping[str, PipeTime]  # issue, and each pipe that the launch uses, by name
+    # issue, and each pipe that the launch uses: clocks, averaged over SMs, and time of the busiest
+    clocks: Mapping[str, Array]
+    pipes_s: Mapping[str, Array]
     l1: L1Time
     balance: Balance  # of what warps do
-
-    @property
-    def pipes_s(self) -> dict[str, Array]:
-        """Time of issue and of each pipe [s]."""
-        return {name: pipe.time_s for name, pipe in self.pipes.items()}
 
 
 def sm_times(execution: Execution, work: Instructions) -> SmTimes:
@@ -107,26 +84,14 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
     alike = balance.of_all(blocks, found.busy)
     if instance.kernel.block_work:  # in which is what all blocks do
         alike = balance.load
-    return SmTimes(
-        pipes=_pipe_times(work, device, balance.load, alike),
-        l1=_l1_time(execution, work.executed, found.l1.load),
-        balance=balance,
-    )
-
-
-def _pipe_times(
-    work: Instructions, device: Device, load: Array, alike: Array
-) -> dict[str, PipeTime]:
-    """Return the time of issue and each pipe; `alike` is the load of what all blocks do."""
     # What no guard is before, blocks without other work do too.
     guarded = pipe_cycles(work.guarded, device)
-    found = {}
-    for pipe, clocks in pipe_cycles(work.executed, device).items():
-        part = guarded.get(pipe, 0.0) / np.maximum(clocks, 1e-30)
-        balance = np.asanyarray(alike + (load - alike) * part)
-        time = SM_TIME(cycles=clocks, clock=device.sm_clock, balance=balance)
-        found[pipe] = PipeTime(clocks, balance, np.atleast_1d(time))
-    return found
+    clocks, pipes_s = pipe_cycles(work.executed, device), {}
+    for pipe, busy in clocks.items():
+        part = guarded.get(pipe, 0.0) / np.maximum(busy, 1e-30)
+        load = np.asanyarray(alike + (balance.load - alike) * part)
+        pipes_s[pipe] = np.atleast_1d(SM_TIME(cycles=busy, clock=device.sm_clock, balance=load))
+    return SmTimes(clocks, pipes_s, _l1_time(execution, work.executed, found.l1.load), balance)
 
 
 def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: Array) -> L1Time:

@@ -43,7 +43,7 @@ from perfmodel.models.time.memory_times import (
     dram_time,
     memory_times,
 )
-from perfmodel.models.time.pipeline import NO_CHAIN, PipelineTime, pipeline_time
+from perfmodel.models.time.pipeline import PipelineTime, pipeline_time
 from perfmodel.models.time.resources import Resources, terms_by_name
 from perfmodel.models.time.sm_times import SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
@@ -90,7 +90,8 @@ class TimeModel:
     @property
     def chain(self) -> Chain:
         """What one block does, one thing after the other: the parts of latency and start-up."""
-        return NO_CHAIN if self.resources is None else self.resources.waits.chain
+        assert self.resources is not None, "blocks that copy ahead have none"
+        return self.resources.waits.chain
 
     @property
     def atomics(self) -> tuple[AtomicTime, ...]:
@@ -123,7 +124,7 @@ def time_model(execution: Execution) -> TimeModel:
         together = least.time_s
     else:  # steps end with the last block already
         together = combine_steps(found.queueing, others, device)
-    known = {"launch": floor, "ramp": found.waits.ramp.time_s, "together": together}
+    known = {"launch": floor, "ramp": found.waits.ramp_s, "together": together}
     time = np.asanyarray(TOTAL_TIME(**known))
     return TimeModel(
         time_s=time,
@@ -176,7 +177,7 @@ def _in_turns(found: Resources) -> Array:
     arithmetic, latency, chain = found.front.arithmetic_s, found.latency, found.waits.chain
     concurrent, device = found.queueing.blocks.concurrent, found.execution.device
     # Clocks that a kernel file states were fitted with `WAVE_OVERLAP`.
-    if chain.paced is not None and found.execution.kernel.translated:
+    if chain.known and found.execution.kernel.translated:
         computing = chain.between / chain.clock * latency.waves
         once = once_time(arithmetic, latency.time_s, computing, concurrent, device)
     else:

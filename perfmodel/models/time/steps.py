@@ -189,7 +189,7 @@ def steps_of(
         arriving=np.where(loads.step_s > 0, 1.0, 0.0),
         outside_s=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
         # Code that is known has its own clocks in its pace.
-        barrier_clocks=STEP_BARRIER(device) if chain.paced is None else BARRIER_START(device),
+        barrier_clocks=BARRIER_START(device) if chain.known else STEP_BARRIER(device),
         warp_clocks=STEP_BARRIER_WARP(device),
         clock=chain.clock,
     )
@@ -217,8 +217,8 @@ def _block_work(
     if kernel.translated:
         l1 = l1 * _beside_waits(execution, chain, sm.l1.stages)
     # Operands are read ahead, and products wait for exponentials; known code has both in its pace.
-    products = (np.atleast_1d(tensor) > 0) & (chain.paced is None)
-    alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
+    products = (np.atleast_1d(tensor) > 0) & (not chain.known)
+    alone = chain.in_loops / chain.clock if chain.known else 0.0
     strands = np.asanyarray(execution.instance.number(kernel.strands), dtype=float)
     return BlockWork(
         issue_s=np.atleast_1d(busiest_pipe(rest)) / here,
@@ -226,7 +226,7 @@ def _block_work(
         operands_s=np.where(products, l1 / here, 0.0),
         tensor_s=np.atleast_1d(tensor) / here,
         sfu_s=np.where(products, rest.get(Pipe.SFU, np.zeros(1)) / here, 0.0),
-        warps=np.atleast_1d(chain.overhead.warps),
+        warps=np.atleast_1d(chain.warps),
         strands=np.atleast_1d(strands),
         alone_s=np.atleast_1d(alone * uneven),
     )

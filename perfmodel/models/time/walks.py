@@ -32,7 +32,8 @@ SOONEST: Final = Coefficient("time.walks.soonest")
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",
-    text="own + waits*near + cold*(dram - new + max(spread*log2(m) - first*log2(s), -most))",
+    text="own + waits*near"
+    " + cold*(dram - new + max(spread*log2(lines) - first*log2(sms), -soonest))",
     symbols={
         "own": "a warp's instructions, and L1's passes for its loads beyond one each [s]",
         "waits": "waits of a warp for its loads [1]",
@@ -41,10 +42,10 @@ WALK_TIME = Formula(
         "cold": "waits for lines that come from DRAM [1]",
         "dram": "latency of a DRAM read [s]",
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "m": "lines that a warp waits for together [1]",
+        "lines": "lines that a warp waits for together [1]",
         "first": "how much sooner the first of two readers has a line [s]",
-        "s": "SMs that read the same lines [1]",
-        "most": "how much sooner than one alone a line can be there [s]",
+        "sms": "SMs that read the same lines [1]",
+        "soonest": "how much sooner than one alone a line can be there [s]",
     },
     holds="blocks that start together",
     source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
@@ -67,44 +68,24 @@ BESIDE_WALK = Formula(
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A walk over common data, arrays over configurations: what `WALK_TIME` takes."""
+    """A walk over common data, arrays over configurations: the symbols of `WALK_TIME`."""
 
-    own_s: Array  # a warp's instructions, and L1's passes for its loads beyond one each [s]
-    waits: Array  # of a warp for its loads [1]
-    # near_s and new_s: latency of those that find their data in L2 or L1, and of those that come to
-    # a new sector [s]
-    near_s: Array
-    new_s: Array
-    cold: Array  # waits for lines that come from DRAM [1]
-    # dram_s and spread_s: latency of a DRAM read, and how much later the slowest of two is than one
-    # [s]
-    dram_s: Array
-    spread_s: Array | float
-    lines: Array  # that a warp waits for together [1]
-    sms: Array  # that read the same lines [1]
-    # first_s and soonest_s: how much sooner the first of two readers has a line, and by how much at
-    # most [s]
-    first_s: Array | float
-    soonest_s: Array | float
+    own: Array
+    waits: Array
+    near: Array
+    new: Array
+    cold: Array
+    dram: Array
+    spread: Array | float
+    lines: Array
+    sms: Array
+    first: Array | float
+    soonest: Array | float
 
     @property
     def time_s(self) -> Array:
         """Of the whole walk [s]."""
-        return np.asanyarray(
-            WALK_TIME(
-                own=self.own_s,
-                waits=self.waits,
-                near=self.near_s,
-                new=self.new_s,
-                cold=self.cold,
-                dram=self.dram_s,
-                spread=self.spread_s,
-                m=self.lines,
-                first=self.first_s,
-                most=self.soonest_s,
-                s=self.sms,
-            )
-        )
+        return WALK_TIME.of(self)
 
     def or_longer(self, other: Walk | None) -> Walk:
         """Return, of each configuration, the walk that takes longer."""
@@ -151,17 +132,17 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
     return Walk(
-        own_s=np.asanyarray(own / chain.clock),
+        own=np.asanyarray(own / chain.clock),
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
-        near_s=near,
-        new_s=new,
+        near=near,
+        new=new,
         cold=np.where(access.dram_bytes > 0, cold, 0.0),
-        dram_s=np.asanyarray(batch.latencies.dram_s),
-        spread_s=batch.latencies.spread_s,
+        dram=np.asanyarray(batch.latencies.dram),
+        spread=batch.latencies.spread,
         lines=np.maximum(apart, 1.0),
         sms=np.clip(asked, 1.0, execution.device.sm_count),
-        first_s=FIRST_OF_MANY(execution.device),
-        soonest_s=SOONEST(execution.device),
+        first=FIRST_OF_MANY(execution.device),
+        soonest=SOONEST(execution.device),
     )
 
 
