@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
@@ -60,8 +60,8 @@ class Formula:
     def __call__(self, **values: Any) -> Array:
         """Evaluate on numbers or broadcastable arrays, one for each symbol."""
         if is_recording():
-            return formula(self, partial(_evaluated, self.node), values)
-        return evaluate(self.node, values)
+            return cast(Array, formula(self, partial(_evaluated, self.node), values))
+        return cast(Array, evaluate(self.node, values))
 
     def of(self, record: object, **others: Any) -> Array:
         """Evaluate on a record's attributes, by the symbols' names, but for `others`."""

@@ -82,7 +82,7 @@ def batch(loop: str | None, missing: float, joins: str = "", count: float = 1.0)
         *(2e-8, 15e-8, 35e-8, one, missing * one, one),
         *(0.0, 0.0),
         spread=4e-8,
-        write_wait=0.0,
+        wait=0.0,
     )
     return Batch(loop, count * one, one, one, one, latencies, joins=joins)
 

@@ -49,8 +49,8 @@ def test_copies_ahead_are_waited_for_once() -> None:
     assert float(early.count[0]) == float(there.count[0])
     assert float(np.max(early.waited)) == 1.0
     assert float(np.max(there.waited)) == float(there.count[0])
-    assert float(past.resources.steps.load_s[0]) > 0
-    assert float(ahead.resources.steps.load_s[0]) == 0
+    assert float(past.resources.steps.load[0]) > 0
+    assert float(ahead.resources.steps.load[0]) == 0
     assert ahead.time_s[0] < past.time_s[0]
 
 

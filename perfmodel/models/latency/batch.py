@@ -15,11 +15,11 @@ BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
     unit="s",
     text="l1 + l1_miss*(l2 - l1)"
-    " + l1_miss*l2_miss*(dram + spread*log2(reads) + write_wait*written*load - l2)",
+    " + l1_miss*l2_miss*(dram + spread*log2(reads) + wait*written*load - l2)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
         "reads": "DRAM reads of the batch, by how much later the slowest of them is [1]",
-        "write_wait": "how much later a read is for the writes between [s]",
+        "wait": "how much later a read is for the writes between [s]",
         "written": "share of writes in what DRAM takes time for [1]",
         "load": "DRAM's time for a wave of blocks, over that and what a block takes without: see "
         "`behind_writes` [1]",
@@ -48,7 +48,7 @@ class BatchLatency:
     written: Array | float
     load: Array | float
     spread: float
-    write_wait: Array | float
+    wait: Array | float
 
     @property
     def seconds(self) -> Array:

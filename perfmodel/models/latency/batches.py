@@ -129,7 +129,7 @@ def _unloaded(
         written=np.atleast_1d(written / np.maximum(moved, 1)),
         load=np.zeros(1),
         spread=DRAM_SPREAD(device),
-        write_wait=WRITE_WAIT(device),
+        wait=WRITE_WAIT(device),
     )
 
 

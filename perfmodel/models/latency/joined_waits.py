@@ -57,7 +57,7 @@ def _beside(batch: Batch, other: Batch) -> Batch:
     joined = replace(
         own,
         dram=own.l2 + (own.dram - own.l2) * (1 - missing),
-        write_wait=own.write_wait * (1 - missing),
+        wait=own.wait * (1 - missing),
         reads=own.reads ** (1 - missing) * more**missing,
     )
     return replace(batch, latencies=joined)

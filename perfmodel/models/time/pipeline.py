@@ -8,7 +8,6 @@ in a loop as long as the pipeline is deep enough, so no latency is counted there
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.models.latency.block_waits import RAMP_TIME
 from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
@@ -114,87 +114,26 @@ PARTS_TIME = Formula(
     holds="parts that L2 holds",
     source="derived; the kernel states the turn, fitted to products split along K",
 )
-PIPELINE_START = Formula(
-    name="start-up of a pipeline",
-    unit="s",
-    text="fetch + latency + touch",
-    symbols={
-        "fetch": "a launch with any work, beyond an empty one [s]",
-        "latency": "until the first data arrives [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency [s]",
-    },
-    holds="always",
-    source="as for any launch",
-)
 TILED_TIME = Formula(
     name="time",
     unit="s",
-    text="launch + ramp + first + steps",
+    text="launch + ramp + first + steps + parts",
     symbols={
         "launch": "an empty kernel [s]",
         "ramp": "a block's start and its first loads [s]",
         "first": "from the first tile's start to its first step, and its stores [s]",
         "steps": "steps of all tiles, together [s]",
+        "parts": "time to add up parts [s]",
     },
     holds="blocks that copy ahead",
     source="definition",
 )
-PARTED_TIME = replace(
-    TILED_TIME,
-    text="launch + ramp + first + steps + parts",
-    symbols={**TILED_TIME.symbols, "parts": "time to add up parts [s]"},
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineTime:
-    """Launches whose blocks copy ahead, arrays over configurations."""
-
-    time_s: Array
-    terms_s: Mapping[str, Array]  # as those of `perfmodel.models.time.stage.TimeModel`
-    l2_streams: L2Streams
-    taken_sectors: Array  # that all SMs take in, multicast ones at each of them [1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """Times of a launch whose blocks copy ahead; None where there is nothing of it [s].
-
-    `first` are the first tiles' times besides their steps, of `tiles`.
-    """
-
-    pipes: Mapping[str, Array]
-    port: Array
-    l2: Array
-    dram: Array
-    ramp: Array
-    waits: Array | None
-    tiles: Array
-    first: Array
-    parts: Array | None
-
-    def by_name(self, floor: float) -> dict[str, Array]:
-        """Return all terms by name, of equal shape."""
-        every: dict[str, Array | None] = {
-            **{str(name): time for name, time in self.pipes.items()},
-            "port": self.port,
-            "l2": self.l2,
-            "dram": self.dram,
-            "ramp": self.ramp,
-            "waits": self.waits,
-            "tiles": self.tiles,
-            "parts": self.parts,
-        }
-        found = {name: time for name, time in every.items() if time is not None}
-        shape = np.broadcast_shapes(*(np.shape(time) for time in found.values()))
-        whole = {name: np.broadcast_to(time, shape) for name, time in found.items()}
-        return {"launch": np.zeros(shape) + floor, **whole}
 
 
 def pipeline_time(
     execution: Execution, floor: float, clocks: Mapping[str, Array], dram: Array
-) -> PipelineTime:
-    """Return the time of launches whose blocks copy ahead, and its terms.
+) -> tuple[Array, dict[str, Array], L2Streams]:
+    """Return the time of launches whose blocks copy ahead, its terms, and what L2 moves.
 
     An empty launch takes `floor`, and DRAM `dram` for the bytes [s]; `clocks` are those of issue
     and the pipes, averaged over SMs.
@@ -203,38 +142,48 @@ def pipeline_time(
     traffic, device, clock = execution.traffic, execution.device, execution.device.sm_clock
     blocks = np.atleast_1d(execution.blocks)
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
-    pipes = {name: tiles.busy(each, clock, blocks) for name, each in busy.items()}
-    taken, port_clocks = _taken_in(traffic, tiles.sms, device)
-    l2_streams = _l2_streams(traffic, device)
+    pipes = {str(name): tiles.busy(each, clock, blocks) for name, each in busy.items()}
+    streams = _l2_streams(traffic, device)
     read, asked = traffic.dram_read_bytes, traffic.l2_read_sectors
     touch = first_touch(read, asked, tiles.tiles, tiles.sms, device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
-    terms = _Terms(
-        pipes=pipes,
-        port=tiles.busy(port_clocks, clock, tiles.tiles),
-        l2=_l2_time(l2_streams),
-        dram=np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE(device))),
-        ramp=_start(execution, tiles.tiles, touch),
-        waits=_waits(execution, tiles, largest(*pipes.values()), touch),
-        tiles=besides_steps(tiles.turns, tiles.waves, bytes_out, device),
-        first=besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out, device),
-        parts=_parts(execution),
+    work = largest(*pipes.values())
+    memory = {
+        "port": tiles.busy(_port_clocks(traffic, tiles.sms, device), clock, tiles.tiles),
+        "l2": _l2_time(streams),
+        "dram": np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE(device))),
+    }
+    ramp, waits = _start(execution, tiles.tiles, touch), _waits(execution, tiles, work, touch)
+    every = besides_steps(tiles.turns, tiles.waves, bytes_out, device)
+    first = besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out, device)
+    steps = _together(
+        OVERLAP(device),
+        **memory,
+        work=work,
+        between=np.maximum(every - first, 0.0),
+        waits=np.zeros_like(work) if waits is None else waits,
     )
-    steps = together(terms, device)
-    known = {"launch": floor, "ramp": terms.ramp, "first": terms.first, "steps": steps}
-    time = TILED_TIME(**known) if terms.parts is None else PARTED_TIME(**known, parts=terms.parts)
-    return PipelineTime(time, terms.by_name(floor), l2_streams, taken)
+    parts = _parts(execution)
+    time = TILED_TIME(
+        **{"launch": floor, "ramp": ramp, "first": first, "steps": steps},
+        parts=0.0 if parts is None else parts,
+    )
+    named = {**pipes, **memory, "ramp": ramp, "waits": waits, "tiles": every, "parts": parts}
+    found = {name: term for name, term in named.items() if term is not None}
+    shape = np.broadcast_shapes(*(np.shape(term) for term in found.values()))
+    terms = {name: np.broadcast_to(term, shape) for name, term in found.items()}
+    return time, {"launch": np.zeros(shape) + floor, **terms}, streams
 
 
-def _taken_in(traffic: Traffic, sms: float, device: Device) -> tuple[Array, Array]:
-    """Return the sectors that SMs take in, and the clocks of one SM's port for them."""
+def _port_clocks(traffic: Traffic, sms: float, device: Device) -> Array:
+    """Return the clocks of one SM's port for what all take in, multicast data at each of them."""
     loads = [a for a in traffic.accesses if a.kind == "load"]
     sectors = sum((a.sectors for a in loads), np.zeros(1))
     lines = sum((a.lines for a in loads), np.zeros(1))
     clocks = PORT_CYCLES(
         sectors=sectors, port=PORT(device), lines=lines, line=LINE_CLOCKS(device), m=sms
     )
-    return np.asanyarray(sectors), np.atleast_1d(clocks)
+    return np.atleast_1d(clocks)
 
 
 def _l2_streams(traffic: Traffic, device: Device) -> L2Streams:
@@ -265,7 +214,7 @@ def _start(execution: Execution, tiles: Array, touch: Array) -> Array:
     reads = traffic.dram_read_bytes > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors
     latency = np.where(reads, device.dram_latency, device.l2_latency)
     fetch = code_fetch(device, tiles)
-    return np.atleast_1d(PIPELINE_START(fetch=fetch, latency=latency, touch=touch))
+    return np.atleast_1d(RAMP_TIME(fetch=fetch, block=latency, touch=touch))
 
 
 def _waits(execution: Execution, tiles: Tiles, work: Array, touch: Array) -> Array | None:
@@ -314,14 +263,9 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
-def together(terms: _Terms, device: Device) -> Array:
+def _together(p: Any, **parts: Array) -> Array:
     """Evaluate `TOGETHER` without underflow."""
-    work = largest(*terms.pipes.values())
-    between = np.maximum(terms.tiles - terms.first, 0.0)
-    waits = np.zeros_like(work) if terms.waits is None else terms.waits
-    memory = {"port": terms.port, "l2": terms.l2, "dram": terms.dram}
-    parts = {**memory, "work": work, "between": between, "waits": waits}
-    return np.asanyarray(TOGETHER.by(_scaled_together, p=OVERLAP(device), **parts))
+    return np.asanyarray(TOGETHER.by(_scaled_together, p=p, **parts))
 
 
 def _scaled_together(p: Any, **parts: Array) -> Array:

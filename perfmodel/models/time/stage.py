@@ -43,7 +43,7 @@ from perfmodel.models.time.memory_times import (
     dram_time,
     memory_times,
 )
-from perfmodel.models.time.pipeline import PipelineTime, pipeline_time
+from perfmodel.models.time.pipeline import pipeline_time
 from perfmodel.models.time.resources import Resources, terms_by_name
 from perfmodel.models.time.sm_times import SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
@@ -83,7 +83,6 @@ class TimeModel:
     dram: DramTime
     # what each needs alone, and what it is made of; None where blocks copy ahead
     resources: Resources | None = None
-    pipeline: PipelineTime | None = None  # of blocks that copy ahead
     # what no overlap hides; None where blocks work in steps or copy ahead
     least: LeastTimes | None = None
 
@@ -109,11 +108,8 @@ def time_model(execution: Execution) -> TimeModel:
     floor = launch_floor(device, execution.timing, traffic.cold, works=bool(kernel.accesses))
     if execution.instance.pipeline is not None:
         clocks = pipe_cycles(work.executed, device)
-        ahead = pipeline_time(execution, floor, clocks, dram.time_s)
-        return TimeModel(
-            *(ahead.time_s, ahead.terms_s, device.sm_clock, traffic, ahead.l2_streams, sm, dram),
-            pipeline=ahead,
-        )
+        time, terms, streams = pipeline_time(execution, floor, clocks, dram.time_s)
+        return TimeModel(time, terms, device.sm_clock, traffic, streams, sm, dram)
     found = resources(execution, work, sm, dram)
     others = found.atomics.beside_memory(found.waits.dispatch_s)
     least = None

@@ -52,7 +52,7 @@ def queue_of_steps(
         last = LAST_QUEUE(queues=queues) * (batch.filled > 0) * memory.delay_s
         step = step + batch.waited * last / np.maximum(steps.steps, 1.0)
     alone = steps_time(steps, device)
-    queued = steps_time(replace(steps, load_s=steps.load_s + step), device)
+    queued = steps_time(replace(steps, load=steps.load + step), device)
     return replace(
         memory,
         wait_s=alone,

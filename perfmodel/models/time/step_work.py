@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -91,24 +91,14 @@ def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device)
     """
     warps = work.warps
     there = np.stack([j * warps / SCHEDULERS for j in blocks])
-    count = strands_at_work(work, there)
+    count = np.clip(np.rint(there * work.strands), 1, MOST_STRANDS)
     # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
     share = np.minimum(there, 1.0)
     found = np.zeros(np.broadcast_shapes(there.shape, *(unit.shape for unit in work.queues)))
     for n, each in enumerate(warps_times(work, int(np.max(count))), 1):
         found = np.where(count == n, each * warps / SCHEDULERS / share, found)
-    return [_with_operands(work, each, device) for each in found]
-
-
-def _with_operands(work: BlockWork, queue: Array, device: Device) -> Array:
-    """Return the time of a block's work and its operands; `queue` is that without these [s]."""
     overlap = OPERANDS_OVERLAP(device)
-    return np.asanyarray(OPERANDS_TIME(queue=queue, operands=work.operands_s, p=overlap))
-
-
-def strands_at_work(work: BlockWork, warps: Any) -> Array:
-    """Return the strands of so many warps of a scheduler, at most `MOST_STRANDS`."""
-    return np.asanyarray(np.clip(np.rint(warps * work.strands), 1, MOST_STRANDS))
+    return [OPERANDS_TIME(queue=each, operands=work.operands_s, p=overlap) for each in found]
 
 
 def warps_times(work: BlockWork, most: int) -> Iterator[Array]:

@@ -81,20 +81,13 @@ STEPS_TIME = Formula(
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
     unit="s",
-    text="waves*(outside + work + steps*(lead"
-    " + (barriers*start + max(0, barriers - arriving)*warps*warp)/clock))",
+    text="waves*(outside + work + steps*wait)",
     symbols={
         "waves": "waves of blocks [1]",
         "outside": "start of a block, and what it does before and after its steps [s]",
         "work": "time of a block's work with no other beside it [s]",
         "steps": "steps of a block [1]",
-        "lead": "latency of a step's loads, where they miss L2 for all that read the same [s]",
-        "barriers": "barriers of a step [1]",
-        "arriving": "of these, those that warps come to one by one, as their loads arrive [1]",
-        "start": "clocks of a barrier [clocks]",
-        "warps": "warps of a block [1]",
-        "warp": "clocks of a barrier for each warp [clocks]",
-        "clock": "SM clock [Hz]",
+        "wait": "time that it waits in a step, whose loads miss L2 for all that read the same [s]",
     },
     holds="blocks that read the same in the same steps: those behind catch up, and wait as it does",
     source="derived: products of 100 x 130 by tiles of 16, 777 deep, on 63 SMs take 32.3 us cold "
@@ -116,34 +109,27 @@ class Steps:
     # blocks and resident: blocks of the busiest SM, and those that it holds at a time [1]
     blocks: Array
     resident: Array
-    steps: Array  # of the block that ends last [1]
-    # load_s and lead_s: latency of a step's loads, and where they miss L2 for all that read the
-    # same [s]
-    load_s: Array
-    lead_s: Array
-    # barriers and arriving: barriers of a step; of these, those that warps come to one by one, as
-    # loads arrive [1]
+    # the others as in `STEP_WAIT` and `AHEAD_TIME`: steps of the block that ends last, and `lead`,
+    # the latency of a step's loads where they miss L2 for all that read the same [s]
+    steps: Array
+    load: Array
+    lead: Array
     barriers: Array
     arriving: Array
-    outside_s: Array  # start of a block, and what it does before and after its steps [s]
-    # barrier_clocks and warp_clocks: of a barrier, and of it for each warp [clocks]
-    barrier_clocks: float
-    warp_clocks: float
-    clock: float  # SM clock [Hz]
+    outside: Array
+    start: float
+    warp: float
+    clock: float
+
+    @property
+    def warps(self) -> Array:
+        """Warps of a block [1]."""
+        return self.work.warps
 
     @property
     def waits_s(self) -> Array:
         """What a block waits in all its steps [s]."""
-        wait = STEP_WAIT(
-            load=self.load_s,
-            barriers=self.barriers,
-            arriving=self.arriving,
-            start=self.barrier_clocks,
-            warps=self.work.warps,
-            warp=self.warp_clocks,
-            clock=self.clock,
-        )
-        return np.asanyarray(self.steps * wait)
+        return np.asanyarray(self.steps * STEP_WAIT.of(self))
 
     @property
     def waves(self) -> Array:
@@ -153,7 +139,7 @@ class Steps:
     @property
     def latency(self) -> Latency:
         """Time of blocks that do nothing but wait in their steps."""
-        return latency_of(self.waits_s + self.outside_s, np.zeros(1), self.waves)
+        return latency_of(self.waits_s + self.outside, np.zeros(1), self.waves)
 
 
 def steps_of(
@@ -174,23 +160,23 @@ def steps_of(
     for b in kernel.barriers:
         count = np.asanyarray(instance.number(b.count), dtype=float)
         barriers = barriers + count * instance.turns(b.loop)
-    loads = _step_loads(execution, chain, loop, steps)
+    load, lead, others, slowest = _step_loads(execution, chain, loop, steps)
     waves = np.ceil(here / resident)
     # The first of the loads is in the start-up.
-    others = np.maximum(loads.others_s - loads.slowest_s / np.maximum(waves, 1), 0.0)
+    others = np.maximum(others - slowest / np.maximum(waves, 1), 0.0)
     return Steps(
         work=_block_work(execution, chain, sm, instructions, uneven),
         blocks=here,
         resident=np.atleast_1d(np.minimum(resident, here)),
         steps=steps * uneven,
-        load_s=loads.step_s,
-        lead_s=loads.lead_s,
+        load=load,
+        lead=lead,
         barriers=barriers / np.maximum(steps, 1),
-        arriving=np.where(loads.step_s > 0, 1.0, 0.0),
-        outside_s=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
+        arriving=np.where(load > 0, 1.0, 0.0),
+        outside=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
         # Code that is known has its own clocks in its pace.
-        barrier_clocks=BARRIER_START(device) if chain.known else STEP_BARRIER(device),
-        warp_clocks=STEP_BARRIER_WARP(device),
+        start=BARRIER_START(device) if chain.known else STEP_BARRIER(device),
+        warp=STEP_BARRIER_WARP(device),
         clock=chain.clock,
     )
 
@@ -254,18 +240,13 @@ def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
     return np.asanyarray(concurrent.clocks / np.maximum(l1.clocks, 1e-30))
 
 
-@dataclass(frozen=True, slots=True)
-class _StepLoads:
-    """Latency of loads: of a step, of the leading block, of all others, of the slowest [s]."""
+def _step_loads(
+    execution: Execution, chain: Chain, loop: str, steps: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the latency of loads: of a step, of the leading block's, of all others, the slowest's.
 
-    step_s: Array
-    lead_s: Array
-    others_s: Array
-    slowest_s: Array
-
-
-def _step_loads(execution: Execution, chain: Chain, loop: str, steps: Array) -> _StepLoads:
-    """Return what a block waits for in a step of a loop, and outside."""
+    A block waits for those in a step of a loop, and outside.
+    """
     kernel, port = execution.kernel, PORT_CLOCKS(execution.device)
     load, lead, others, slowest = (np.zeros(1) for _ in range(4))
     for batch in chain.batches:
@@ -282,63 +263,37 @@ def _step_loads(execution: Execution, chain: Chain, loop: str, steps: Array) -> 
             lead = lead + batch.latency_ahead * batch.count / np.maximum(steps, 1)
         else:
             load = np.maximum(load, latency)
-    return _StepLoads(load, lead, others, slowest)
+    return load, lead, others, slowest
 
 
 def steps_time(given: Steps, device: Device) -> Array:
     """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
-    blocks = np.maximum(_in_turn(given, device), _ahead(given, device))
+    work = work_times(given.work, range(1, int(np.max(given.resident)) + 1), device)
+    ahead = AHEAD_TIME.of(given, work=work[0], wait=STEP_WAIT.of(given, load=given.lead))
+    blocks = np.maximum(_in_turn(given, work), ahead)
     # Warps that have a scheduler each to themselves let nobody go first.
-    contend = given.blocks * given.work.warps > SCHEDULERS
+    contend = given.blocks * given.warps > SCHEDULERS
     in_order = (given.blocks <= given.resident) & contend
-    return np.asanyarray(np.maximum(blocks, in_order * _oldest_first(given, device)))
+    busiest, alone = given.work.busiest_s, given.waits_s + given.outside + work[0]
+    oldest = after_oldest(alone, given.blocks * busiest, busiest, device)
+    return np.asanyarray(np.maximum(blocks, in_order * oldest))
 
 
-def _oldest_first(given: Steps, device: Device) -> Array:
-    """Return the time of blocks that start together, the oldest first [s]."""
-    wait = given.waits_s + given.outside_s
-    busiest = given.work.busiest_s
-    alone = wait + work_times(given.work, [1.0], device)[0]
-    return after_oldest(alone, given.blocks * busiest, busiest, device)
-
-
-def _ahead(given: Steps, device: Device) -> Array:
-    """Return the time of the block that is ahead [s]; see `AHEAD_TIME`."""
-    return np.asanyarray(
-        AHEAD_TIME(
-            waves=given.waves,
-            outside=given.outside_s,
-            work=work_times(given.work, [1.0], device)[0],
-            steps=given.steps,
-            lead=given.lead_s,
-            barriers=given.barriers,
-            start=given.barrier_clocks,
-            arriving=given.arriving,
-            warps=given.work.warps,
-            warp=given.warp_clocks,
-            clock=given.clock,
-        )
-    )
-
-
-def _in_turn(given: Steps, device: Device) -> Array:
+def _in_turn(given: Steps, work: Sequence[Array]) -> Array:
     """Return the time of blocks that wait and compute in turn [s]; see `STEPS_TIME`."""
     wait, resident, waves = given.waits_s, given.resident, given.waves
-    work = work_times(given.work, range(1, int(np.max(resident)) + 1), device)
     tail = given.blocks - (waves - 1) * resident
     tail = np.where(waves > 1, np.where(tail == resident, 0.0, tail), 0.0)
     first = np.minimum(given.blocks, resident)
-    later = wait + given.outside_s
-    return np.asanyarray(
-        STEPS_TIME(
-            outside=given.outside_s,
-            first=first,
-            each=block_time(wait, work, resident),
-            full=given.blocks - first - tail,
-            later=block_time(later, work, resident),
-            tail=tail,
-            last=block_time(later, work, np.maximum(tail, 1.0)),
-        )
+    later = wait + given.outside
+    return STEPS_TIME(
+        outside=given.outside,
+        first=first,
+        each=block_time(wait, work, resident),
+        full=given.blocks - first - tail,
+        later=block_time(later, work, resident),
+        tail=tail,
+        last=block_time(later, work, np.maximum(tail, 1.0)),
     )
 
 
@@ -356,4 +311,4 @@ def block_time(wait: Array, work: Sequence[Array], blocks: Array) -> Array:
         weight = np.where(blocks >= j, weight * each / scale * np.maximum(blocks - j + 1, 0), 0.0)
         total = total + weight
         served = served + weight / np.maximum(each, 1e-30)
-    return np.asanyarray(BLOCK_TIME(total=total, served=np.maximum(served, 1e-30)))
+    return BLOCK_TIME(total=total, served=np.maximum(served, 1e-30))
