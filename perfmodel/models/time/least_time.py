@@ -11,7 +11,7 @@ from perfmodel.models.latency.block_waits import LATENCY_TIME
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
 from perfmodel.models.time.issue import Pipe
-from perfmodel.models.time.last_block import AFTER_TIME, LastBlock, last_block
+from perfmodel.models.time.last_block import LastBlock, last_block
 from perfmodel.models.time.resources import Resources
 from perfmodel.models.time.walks import Walk, beside_walk, walk
 
@@ -40,7 +40,6 @@ def least_times(found: Resources, together: Array) -> LeastTimes:
     last = _last_block(found)
     if last is not None:
         together = np.maximum(together, last.time_s)
-    together = np.maximum(together, AFTER_TIME(bandwidth=bandwidth, before=chain.before))
     every = execution.device.sm_count * execution.resident
     outside_loops = (queueing.share >= 1) * 1.0
     waves = execution.blocks / every
