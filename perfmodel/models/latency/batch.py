@@ -93,8 +93,6 @@ class Batch:
     # what differs for the block that is ahead of all that read the same; None where nothing does
     leading: Leading | None = None
     joins: str = ""  # loop with whose first loads it is waited for, or empty
-    # share of the batches that ask for data which no earlier pass of the block has brought
-    first_time: Array | float = 1.0
 
     @property
     def waited(self) -> Array:
@@ -105,12 +103,6 @@ class Batch:
     def latency(self) -> Array:
         """Latency of one batch [s]."""
         return self.latencies.seconds
-
-    @property
-    def latency_first(self) -> Array:
-        """Latency of a batch that asks for new data [s]."""
-        missed = np.minimum(self.latencies.l1_miss / np.maximum(self.first_time, 1e-9), 1.0)
-        return replace(self.latencies, l1_miss=missed).seconds
 
     @property
     def latency_ahead(self) -> Array:

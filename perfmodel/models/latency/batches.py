@@ -17,7 +17,6 @@ from perfmodel.models.l2.table_costs import batch_misses
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts, Leading
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
 from perfmodel.models.latency.behind_writes import WRITE_WAIT
-from perfmodel.models.latency.first_passes import first_passes
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
 from perfmodel.models.latency.in_phase import firsts, in_phase
 from perfmodel.models.latency.joined_waits import fetched_share, neighbours_wait
@@ -50,8 +49,7 @@ def load_batch(
         return None
     of_first = _own_missing(b, missing, wave)
     missing = _own_missing(b, missing, np.ones(1))
-    first_time = _first_time(b)
-    latencies = _latencies(b, missing, late, first_time)
+    latencies = _latencies(b, missing, late)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
     leading = Leading(
         l2_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
@@ -61,14 +59,13 @@ def load_batch(
     joins = {r.access.joins for r in b.own}
     return Batch(
         *(b.loop, b.count, b.filled, b.fresh, b.unroll, latencies, place.depth, place.ahead),
-        firsts=_walk(b, first_time),
+        firsts=_walk(b),
         leading=leading,
         joins=joins.pop() if len(joins) == 1 else "",
-        first_time=first_time,
     )
 
 
-def _latencies(b: BatchLoads, missing: Array, late: Array, first_time: Array) -> BatchLatency:
+def _latencies(b: BatchLoads, missing: Array, late: Array) -> BatchLatency:
     """Return the latencies of a batch; `missing` is the share of its L2 reads that miss."""
     share, new = waiting_share(b)
     lines = np.where(b.alone, b.fresh, np.maximum(b.fresh, b.lines))
@@ -78,7 +75,6 @@ def _latencies(b: BatchLoads, missing: Array, late: Array, first_time: Array) ->
     found = _unloaded(b, late, reads, share, misses)
     if b.loop is not None and b.regular:
         found = in_phase(b.own, b.loop, b.unroll, new, found, b.execution.device)
-    found = replace(found, l1_miss=np.minimum(found.l1_miss, first_time))
     found = _met_before(b, found)
     if b.scattered:  # the slowest of its places
         most = MOST_SPREAD(b.execution.device)
@@ -133,20 +129,6 @@ def _unloaded(
     )
 
 
-def _first_time(b: BatchLoads) -> Array:
-    """Return the share of the batches that ask for data which no earlier pass has brought.
-
-    Where clocks are not known, what a loop waits for is in those of all instructions, which were
-    fitted.
-    """
-    known = any(p.loop == b.loop for p in b.execution.kernel.paces)
-    if b.loop is None or not known or not b.in_order:
-        return np.ones(1)
-    at_work = np.maximum(b.execution.blocks * b.part, 1e-9)
-    each = [a.l1_fill_sectors / at_work for a in b.traffic]
-    return first_passes(b.execution.instance, b.own, each, b.loop)
-
-
 def _met_before(b: BatchLoads, found: BatchLatency) -> BatchLatency:
     """Return the latencies where whole iterations find what an earlier loop has touched."""
     l1 = largest(*(a.again_l1 for a in b.traffic))
@@ -179,12 +161,11 @@ def _of_others(b: BatchLoads, found: BatchLatency) -> BatchLatency:
     )
 
 
-def _walk(b: BatchLoads, first_time: Array) -> Firsts | None:
+def _walk(b: BatchLoads) -> Firsts | None:
     """Return what warps that walk together wait for in a batch."""
     if b.loop is None or not b.in_order:
         return None
-    found = firsts(b.execution.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
-    return replace(found, advance=found.advance * first_time)
+    return firsts(b.execution.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
 
 
 def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:

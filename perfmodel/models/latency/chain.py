@@ -95,5 +95,5 @@ class Chain:
         """The slowest batch of loads [s]."""
         slowest: Array = np.zeros(1)
         for b in self.batches:
-            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency_first, 0.0))
+            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
         return slowest
