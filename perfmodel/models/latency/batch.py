@@ -92,7 +92,6 @@ class Batch:
     firsts: Firsts | None = None  # of a walk, what warps that go together wait for
     # what differs for the block that is ahead of all that read the same; None where nothing does
     leading: Leading | None = None
-    joins: str = ""  # loop with whose first loads it is waited for, or empty
 
     @property
     def waited(self) -> Array:

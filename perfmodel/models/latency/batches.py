@@ -19,7 +19,7 @@ from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_l
 from perfmodel.models.latency.behind_writes import WRITE_WAIT
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
 from perfmodel.models.latency.in_phase import firsts, in_phase
-from perfmodel.models.latency.joined_waits import fetched_share, neighbours_wait
+from perfmodel.models.latency.neighbours import fetched_share, neighbours_wait
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
@@ -55,13 +55,10 @@ def load_batch(
         l2_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
         reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
     )
-    # Those that are used before the loop's first loads go out are waited for by themselves.
-    joins = {r.access.joins for r in b.own}
     return Batch(
         *(b.loop, b.count, b.filled, b.fresh, b.unroll, latencies, place.depth, place.ahead),
         firsts=_walk(b),
         leading=leading,
-        joins=joins.pop() if len(joins) == 1 else "",
     )
 
 

@@ -1,14 +1,11 @@
-"""Joined waits: loads that are waited for together, by one warp or by several side by side.
+"""Neighbours: warps that ask for parts of the same line at a time all wait for it.
 
-A warp stops at the first use of a value. Where that comes after the first loads of a loop have gone
-out, the two latencies do not add up: the later of both decides. Warps that ask for parts of the
-same line at a time all wait for it, though only one of them has it fetched.
+Only one of them has it fetched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,8 +13,6 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.latency.batch import Batch
-from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.requests.warp_requests import Requests
@@ -29,38 +24,6 @@ WHOLE_LINE: Final = 2.0
 READ_ONCE: Final = 1.5
 """Bytes brought into L1 over those of a buffer, up to which each is read at one time only: what is
 more are sectors that blocks share at their ends. Chosen; what is read again is brought in twice."""
-
-
-@mechanism(neutral=tuple, evidence=["gather", "suite"])
-def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
-    """Return the batches; of those that join a loop's, what DRAM takes longer overlaps with it.
-
-    Notes
-    -----
-    Derived for misses: what misses L2 beside a read of DRAM by the loop is back as late, and the
-    slowest of both reads later than one alone. Lookups in 32 MiB beside a stream gain 3.4% from a
-    window that keeps their rows, where misses one after the other would make it 18%
-    (measurements/gather, blocks/windows.csv, rows marked fit). That the latency of a hit
-    adds is measured and not explained, for machine code has both loads out at a time: with the
-    table lookups take 0.18 us a wave of blocks longer than without, as if one load waited for the
-    other (measurements/suite, contention/embedding-parts.csv).
-    """
-    first = {b.loop: b for b in reversed(batches) if b.loop is not None and not b.depth}
-    return tuple(_beside(b, first[b.joins]) if b.joins in first else b for b in batches)
-
-
-def _beside(batch: Batch, other: Batch) -> Batch:
-    own, loop = batch.latencies, other.latencies
-    # A loop without a turn waits for nothing.
-    missing = np.asanyarray(loop.l1_miss * loop.l2_miss * np.minimum(other.count, 1.0))
-    more = (loop.reads + own.reads) / loop.reads
-    joined = replace(
-        own,
-        dram=own.l2 + (own.dram - own.l2) * (1 - missing),
-        wait=own.wait * (1 - missing),
-        reads=own.reads ** (1 - missing) * more**missing,
-    )
-    return replace(batch, latencies=joined)
 
 
 def fetched_share(
