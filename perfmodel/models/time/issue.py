@@ -14,8 +14,9 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import Kernel
+from perfmodel.kernels.kernel import PIPES, Kernel
 from perfmodel.models.execution import Execution
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -250,3 +251,12 @@ def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, 
                 PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=1.0 * device.sm_count, l=rate)
             )
     return cycles
+
+
+def busiest_pipe(terms: Mapping[str, Array]) -> Array:
+    """Return the time of issue and the arithmetic pipes of blocks that work in steps [s].
+
+    Every arithmetic instruction was issued first: the slowest of them, not their sum.
+    """
+    found = [terms[name] for name in (Pipe.ISSUE, *PIPES) if name in terms]
+    return np.asanyarray(largest(*found))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
+from perfmodel.models.latency.block_waits import LATENCY_TIME
 from perfmodel.models.mechanism import mechanism
+from perfmodel.models.time.issue import Pipe
+from perfmodel.models.time.resources import Resources
 
 DISPATCH_OVERLAP: Final = Coefficient("time.last_block.dispatch_overlap")
 LAST_TIME = Formula(
@@ -36,45 +37,24 @@ LAST_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LastBlock:
-    """Until the last block ends: what `LAST_TIME` takes and gives."""
-
-    contention_s: Array  # issue or L1 for the first wave of blocks, whichever is longer [s]
-    concurrent: Array  # blocks that start together on an SM [1]
-    time_s: Array  # [s]
-
-
-def _at_once(*_: Any, **__: Any) -> LastBlock:
-    return LastBlock(np.zeros(1), np.ones(1), np.zeros(1))
-
-
-@mechanism(neutral=_at_once, evidence=["gather", "launch-overhead"])
-def last_block(
-    execution: Execution,
-    dispatch: Array,
-    waves: Array,
-    turn: Array,
-    last: Array,
-    busy: Array,
-    concurrent: Array,
-) -> LastBlock:
-    """Return the time until the last block ends.
-
-    It takes `dispatch` to start all blocks, in `waves` of those that have work, and issue or L1 are
-    `busy` for all of them [s]; the rest as for `LAST_TIME`.
-    """
+@mechanism(neutral=lambda found: np.zeros(1), evidence=["gather", "launch-overhead"])
+def last_block(found: Resources) -> Array:
+    """Return the time until the last block ends [s]; 0 where blocks start at no known rate."""
+    waits, latency, execution = found.waits, found.latency, found.execution
+    if waits.dispatch_s is None:
+        return np.zeros(1)
     # Share of the blocks that SMs have room for at a time.
     running = execution.device.sm_count * execution.resident / execution.blocks
-    every = np.minimum(waves, 1 / running)
-    contention = busy * np.minimum(running, 1.0)
-    time = LAST_TIME(
-        first=dispatch * np.minimum(running, 1.0),
-        more=np.maximum(every - 1, 0.0),
-        turn=np.atleast_1d(turn),
+    # Whether blocks ask for all of their data at once, and wait for nobody else.
+    at_once = np.asanyarray((found.queueing.share >= 1) & (not execution.kernel.barriers))
+    busy = np.maximum(found.sm.pipes_s[Pipe.ISSUE], found.sm.l1.own_s) * at_once
+    one_wave = LATENCY_TIME(chain=latency.chain_s, ramp=latency.ramp_s, waves=1.0)
+    return LAST_TIME(
+        first=waits.dispatch_s * np.minimum(running, 1.0),
+        more=np.maximum(np.minimum(waits.resident_waves, 1 / running) - 1, 0.0),
+        turn=np.atleast_1d(waits.chain.total),
         p=DISPATCH_OVERLAP(execution.device),
-        last=last,
-        contention=contention,
-        concurrent=concurrent,
+        last=np.atleast_1d(one_wave),
+        contention=busy * np.minimum(running, 1.0),
+        concurrent=waits.concurrent,
     )
-    return LastBlock(contention, concurrent, np.asanyarray(time))

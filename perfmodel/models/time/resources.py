@@ -11,7 +11,6 @@ from perfmodel.arrays import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.latency.block_waits import BlockWaits, Latency
 from perfmodel.models.time.atomic_terms import Atomics
-from perfmodel.models.time.combined import Front
 from perfmodel.models.time.memory_times import MemoryTimes
 from perfmodel.models.time.queueing import Queueing
 from perfmodel.models.time.sm_times import SmTimes
@@ -24,7 +23,8 @@ class Resources:
 
     execution: Execution  # with the reads of several SMs merged in its traffic
     sm: SmTimes
-    front: Front  # issue, arithmetic and L1
+    arithmetic_s: Array  # issue and the arithmetic pipes, by `mixed_pipes` [s]
+    overlap: Array | float  # exponent between these and L1: see `front_overlap`
     memory: MemoryTimes
     waits: BlockWaits
     latency: Latency  # of the waits; of blocks that work in steps, what these wait

@@ -24,8 +24,7 @@ from perfmodel.models.latency.block_waits import Latency, latency_of
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.latency import BARRIER_START
 from perfmodel.models.launch.waves import most_blocks
-from perfmodel.models.time.combined import busiest_pipe
-from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
+from perfmodel.models.time.issue import Instructions, Pipe, busiest_pipe, pipe_cycles
 from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
 from perfmodel.models.time.turns import after_oldest

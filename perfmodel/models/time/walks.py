@@ -26,6 +26,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
+from perfmodel.models.time.resources import Resources
 
 FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
 SOONEST: Final = Coefficient("time.walks.soonest")
@@ -230,10 +231,17 @@ def _l1_passes(execution: Execution, batch: Batch) -> Array:
     return np.asanyarray(clocks)
 
 
-def beside_walk(together: Array, walk: Walk, first_wait: Array, first: Array) -> Array:
-    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s].
-
-    The start-up has the `first_wait` of the walk; `first` is as there.
-    """
-    rest = walk.time_s - first_wait
-    return np.asanyarray(BESIDE_WALK(together=together, walk=rest, first=first))
+def beside_walk(found: Resources, together: Array) -> Array:
+    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s]."""
+    chain = found.waits.chain
+    common = walk(found.execution, chain)
+    if common is None:
+        return together
+    # Blocks that are left wait as long as all others, and compute less, as they are few.
+    busy = np.maximum(found.queueing.blocks.busy_s, found.arithmetic_s)
+    waits = together / np.maximum(found.latency.waves, 1.0)
+    return BESIDE_WALK(
+        together=together,
+        walk=common.time_s - chain.slowest,  # the first wait is in the start-up
+        first=np.maximum(waits, busy / np.maximum(found.waits.resident_waves, 1.0)),
+    )
