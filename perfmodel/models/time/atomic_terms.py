@@ -68,11 +68,7 @@ class GlobalAtomics:
     time_s: Array  # all of them [s]
     lookups_s: Array  # their lookups in L2 [s]
     missed_s: Array  # DRAM's time to read what they miss [s]
-
-    @property
-    def with_misses_s(self) -> Array:
-        """All of them, and what they miss [s]."""
-        return np.atleast_1d(MISSING_TIME(l2=self.time_s, dram=self.missed_s))
+    with_misses_s: Array  # all of them, and what they miss [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,8 @@ def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> G
         return None
     several = several_times(each, requests, execution.device)
     missed = dram.time_s * execution.traffic.atomic_dram_share
-    return GlobalAtomics(tuple(each), several.time_s, several.lookups_s, missed)
+    with_misses = np.atleast_1d(MISSING_TIME(l2=several.time_s, dram=missed))
+    return GlobalAtomics(tuple(each), several.time_s, several.lookups_s, missed, with_misses)
 
 
 def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
@@ -134,11 +131,7 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
     return time
 
 
-def _no_bound(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
-    return np.zeros(1)
-
-
-@mechanism(neutral=_no_bound, evidence=["atomics"])
+@mechanism(neutral=lambda *_: np.zeros(1), evidence=["atomics"])
 def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
     """Return the time of atomics beside what loads and stores move, by `LOADED_TIME` [s].
 
@@ -148,11 +141,8 @@ def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array
     # What atomics themselves miss and leave to be written is in their own time.
     moves = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
     moved = np.maximum(bandwidth_s - atomics.missed_s, 0.0) * moves
-    return np.asanyarray(
-        LOADED_TIME(
-            bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP(execution.device)
-        )
-    )
+    overlap = ATOMICS_OVERLAP(execution.device)
+    return LOADED_TIME(bandwidth=moved, atomics=atomics.with_misses_s, p=overlap)
 
 
 def lookups_time(execution: Execution, atomics: GlobalAtomics, l2: L2Time) -> Array:

@@ -41,7 +41,8 @@ def front_overlap(execution: Execution, chain: Chain) -> Array | float:
     if kernel.barriers:
         part = part * chain.looped / np.maximum(chain.looped + chain.instructions, 1.0)
     # With as many digits as an explanation shows.
-    return np.asanyarray(np.round(loads + (SHARED_OVERLAP(device) - loads) * part, 2))
+    shown: Array = np.round(loads + (SHARED_OVERLAP(device) - loads) * part, 2)
+    return shown
 
 
 def combine(found: Resources) -> Array:

@@ -101,28 +101,42 @@ def queueing(
     `busy_s` is the time of issue and L1 of the busiest SM, for which blocks with barriers queue
     [s].
     """
+    traffic, device, dram = execution.traffic, execution.device, memory.dram
     synchronised = bool(execution.kernel.barriers)
     blocks = _loading_blocks(execution, chain, latency, memory, busy_s)
-    bandwidth = blocks.bandwidth_s
+    bandwidth, share, found = blocks.bandwidth_s, _outside_loops(chain), _tables_found(traffic)
     # What waits for DRAM holds up nobody while L2 is busy all the time.
-    busy_dram = np.clip(memory.dram.time_s / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
-    mixed = 4 * memory.dram.read_share * (1 - memory.dram.read_share)
-    delay = _queue_clocks(execution, mixed, busy_dram) / execution.device.sm_clock
-    queue = delay * chain.waits * latency.waves
+    busy_dram = np.clip(dram.time_s / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
+    mixed = 4 * dram.read_share * (1 - dram.read_share)  # 1 where it writes as much as it reads
+    delay = _queue_clocks(execution, mixed, busy_dram) / device.sm_clock
     alone = _left_alone(execution, blocks, balance, busy_dram, memory.l2.gpc_load)
-    requests = execution.requests
-    share = _outside_loops(chain)
+    wait = BURST_WAIT(
+        latency=blocks.latency_s,
+        # Loads that find tables in L2 stand in no queue of DRAM.
+        burst=BURST(device) * (1 - found),
+        share=share,
+        reads=np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
+        concurrent=blocks.concurrent,
+    )
+    stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    second = SECOND_WAIT(
+        found=found,
+        stored=np.minimum(np.atleast_1d(stored), 1.0),
+        load=blocks.load_s,
+        waves=blocks.waves,
+        sharp=SECOND_WAVE(device),
+    )
     return Queueing(
         blocks=blocks,
-        wait_s=_burst_wait(execution, blocks, share),
+        wait_s=np.atleast_1d(wait),
         delay_s=np.atleast_1d(delay),
-        queue_s=np.atleast_1d(queue),
+        queue_s=np.atleast_1d(delay * chain.waits * latency.waves),
         alone_s=np.atleast_1d(alone),
-        second_s=_second_wait(execution, blocks),
+        second_s=second,
         share=share,
-        overlap=_block_overlap(execution, memory, mixed, bandwidth),
+        overlap=_block_overlap(execution, memory, mixed, bandwidth, found),
         synchronised=synchronised,
-        again=read_again(execution.instance, requests) if synchronised else np.zeros(1),
+        again=read_again(execution.instance, execution.requests) if synchronised else np.zeros(1),
     )
 
 
@@ -161,44 +175,18 @@ def _bandwidth_time(traffic: Traffic, memory: MemoryTimes) -> Array:
     """Return the time that the slower of L2 and DRAM needs [s]; see `BANDWIDTH_TIME`."""
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     dram = memory.dram.time_s
-    return np.asanyarray(
-        BANDWIDTH_TIME(
-            early=np.atleast_1d(traffic.early_share),
-            l2=memory.l2.own_s,
-            sides=np.atleast_1d(memory.l2.time_s),
-            besides=dram * traffic.early_read_bytes / np.maximum(moved, 1.0),
-            dram=dram,
-            held_up=_held_up(memory),
-        )
+    return BANDWIDTH_TIME(
+        early=np.atleast_1d(traffic.early_share),
+        l2=memory.l2.own_s,
+        sides=np.atleast_1d(memory.l2.time_s),
+        besides=dram * traffic.early_read_bytes / np.maximum(moved, 1.0),
+        dram=dram,
+        held_up=memory.lost_s,
     )
-
-
-def _held_up(memory: MemoryTimes) -> Array:
-    """Return what write-backs lose beside a set-aside [s]."""
-    return np.zeros(1) if memory.writeback is None else memory.writeback.lost_s
-
-
-def _burst_wait(execution: Execution, blocks: LoadingBlocks, share: Array) -> Array:
-    """Return the latency with the burst of each block's loads [s]; see `BURST_WAIT`."""
-    traffic = execution.traffic
-    read = np.atleast_1d(traffic.l2_read_sectors * SECTOR)
-    wait = BURST_WAIT(
-        latency=blocks.latency_s,
-        # Loads that find tables in L2 stand in no queue of DRAM.
-        burst=BURST(execution.device) * (1 - _tables_found(traffic)),
-        share=share,
-        reads=read / execution.device.l2_read_bandwidth,
-        concurrent=blocks.concurrent,
-    )
-    return np.atleast_1d(wait)
 
 
 def _queue_clocks(execution: Execution, mixed: Array, busy_dram: Array) -> Array:
-    """Return the clocks that a batch of loads in a loop queues at half load.
-
-    `mixed` is 1 where DRAM writes as much as it reads, `busy_dram` the share of the bandwidth's
-    time in which it is busy.
-    """
+    """Return the clocks that a batch of loads in a loop queues at half load."""
     device = execution.device
     streams, of_l2 = DRAM_DECIDES(device), L2_QUEUE(device)
     decides = streams + (PICKED_DECIDE(device) - streams) * _picked(execution.traffic)
@@ -229,32 +217,17 @@ def _left_alone(
     return np.asanyarray(left * idle * np.where(once, blocks.latency_s, 0.0))
 
 
-def _second_wait(execution: Execution, blocks: LoadingBlocks) -> Array:
-    """Return what the second wave of blocks waits [s]; see `SECOND_WAIT`."""
-    traffic = execution.traffic
-    stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
-    return np.asanyarray(
-        SECOND_WAIT(
-            found=_tables_found(traffic),
-            stored=np.minimum(np.atleast_1d(stored), 1.0),
-            load=blocks.load_s,
-            waves=blocks.waves,
-            sharp=SECOND_WAVE(execution.device),
-        )
-    )
-
-
 def _block_overlap(
-    execution: Execution, memory: MemoryTimes, mixed: Array, bandwidth: Array
+    execution: Execution, memory: MemoryTimes, mixed: Array, bandwidth: Array, found: Array
 ) -> Array:
     """Return the exponent between waits and bandwidth of blocks without loops."""
     traffic, device = execution.traffic, execution.device
     alike, random = BLOCK_OVERLAP(device), RANDOM_OVERLAP(device)
     apart = alike - (alike - MIXED_OVERLAP(device)) * np.atleast_1d(mixed)
     apart = apart - (apart - random) * random_share(traffic)
-    p = apart + (alike - apart) * _tables_found(traffic)
+    p = apart + (alike - apart) * found
     if any(t.random for t in traffic.tables):
-        lost = _held_up(memory) / np.maximum(bandwidth, 1e-30)
+        lost = memory.lost_s / np.maximum(bandwidth, 1e-30)
         p = p - (p - random) * np.minimum(lost, 1.0)
     return np.asanyarray(p)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -81,25 +80,13 @@ class L2Time:
     """L2's time for the sectors of a launch."""
 
     streams: L2Streams  # what it gives out and takes in
-    filled_bytes: Array  # what misses bring in [B]
-    write_cost: Array  # time of a written byte over that of one in whole lines [1]
+    # loads_s and stores_s: what loads ask for and misses bring in, and what is stored [s]
+    loads_s: Array
+    stores_s: Array
     own_s: Array  # without what crosses between its sides [s]
-    crossing_s: Array  # what crosses between its sides [s]
     gpc_load: Array  # load of the busiest GPC over the mean [1]
     hot_stores_s: Array | None  # busiest slice for stores to the same places [s]; None without any
     time_s: Array  # all of it [s]
-
-    @property
-    def loads_s(self) -> Array:
-        """What loads ask for and misses bring in [s]."""
-        streams = self.streams
-        return np.asanyarray((streams.read_bytes + self.filled_bytes) / streams.read_bandwidth)
-
-    @property
-    def stores_s(self) -> Array:
-        """What is stored [s]."""
-        streams = self.streams
-        return np.asanyarray(streams.written_bytes * self.write_cost / streams.write_bandwidth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +99,26 @@ class DramTime:
 
 
 @dataclass(frozen=True, slots=True)
-class WritebackTime:
-    """Write-backs that a set-aside holds up."""
-
-    lost_s: Array  # what they lose [s]
-    time_s: Array  # L2 and DRAM with that [s]
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryTimes:
-    """L2, DRAM, and write-backs that a set-aside holds up; None where it holds up none."""
+    """L2 and DRAM, each on its own."""
 
     l2: L2Time
     dram: DramTime
-    writeback: WritebackTime | None
+    lost_s: Array  # what write-backs lose that a set-aside holds up [s]
+    writeback_s: Array | None  # L2 and DRAM with that [s]; None where it holds up none
 
 
 def memory_times(execution: Execution, dram: DramTime, gpc_load: Array) -> MemoryTimes:
     """Return the times of L2 and DRAM; `gpc_load` is that of `perfmodel.models.launch.gpcs`."""
-    l2 = l2_time(execution, gpc_load)
-    lost = writeback_time(execution.traffic, execution.device, dram.time_s, l2.own_s)
-    return MemoryTimes(l2, dram, lost)
+    traffic, l2 = execution.traffic, l2_time(execution, gpc_load)
+    if not np.any(traffic.writeback_bytes > 0):
+        return MemoryTimes(l2, dram, np.zeros(1), None)
+    bytes_lost = np.atleast_1d(traffic.writeback_bytes)
+    streams = np.atleast_1d(traffic.writeback_streams)
+    inputs = lost_inputs(execution.device, dram.time_s, bytes_lost, streams)
+    lost = np.atleast_1d(LOST_TIME(**inputs))
+    time = np.atleast_1d(WRITEBACK_TIME(dram=dram.time_s, l2=l2.own_s, lost=lost))
+    return MemoryTimes(l2, dram, lost, time)
 
 
 def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
@@ -146,6 +132,7 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
         read_bandwidth=device.l2_read_bandwidth,
         write_bandwidth=device.l2_write_bandwidth or device.l2_read_bandwidth,
     )
+    filled, cost = np.atleast_1d(traffic.l2_filled_sectors * SECTOR), traffic.l2_write_cost
     own = _own_l2_time(traffic, device, streams, fetched)
     crossing = crossing_inputs(traffic, device)
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
@@ -155,23 +142,17 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     hot_s = None if hot is None else hot.time_s
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
-    turns = _sharpness(device, **crossing)
+    turns = sharpness(crossing["fetched"], crossing["written"], device)
     sharp = np.where(traffic.compression > 1, ALONE_SHARP(device), turns)
     return L2Time(
         streams=streams,
-        filled_bytes=np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
-        write_cost=np.atleast_1d(traffic.l2_write_cost),
+        loads_s=(streams.read_bytes + filled) / streams.read_bandwidth,
+        stores_s=streams.written_bytes * cost / streams.write_bandwidth,
         own_s=own,
-        crossing_s=crossing_s,
         gpc_load=np.atleast_1d(gpc_load),
         hot_stores_s=hot_s,
-        time_s=np.asanyarray(SIDES_TIME(own=own, crossing=crossing_s, p=sharp)),
+        time_s=SIDES_TIME(own=own, crossing=crossing_s, p=sharp),
     )
-
-
-def _sharpness(device: Device, fetched: Array, written: Array, **_: Any) -> Array:
-    """Return `p` of `SIDES_TIME` from what `CROSSING_TIME` takes."""
-    return sharpness(fetched, written, device)
 
 
 def _own_l2_time(traffic: Traffic, device: Device, streams: L2Streams, fetched: Array) -> Array:
@@ -221,19 +202,3 @@ def dram_time(traffic: Traffic, device: Device) -> DramTime:
     reached = DRAM_REACHED(efficiency=np.atleast_1d(efficiency), peak=device.dram_bandwidth)
     time = np.atleast_1d(BYTES_TIME(bytes=cost, bandwidth=reached))
     return DramTime(cost, read_share, time)
-
-
-def writeback_time(
-    traffic: Traffic, device: Device, dram_s: Array, l2_s: Array
-) -> WritebackTime | None:
-    """Return the time of write-backs beside a set-aside; None without any.
-
-    `dram_s` is DRAM's time, `l2_s` that of L2 without what crosses its sides [s].
-    """
-    if not np.any(traffic.writeback_bytes > 0):
-        return None
-    bytes_lost = np.atleast_1d(traffic.writeback_bytes)
-    streams = np.atleast_1d(traffic.writeback_streams)
-    lost = np.atleast_1d(LOST_TIME(**lost_inputs(device, dram_s, bytes_lost, streams)))
-    time = np.atleast_1d(WRITEBACK_TIME(dram=dram_s, l2=l2_s, lost=lost))
-    return WritebackTime(lost, time)

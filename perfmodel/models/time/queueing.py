@@ -106,8 +106,7 @@ class Queueing:
 
 
 def _without_queues(given: Queueing) -> Array:
-    """Return the longer of the waits and the bandwidth's time [s]."""
-    return np.asanyarray(np.maximum(given.wait_s, given.bandwidth_s))
+    return np.maximum(given.wait_s, given.bandwidth_s)
 
 
 @mechanism(neutral=_without_queues, evidence=["suite", "l2", "dram"])
@@ -122,9 +121,7 @@ def memory_time(given: Queueing) -> Array:
         blocks = np.maximum(blocks, meeting_time(given.blocks))
         passes = meeting_time(given.blocks, passes=True)
         loops = PASSES_TIME(loops=loops, passes=passes, again=given.again)
-    return np.asanyarray(
-        MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)
-    )
+    return MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)
 
 
 def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:

@@ -35,7 +35,7 @@ class Resources:
 
 def terms_by_name(found: Resources, floor_s: Array) -> Mapping[str, Array]:
     """Return the seconds of each resource by name, without those that the launch does not use."""
-    waits, in_l2, writeback = found.waits, found.atomics.in_l2, found.memory.writeback
+    waits, in_l2 = found.waits, found.atomics.in_l2
     every: dict[str, Array | None] = {
         "launch": floor_s,
         **{str(name): time for name, time in found.sm.pipes_s.items()},
@@ -48,6 +48,6 @@ def terms_by_name(found: Resources, floor_s: Array) -> Mapping[str, Array]:
         "atomics": None if in_l2 is None else in_l2.time_s,
         "shared-loops": found.atomics.shared_s,
         "l2": found.memory.l2.time_s,
-        "writeback": None if writeback is None else writeback.time_s,
+        "writeback": found.memory.writeback_s,
     }
     return {name: np.asanyarray(time) for name, time in every.items() if time is not None}
