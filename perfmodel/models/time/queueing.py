@@ -19,6 +19,7 @@ from perfmodel.models.latency.meeting import (
     meeting_time,
 )
 from perfmodel.models.mechanism import mechanism
+from perfmodel.models.power_mean import mean_time
 
 QUEUE_TIME = Formula(
     name="time of memory, loops",
@@ -34,18 +35,6 @@ QUEUE_TIME = Formula(
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
     source="derived: a cycle takes wait + queue*load/(1 - load), with load = bandwidth/cycle; "
     "the delay of a queue at one server, solved for the cycle",
-)
-CROWD_TIME = Formula(
-    name="time of memory, blocks",
-    unit="s",
-    text="(wait**p + bandwidth**p)**(1/p)",
-    symbols={
-        "wait": "latency, with the burst of each block's loads [s]",
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "p": "exponent: how sharply one of both decides [1]",
-    },
-    holds="blocks that ask for their data once, and are replaced as they end",
-    source="fitted form: see `perfmodel.models.time.memory_load.BLOCK_OVERLAP`",
 )
 MEMORY_TIME = Formula(
     name="time of memory",
@@ -116,21 +105,11 @@ def memory_time(given: Queueing) -> Array:
     loops = QUEUE_TIME(
         wait=given.wait_s, bandwidth=bandwidth, queue=given.queue_s, alone=given.alone_s
     )
-    blocks = _crowd(given.wait_s, bandwidth, given.overlap)
+    # Blocks that ask for their data once, and are replaced as they end.
+    waits = {"wait": given.wait_s, "bandwidth": bandwidth}
+    blocks = mean_time("memory, blocks", given.overlap, **waits)
     if given.synchronised:
         blocks = np.maximum(blocks, meeting_time(given.blocks))
         passes = meeting_time(given.blocks, passes=True)
         loops = PASSES_TIME(loops=loops, passes=passes, again=given.again)
     return MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)
-
-
-def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
-    """Evaluate `CROWD_TIME` without underflow."""
-    return np.asanyarray(CROWD_TIME.by(_scaled_crowd, wait=wait, bandwidth=bandwidth, p=p))
-
-
-def _scaled_crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
-    largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
-    return np.asanyarray(
-        largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p)
-    )

@@ -39,7 +39,7 @@ def queue_of_steps(
 
     `memory` is as if blocks did not work in steps, which have the blocks' queue for their SM. What
     other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
-    loops a block waits for once, beside others: `CROWD_TIME` has these.
+    loops a block waits for once, beside others: `memory_time` has these.
     """
     synchronised = {b.loop for b in kernel.barriers}
     step = np.zeros(1)
