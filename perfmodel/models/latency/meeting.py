@@ -94,12 +94,10 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
 
 
-def _all_overlap(blocks: LoadingBlocks, passes: bool = False) -> Array:
-    """Return the time if other blocks hide all that one computes."""
-    return np.maximum(blocks.latency_s, blocks.bandwidth_s)
-
-
-@mechanism(neutral=_all_overlap, evidence=["latency", "operators"])
+@mechanism(
+    neutral=lambda blocks, passes=False: np.maximum(blocks.latency_s, blocks.bandwidth_s),
+    evidence=["latency", "operators"],
+)
 def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
 
@@ -108,14 +106,12 @@ def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     wait = blocks.latency_s
     computing = np.minimum(blocks.busy_s, wait)
     loaded = np.maximum(computing, wait - blocks.load_s * blocks.waves)
-    return np.asanyarray(
-        MEETING_TIME(
-            wait=wait,
-            computing=computing if passes else loaded,
-            bandwidth=blocks.bandwidth_s,
-            concurrent=blocks.concurrent,
-            few=FEW_BLOCKS(blocks.device),
-            first=0.0 if passes else FIRST_WAVE(blocks.device),
-            waves=blocks.waves,
-        )
+    return MEETING_TIME(
+        wait=wait,
+        computing=computing if passes else loaded,
+        bandwidth=blocks.bandwidth_s,
+        concurrent=blocks.concurrent,
+        few=FEW_BLOCKS(blocks.device),
+        first=0.0 if passes else FIRST_WAVE(blocks.device),
+        waves=blocks.waves,
     )

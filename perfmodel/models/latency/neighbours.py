@@ -80,4 +80,4 @@ def _fetches(run: Array, pitch: Array, width: float, size: int) -> Array:
     """Return how many fetches a run of bytes takes, of runs that start a pitch apart."""
     step = np.gcd(np.maximum(np.rint(pitch), 1.0).astype(np.int64), size).astype(float)
     run = np.maximum(run, width)
-    return np.asanyarray(RUN_GRANULES(run=run, w=width, g=np.maximum(step, 4.0), G=float(size)))
+    return RUN_GRANULES(run=run, w=width, g=np.maximum(step, 4.0), G=float(size))

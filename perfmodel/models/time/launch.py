@@ -66,18 +66,16 @@ def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -
     return max(device.launch_floor - COLD_CODE(device), 0.0)
 
 
-def _there_already(device: Device, blocks: Array) -> Array:
-    return np.zeros(np.shape(blocks))
-
-
-@mechanism(neutral=_there_already, evidence=["suite", "launch-overhead"])
+@mechanism(
+    neutral=lambda _, blocks: np.zeros(np.shape(blocks)), evidence=["suite", "launch-overhead"]
+)
 def code_fetch(device: Device, blocks: Array) -> Array:
     """Return what a launch with any work takes beyond an empty one [s]."""
     if device.launch_fetch is None:
         code = CODE_FETCH(device) if device.launch_code is None else device.launch_code
         return np.zeros(np.shape(blocks)) + code
     sms = np.clip(blocks, 1.0, device.sm_count)
-    return np.asanyarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=1.0 * device.sm_count))
+    return FETCH_TIME(fetch=device.launch_fetch, n=sms, m=1.0 * device.sm_count)
 
 
 def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Array:
@@ -87,12 +85,10 @@ def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Arra
     """
     if timing == "events":
         return np.zeros(np.shape(size))
-    return np.asanyarray(
-        CONSTANT_TIME(
-            far=(CONSTANT_FAR_DRAM if cold else CONSTANT_FAR_L2)(device),
-            near=CONSTANT_NEAR(device),
-            pieces=np.ceil(size / CONSTANT_FAR_BYTES(device)),
-            lines=np.ceil(size / CONSTANT_NEAR_BYTES(device)),
-            clock=device.sm_clock,
-        )
+    return CONSTANT_TIME(
+        far=(CONSTANT_FAR_DRAM if cold else CONSTANT_FAR_L2)(device),
+        near=CONSTANT_NEAR(device),
+        pieces=np.ceil(size / CONSTANT_FAR_BYTES(device)),
+        lines=np.ceil(size / CONSTANT_NEAR_BYTES(device)),
+        clock=device.sm_clock,
     )

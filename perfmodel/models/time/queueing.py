@@ -94,11 +94,10 @@ class Queueing:
         return self.blocks.bandwidth_s
 
 
-def _without_queues(given: Queueing) -> Array:
-    return np.maximum(given.wait_s, given.bandwidth_s)
-
-
-@mechanism(neutral=_without_queues, evidence=["suite", "l2", "dram"])
+@mechanism(
+    neutral=lambda given: np.maximum(given.wait_s, given.bandwidth_s),
+    evidence=["suite", "l2", "dram"],
+)
 def memory_time(given: Queueing) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
     bandwidth = given.bandwidth_s

@@ -115,11 +115,9 @@ def tiles_of(execution: Execution) -> Tiles:
     return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(waves=waves, r=resident)))
 
 
-def _nothing(turns: Array, waves: Array, size: Array, device: Device) -> Array:
-    return np.zeros(np.broadcast_shapes(turns.shape, waves.shape, size.shape))
-
-
-@mechanism(neutral=_nothing, evidence=["matrix-products"])
+@mechanism(
+    neutral=lambda turns, waves, size, _: 0.0 * (turns + waves + size), evidence=["matrix-products"]
+)
 def besides_steps(turns: Array, waves: Array, size: Array, device: Device) -> Array:
     """Return the time of tiles of so many bytes besides their steps [s]."""
     rate = STORE_RATE(device)

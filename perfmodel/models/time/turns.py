@@ -108,13 +108,11 @@ def once_time(
     own = arithmetic / np.maximum(resident, 1.0)
     oldest = after_oldest(alone, arithmetic, own, device)
     computing = np.minimum(np.maximum(computing, own), alone)
-    return np.asanyarray(
-        ONCE_TIME(
-            oldest=oldest,
-            turn=np.asanyarray(IN_TURN(alone=alone, computing=computing, work=arithmetic)),
-            own=np.minimum(own, computing),
-            computing=np.maximum(computing, 1e-30),
-        )
+    return ONCE_TIME(
+        oldest=oldest,
+        turn=IN_TURN(alone=alone, computing=computing, work=arithmetic),
+        own=np.minimum(own, computing),
+        computing=np.maximum(computing, 1e-30),
     )
 
 
@@ -127,17 +125,13 @@ def once_roughly(arithmetic: Array, latency: Array, resident: Array, device: Dev
 def after_oldest(alone: Array, work: Array, own: Array, device: Device) -> Array:
     """Return the time of blocks that start together, the oldest first; see `AFTER_OLDEST` [s]."""
     part = np.minimum(own, alone)
-    return np.asanyarray(AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE(device)))
+    return AFTER_OLDEST(alone=alone, work=work, own=part, idle=LEFT_IDLE(device))
 
 
-def _overlapped(
-    arithmetic: Array, latency: Array, once: Array, waves: Array, far_waits: Array, device: Device
-) -> Array:
-    """Return the time of warps that always have others to compute while they wait [s]."""
-    return np.asanyarray(np.maximum(arithmetic, latency))
-
-
-@mechanism(neutral=_overlapped, evidence=["latency", "launch-overhead", "operators"])
+@mechanism(
+    neutral=lambda arithmetic, latency, *_: np.maximum(arithmetic, latency),
+    evidence=["latency", "launch-overhead", "operators"],
+)
 def turns_time(
     arithmetic: Array,
     latency: Array,
@@ -154,7 +148,7 @@ def turns_time(
     drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS(device))
     name = "blocks that have drifted apart"
     many = mean_time(name, TURNS_OVERLAP(device), arithmetic=arithmetic, latency=latency)
-    return np.asanyarray(TURNS_TIME(once=once, many=many, waves=np.asanyarray(drifting)))
+    return TURNS_TIME(once=once, many=many, waves=drifting)
 
 
 def mixed_pipes(terms: Mapping[str, Any], translated: bool, device: Device) -> Array:

@@ -98,11 +98,7 @@ class Walk:
         )
 
 
-def _no_walk(execution: Execution, chain: Chain) -> Walk | None:
-    return None
-
-
-@mechanism(neutral=_no_walk, evidence=["l2"])
+@mechanism(neutral=lambda *_: None, evidence=["l2"])
 def walk(execution: Execution, chain: Chain) -> Walk | None:
     """Return the walk of the loop that waits longest; None where no loop walks."""
     if execution.kernel.dependent:
