@@ -7,7 +7,6 @@ of theirs at work and others few; an SM gets from L2 what its GPC's share of L2'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -40,18 +39,6 @@ TURN: Final = Coefficient("launch.gpcs.turn")
 APART_LOAD: Final = Coefficient("launch.gpcs.apart_load")
 
 
-@dataclass(frozen=True, slots=True)
-class SmsApart:
-    """SMs that get their blocks by themselves, before the GPCs' others."""
-
-    sms: int  # how many
-    # second and turn: blocks out when they get their second, and from one of their turns to the
-    # next
-    second: int
-    turn: int
-    load: float  # what one more block on each of them adds to the load of the GPC that has most [1]
-
-
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])
 def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Array:
     """Return `load` of `BUSIEST_GPC`; `busy` blocks of the grid are at work, `held` fit an SM."""
@@ -75,56 +62,60 @@ def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Arra
 
 @definition
 def _busiest(
-    busy: Array,
-    blocks: Array,
-    held: Array,
-    sms: int,
-    gpcs: int,
-    apart: tuple[float, float, float, float],
+    busy: Array, blocks: Array, held: Array, sms: int, gpcs: int, apart: tuple[float, ...]
 ) -> Array:
-    """Return the same by a GPU's counts, and `apart` as of `SmsApart`."""
+    """Return the same by a GPU's counts, and by the coefficients of SMs apart."""
     there, every, room = np.broadcast_arrays(np.ceil(busy - 1e-9), blocks, held)
-    first = SmsApart(int(apart[0]), int(apart[1]), int(apart[2]), apart[3])
-    if not gpcs or sms // gpcs < first.sms:
+    whole = (int(apart[0]), int(apart[1]), int(apart[2]))
+    if not gpcs or sms // gpcs < whole[0]:
         return np.ones(there.shape)
     together = (there < every) & (every > sms) & (every <= room * sms) & (there >= 1)
     load = np.ones(there.shape)
     for place in np.argwhere(together):
         busy_here, rounds = int(there[tuple(place)]), -(-int(every[tuple(place)]) // sms)
-        load[tuple(place)] = _most(busy_here, rounds, sms, gpcs, first) * sms / busy_here
+        most = _most(busy_here, rounds, sms, gpcs, whole, apart[3])
+        load[tuple(place)] = most * sms / busy_here
     return np.maximum(load, 1.0)
 
 
 @lru_cache(maxsize=4096)
-def _most(busy: int, rounds: int, sms: int, gpcs: int, first: SmsApart) -> float:
+def _most(
+    busy: int, rounds: int, sms: int, gpcs: int, apart: tuple[int, int, int], load: float
+) -> float:
     """Return the blocks an SM of the GPC that has most of `busy`, of `rounds` for each SM.
 
     The mean over the GPCs that may be the first.
     """
-    sizes = gpc_sizes(sms, gpcs, first.sms)
-    found = [_most_from(start, busy, rounds, sizes, first) for start in range(gpcs)]
+    sizes = gpc_sizes(sms, gpcs, apart[0])
+    found = [_most_from(start, busy, rounds, sizes, apart, load) for start in range(gpcs)]
     return sum(found) / gpcs
 
 
 def _most_from(
-    start: int, busy: int, rounds: int, sizes: tuple[int, ...], first: SmsApart
+    start: int,
+    busy: int,
+    rounds: int,
+    sizes: tuple[int, ...],
+    apart: tuple[int, int, int],
+    load: float,
 ) -> float:
     """Return the same where a GPC is the first."""
+    sms, second, turn = apart
     own = [0] * len(sizes)
-    given, turns = min(busy, first.sms), 1
-    apart, of = given, start
+    given, turns = min(busy, sms), 1
+    alone, of = given, start
     while given < busy:
-        if turns < rounds and given >= first.second + first.turn * (turns - 1):
-            part, turns = min(busy - given, first.sms), turns + 1
-            apart += part
+        if turns < rounds and given >= second + turn * (turns - 1):
+            part, turns = min(busy - given, sms), turns + 1
+            alone += part
         else:
             here = of % len(sizes)
             part, of = min(busy - given, sizes[here]), of + 1
             own[here] += part
         given += part
     most = max(n / size for n, size in zip(own, sizes, strict=True))
-    more = max(apart / first.sms - 1, 0.0)
-    return max(most, 1 + more * first.load) if more else most
+    more = max(alone / sms - 1, 0.0)
+    return max(most, 1 + more * load) if more else most
 
 
 def gpc_sizes(sms: int, gpcs: int, apart: int) -> tuple[int, ...]:

@@ -144,19 +144,6 @@ class Balance:
         return np.where(busy < blocks, alike, self.load)
 
 
-@dataclass(frozen=True, slots=True)
-class Balances:
-    """How blocks fall on SMs, for what warps do and for L1.
-
-    `warps` is of what these do, however few of their lanes take part; wavefronts of `l1` may be
-    fewer then. `busy` are the blocks at work: those beyond the data of every access are not.
-    """
-
-    warps: Balance
-    l1: Balance
-    busy: Array
-
-
 def balances(
     instance: Instance,
     requests: Sequence[Requests],
@@ -164,8 +151,11 @@ def balances(
     held: Array | float = 1.0,
     uneven: Array | float = 1.0,
     on_chip: Sequence[Requests] = (),
-) -> Balances:
+) -> tuple[Balance, Array, Array]:
     """Return how blocks fall on SMs, from the grid and what guards let through.
+
+    That is of what warps do, however few of their lanes take part; the load of L1, whose wavefronts
+    may be fewer then; and the blocks at work: those beyond the data of every access are not.
 
     An SM holds `held` blocks; unequal ones add `uneven`: see `unevenness`. `requests` are of the
     global accesses, `on_chip` of the shared ones.
@@ -176,7 +166,7 @@ def balances(
         order = np.asanyarray(instance.kernel.block_work)
         busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
         known = Balance.of(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
-        return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
+        return known, known.load, np.full(1, float(np.count_nonzero(order > IDLE)))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
     counts, warps, lanes = axes_at_work(instance, requests, on_chip, in_step)
@@ -198,7 +188,7 @@ def balances(
         )
         for busiest, every in found
     )
-    return Balances(of_warps, of_l1, busy)
+    return of_warps, of_l1.load, busy
 
 
 def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:

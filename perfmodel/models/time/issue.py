@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import PIPES, Kernel
+from perfmodel.kernels.kernel import PIPES, Arithmetic, Kernel
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
@@ -142,17 +142,24 @@ def warp_instructions(
     Of loops, warps have `taken` a share of the turns, by `turns_taken`; `guarded`: only those of
     such loops, and memory accesses.
     """
-    kernel = instance.kernel
-    threads = np.asanyarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
     totals: dict[str, Array] = {Pipe.MEMORY: np.asanyarray(memory_requests, dtype=float)}
-    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
-        if guarded and work.loop not in taken:
-            continue
-        times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
-        times = times * taken.get(work.loop or "", 1.0)
-        totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
+    warps = _warps(instance)
+    for work, times in _executions(instance):
+        if not guarded or work.loop in taken:
+            done = times * taken.get(work.loop or "", 1.0)
+            totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * done
     return totals
+
+
+def _executions(instance: Instance) -> Iterator[tuple[Arithmetic, Array]]:
+    """Yield the arithmetic of a kernel, and how many instructions of it a warp executes."""
+    for work, count in zip(instance.kernel.arithmetic, instance.counts, strict=True):
+        yield work, np.asanyarray(count, dtype=float) * instance.runs(work.loop)
+
+
+def _warps(instance: Instance) -> Array:
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
+    return np.asanyarray(np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +197,10 @@ def issued(instructions: Mapping[str, Any], device: Device) -> Array:
 
 def looped_instructions(instance: Instance, requests: Sequence[Requests], device: Device) -> Array:
     """Return warp instructions of the launch that are in loops, memory accesses included."""
-    kernel = instance.kernel
-    threads = np.asanyarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
     total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
-    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+    for work, times in _executions(instance):
         if work.loop is not None:
-            times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
-            total = total + issue_slots(work.pipe, warps * times, device)
+            total = total + issue_slots(work.pipe, _warps(instance) * times, device)
     return np.asanyarray(total)
 
 
@@ -220,36 +223,19 @@ def _in_turns(instructions: Mapping[str, Array], device: Device) -> Mapping[str,
 
 def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
-    cycles: dict[str, Array] = {
-        Pipe.ISSUE: np.asanyarray(
-            ISSUE_CYCLES(
-                i=np.atleast_1d(issued(instructions, device)),
-                m=1.0 * device.sm_count,
-                q=1.0 * device.schedulers_per_sm,
-            )
-        )
-    }
+    sms = 1.0 * device.sm_count
+    slots, schedulers = np.atleast_1d(issued(instructions, device)), 1.0 * device.schedulers_per_sm
+    cycles: dict[str, Array] = {Pipe.ISSUE: ISSUE_CYCLES(i=slots, m=sms, q=schedulers)}
     instructions = _in_turns(instructions, device)
-    for pipe, lanes in _LANES.items():
-        if pipe in instructions and getattr(device, lanes) is not None:
-            cycles[pipe] = np.asanyarray(
-                PIPE_CYCLES(
-                    i=np.atleast_1d(instructions[pipe]),
-                    m=1.0 * device.sm_count,
-                    l=1.0 * getattr(device, lanes),
-                )
-            )
-    if Pipe.CONSTANT in instructions:
-        words = np.atleast_1d(instructions[Pipe.CONSTANT])
-        cycles[Pipe.CONSTANT] = np.asanyarray(
-            PIPE_CYCLES(i=words, m=1.0 * device.sm_count, l=WARP_SIZE / CONSTANT_CLOCKS(device))
-        )
+    lanes = {pipe: getattr(device, figure) for pipe, figure in _LANES.items()}
+    rates = {pipe: 1.0 * count for pipe, count in lanes.items() if count is not None}
+    rates[Pipe.CONSTANT] = WARP_SIZE / CONSTANT_CLOCKS(device)
     for pipe in TENSOR_PIPES:
-        if pipe in instructions and np.any(instructions[pipe] > 0):
-            rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
-            cycles[pipe] = np.asanyarray(
-                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=1.0 * device.sm_count, l=rate)
-            )
+        if np.any(instructions.get(pipe, np.zeros(1)) > 0):
+            rates[pipe] = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
+    for pipe, rate in rates.items():
+        if pipe in instructions:
+            cycles[pipe] = PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=sms, l=rate)
     return cycles
 
 

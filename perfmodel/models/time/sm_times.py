@@ -72,7 +72,7 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
     """Return the time of each unit of the busiest SM."""
     instance, device = execution.instance, execution.device
     blocks, resident = execution.blocks, execution.resident
-    found = balances(
+    balance, l1_load, busy = balances(
         instance,
         execution.requests,
         device,
@@ -80,18 +80,17 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
         crowding(instance, blocks, resident, device.sm_count),
         execution.on_chip,
     )
-    balance = found.warps
-    alike = balance.of_all(blocks, found.busy)
+    alike = balance.of_all(blocks, busy)
     if instance.kernel.block_work:  # in which is what all blocks do
         alike = balance.load
     # What no guard is before, blocks without other work do too.
     guarded = pipe_cycles(work.guarded, device)
     clocks, pipes_s = pipe_cycles(work.executed, device), {}
-    for pipe, busy in clocks.items():
-        part = guarded.get(pipe, 0.0) / np.maximum(busy, 1e-30)
+    for pipe, own in clocks.items():
+        part = guarded.get(pipe, 0.0) / np.maximum(own, 1e-30)
         load = np.asanyarray(alike + (balance.load - alike) * part)
-        pipes_s[pipe] = np.atleast_1d(SM_TIME(cycles=busy, clock=device.sm_clock, balance=load))
-    return SmTimes(clocks, pipes_s, _l1_time(execution, work.executed, found.l1.load), balance)
+        pipes_s[pipe] = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=load))
+    return SmTimes(clocks, pipes_s, _l1_time(execution, work.executed, l1_load), balance)
 
 
 def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: Array) -> L1Time:
