@@ -57,16 +57,6 @@ class BatchLatency:
 
 
 @dataclass(frozen=True, slots=True)
-class Leading:
-    """What differs for the block that is ahead of all that read the same data."""
-
-    # l2_miss and reads: as for `BatchLatency`: it misses L2 for the others, and its warps wait for
-    # one another
-    l2_miss: Array
-    reads: Array
-
-
-@dataclass(frozen=True, slots=True)
 class Firsts:
     """Sectors of a walk that are new to L1: who comes later waits for them with the first."""
 
@@ -82,16 +72,17 @@ class Batch:
     loop: str | None  # variable of the loop that they are in
     count: Array  # batches, one after the other
     filled: Array  # sectors that a block brings into L1 for one batch
-    fresh: Array  # lines of one batch that a warp had not met before
     unroll: Array  # iterations whose loads are in one batch
-    latencies: BatchLatency  # of one batch
     # batches of the same iteration that it has to wait for: those that bring its indices
-    depth: int = 0
+    depth: int
     # whether they are copied while the block works on earlier ones: waited for at the start only
-    ahead: bool = False
-    firsts: Firsts | None = None  # of a walk, what warps that go together wait for
-    # what differs for the block that is ahead of all that read the same; None where nothing does
-    leading: Leading | None = None
+    ahead: bool
+    latencies: BatchLatency  # of one batch
+    # l2_miss and reads of the block that is ahead of all that read the same: it misses L2 for the
+    # others, and its warps wait for one another
+    lead_miss: Array
+    lead_reads: Array
+    firsts: Firsts | None  # of a walk, what warps that go together wait for
 
     @property
     def waited(self) -> Array:
@@ -106,7 +97,4 @@ class Batch:
     @property
     def latency_ahead(self) -> Array:
         """Latency of one batch in the block that is ahead [s]."""
-        if self.leading is None:
-            return self.latency
-        own = self.leading
-        return replace(self.latencies, l2_miss=own.l2_miss, reads=own.reads).seconds
+        return replace(self.latencies, l2_miss=self.lead_miss, reads=self.lead_reads).seconds

@@ -14,7 +14,7 @@ from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
-from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts, Leading
+from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
 from perfmodel.models.latency.behind_writes import WRITE_WAIT
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
@@ -51,14 +51,11 @@ def load_batch(
     missing = _own_missing(b, missing, np.ones(1))
     latencies = _latencies(b, missing, late)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
-    leading = Leading(
-        l2_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
-        reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
-    )
     return Batch(
-        *(b.loop, b.count, b.filled, b.fresh, b.unroll, latencies, place.depth, place.ahead),
+        *(b.loop, b.count, b.filled, b.unroll, place.depth, place.ahead, latencies),
+        lead_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
+        lead_reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
         firsts=_walk(b),
-        leading=leading,
     )
 
 

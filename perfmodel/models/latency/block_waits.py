@@ -156,12 +156,7 @@ def _ramp(
     constants = np.asanyarray(execution.instance.number(kernel.constants), dtype=float)
     code = code_fetch(device, blocks) if kernel.accesses else 0.0
     fetch = code + constant_fetch(device, execution.timing, traffic.cold, constants)
-    touch = first_touch(
-        *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, 1.0 * device.sm_count),
-        device=device,
-        waits=chain.far_waits,
-        idle=idle,
-    )
+    touch = first_touch(traffic, blocks, device, chain.far_waits, idle)
     return np.atleast_1d(RAMP_TIME(fetch=fetch, block=block, touch=touch))
 
 

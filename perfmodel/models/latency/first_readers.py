@@ -49,13 +49,20 @@ def pages_at_once(requests: Sequence[Requests], device: Device) -> Array:
     found = np.zeros(1)
     for r in requests:
         if r.strides is not None:
-            threads = (v for v in r.variables if v.target.startswith("threadIdx"))
-            extents = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
-            found = found + footprint(extents, r.width, DRAM_PAGE)
+            found = found + footprint(extents_at_work(r), r.width, DRAM_PAGE)
     return np.asanyarray(np.minimum(found, MOST_PAGES(device)))
 
 
-def at_work(r: Requests, v: Variable) -> Array:
-    """Return the values of a thread's variable that the kernel's guard lets in."""
+def extents_at_work(r: Requests, lanes: bool = False) -> list[Extent]:
+    """Return where a block's threads go that the kernel's guard lets in, or only a warp's lanes."""
+    assert r.strides is not None
+    return [
+        Extent(r.strides[v.name], _at_work(r, v))
+        for v in r.variables
+        if (v.in_lane if lanes else v.target.startswith("threadIdx"))
+    ]
+
+
+def _at_work(r: Requests, v: Variable) -> Array:
     share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
     return np.asanyarray(np.maximum(v.extent * np.asanyarray(share), 1.0))

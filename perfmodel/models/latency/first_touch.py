@@ -13,6 +13,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batches import DRAM_SPREAD
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.traffic import Traffic
 
 WAITS_POWER: Final = Coefficient("latency.first_touch.waits_power")
 COLD_SHARE: Final = Coefficient("latency.first_touch.cold_share")
@@ -36,13 +37,7 @@ FIRST_TOUCH = Formula(
 
 @mechanism(neutral=lambda *_, **__: np.zeros(1), evidence=["latency", "launch-overhead"])
 def first_touch(
-    dram_read_bytes: Array,
-    l2_read_sectors: Array,
-    blocks: Array,
-    sms: float,
-    device: Device,
-    waits: Any = 1.0,
-    idle: Any = 0.0,
+    traffic: Traffic, blocks: Array, device: Device, waits: Any = 1.0, idle: Any = 0.0
 ) -> Array:
     """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
 
@@ -51,9 +46,10 @@ def first_touch(
     """
     late = FIRST_TOUCH(
         spread=DRAM_SPREAD(device),
-        n=np.maximum(np.minimum(blocks, sms), 1.0),
+        n=np.maximum(np.minimum(blocks, 1.0 * device.sm_count), 1.0),
         w=np.maximum(waits, 1.0),
         power=WAITS_POWER(device),
         idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
     )
-    return np.where(dram_read_bytes > COLD_SHARE(device) * SECTOR * l2_read_sectors, late, 0.0)
+    fetched = traffic.dram_read_bytes
+    return np.where(fetched > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors, late, 0.0)

@@ -11,7 +11,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
-from perfmodel.models.latency.first_readers import at_work
+from perfmodel.models.latency.first_readers import extents_at_work
 from perfmodel.models.launch.waves import warps_let_in
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -51,8 +51,7 @@ def in_phase(
         for v in r.variables:
             if v.in_lane:
                 together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
-        lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
-        rows = np.maximum(rows, footprint(lanes, r.width, LINE))
+        rows = np.maximum(rows, footprint(extents_at_work(r, lanes=True), r.width, LINE))
     first = np.clip(np.maximum(new, often), 0.0, 1.0)
     atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
     own = latencies
@@ -92,9 +91,7 @@ def firsts(
     for r in requests:
         assert r.strides is not None
         turn = Extent(r.strides[loop], trips)
-        threads = [v for v in r.variables if v.target.startswith("threadIdx")]
-        every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
-        lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
+        every, lanes = extents_at_work(r), extents_at_work(r, lanes=True)
         # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
         stepping = _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR
         on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)

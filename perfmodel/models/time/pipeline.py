@@ -79,12 +79,12 @@ PORT_CYCLES = Formula(
 L2_STREAMS = Formula(
     name="time of L2",
     unit="s",
-    text="reads/read + writes/write",
+    text="read_bytes/read_bandwidth + written_bytes/write_bandwidth",
     symbols={
-        "reads": "bytes that L2 gives out, multicast ones once [B]",
-        "read": "L2 read bandwidth [B/s]",
-        "writes": "bytes written, with the cost of partial lines [B]",
-        "write": "L2 write bandwidth [B/s]",
+        "read_bytes": "bytes that L2 gives out, multicast ones once [B]",
+        "read_bandwidth": "L2 read bandwidth [B/s]",
+        "written_bytes": "bytes written, with the cost of partial lines [B]",
+        "write_bandwidth": "L2 write bandwidth [B/s]",
     },
     holds="bulk copies",
     source="definition of bandwidth",
@@ -144,13 +144,12 @@ def pipeline_time(
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
     pipes = {str(name): tiles.busy(each, clock, blocks) for name, each in busy.items()}
     streams = _l2_streams(traffic, device)
-    read, asked = traffic.dram_read_bytes, traffic.l2_read_sectors
-    touch = first_touch(read, asked, tiles.tiles, tiles.sms, device)
+    touch = first_touch(traffic, tiles.tiles, device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
     work = largest(*pipes.values())
     memory = {
         "port": tiles.busy(_port_clocks(traffic, tiles.sms, device), clock, tiles.tiles),
-        "l2": _l2_time(streams),
+        "l2": np.atleast_1d(L2_STREAMS.of(streams)),
         "dram": np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE(device))),
     }
     ramp, waits = _start(execution, tiles.tiles, touch), _waits(execution, tiles, work, touch)
@@ -193,18 +192,6 @@ def _l2_streams(traffic: Traffic, device: Device) -> L2Streams:
         written_bytes=np.atleast_1d(traffic.l2_write_sectors * traffic.l2_write_cost * SECTOR),
         read_bandwidth=device.l2_read_bandwidth,
         write_bandwidth=device.l2_write_bandwidth or device.l2_read_bandwidth,
-    )
-
-
-def _l2_time(streams: L2Streams) -> Array:
-    """Return the time of L2 [s]."""
-    return np.atleast_1d(
-        L2_STREAMS(
-            reads=streams.read_bytes,
-            read=streams.read_bandwidth,
-            writes=streams.written_bytes,
-            write=streams.write_bandwidth,
-        )
     )
 
 

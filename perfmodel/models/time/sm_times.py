@@ -52,7 +52,6 @@ class L1Time:
 
     stages: L1Stages
     balance: Array  # load of the busiest SM over the average [1]
-    clock: float  # SM clock [Hz]
     time_s: Array  # [s]
     own_s: Array  # without the port that L2's sectors come through [s]
 
@@ -110,4 +109,4 @@ def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: A
         np.atleast_1d(SM_TIME(cycles=s.clocks, clock=device.sm_clock, balance=balance))
         for s in (stages, without_port)
     )
-    return L1Time(stages, balance, device.sm_clock, time, own)
+    return L1Time(stages, balance, time, own)

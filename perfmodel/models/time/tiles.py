@@ -43,17 +43,6 @@ UNEQUAL_WAVES = Formula(
     holds="tiles of unequal work, handed out as SMs get free",
     source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
 )
-TURNS = Formula(
-    name="blocks of the busiest SM that follow one another",
-    unit="1",
-    text="ceil(waves/r)",
-    symbols={
-        "waves": "tiles of the busiest SM [1]",
-        "r": "blocks that an SM holds at a time [1]",
-    },
-    holds="blocks of equal work",
-    source="definition",
-)
 BUSY_TIME = Formula(
     name="time of a unit of the busiest SM",
     unit="s",
@@ -112,7 +101,7 @@ def tiles_of(execution: Execution) -> Tiles:
     waves = np.atleast_1d(WAVES(t=tiles, p=launched, r=resident, m=sms))
     uneven = unevenness(execution.instance, sms * resident / tiles)
     waves = np.where(uneven > 1, UNEQUAL_WAVES(t=tiles, m=sms, uneven=uneven), waves)
-    return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(waves=waves, r=resident)))
+    return Tiles(tiles, sms, waves, np.atleast_1d(np.ceil(waves / resident)))
 
 
 @mechanism(

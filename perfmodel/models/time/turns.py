@@ -39,31 +39,20 @@ AFTER_OLDEST = Formula(
     holds="one wave of blocks, of which each leaves room for others; few of them do not meet",
     source="fitted form: see `LEFT_IDLE`",
 )
-IN_TURN = Formula(
-    name="time of blocks that start together and stay together",
-    unit="s",
-    text="alone - computing + max(computing, work)",
-    symbols={
-        "alone": "what a block waits and computes if it is alone [s]",
-        "computing": "what it computes, of that [s]",
-        "work": "what all blocks of the SM compute [s]",
-    },
-    holds="one wave of blocks that keep the schedulers busy while they compute: all wait, then "
-    "all compute",
-    source="derived; 48 multiply-adds in four chains and a load from L2: 333 clocks and 50 a block "
-    "for 2 to 12 blocks an SM (measurements/latency, warps/crowds.csv)",
-)
 ONCE_TIME = Formula(
     name="time of blocks that start together",
     unit="s",
-    text="oldest + sqrt(own/computing)*max(0, turn - oldest)",
+    text="oldest + sqrt(own/computing)*max(0, alone - computing + max(computing, work) - oldest)",
     symbols={
         "oldest": "time of the oldest first: see `AFTER_OLDEST` [s]",
-        "turn": "time of all together: see `IN_TURN` [s]",
+        "alone": "what a block waits and computes if it is alone [s]",
+        "computing": "what it computes, of that: more than `own`, for what waits for results [s]",
+        "work": "what all blocks of the SM compute [s]",
         "own": "what the schedulers and pipes need for one block [s]",
-        "computing": "what it takes to compute alone: more, for what waits for its results [s]",
     },
-    holds="one wave of blocks",
+    holds="one wave of blocks; those that stay together all wait, then all compute, as 48 "
+    "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 a block for 2 to 12 "
+    "blocks an SM (measurements/latency, warps/crowds.csv)",
     source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
     "L2 and 28 from DRAM (measurements/latency, warps/crowds.csv): 4.3% and 5.7% rms, "
     "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
@@ -110,7 +99,8 @@ def once_time(
     computing = np.minimum(np.maximum(computing, own), alone)
     return ONCE_TIME(
         oldest=oldest,
-        turn=IN_TURN(alone=alone, computing=computing, work=arithmetic),
+        alone=alone,
+        work=arithmetic,
         own=np.minimum(own, computing),
         computing=np.maximum(computing, 1e-30),
     )

@@ -17,10 +17,9 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
-from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.first_readers import DRAM_PAGE, at_work
+from perfmodel.models.latency.first_readers import DRAM_PAGE, extents_at_work
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
@@ -125,7 +124,9 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
     near, new = _near_latencies(batch, together)
     asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
-    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD(execution.device))
+    far = np.minimum(
+        footprint(extents_at_work(r, lanes=True), r.width, DRAM_PAGE), MOST_SPREAD(execution.device)
+    )
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
     return Walk(
@@ -154,11 +155,6 @@ def _waited_together(execution: Execution, batch: Batch) -> Array:
     return np.asanyarray(np.minimum(np.maximum(stated, 1.0), instance.turns(batch.loop)))
 
 
-def _lanes(r: Requests) -> list[Extent]:
-    assert r.strides is not None
-    return [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
-
-
 def _cold_waits(
     execution: Execution, position: int, batch: Batch, together: Array
 ) -> tuple[Array, Array]:
@@ -166,7 +162,7 @@ def _cold_waits(
     instance, traffic = execution.instance, execution.traffic
     r, access = execution.requests[position], traffic.accesses[position]
     assert r.strides is not None
-    times, lanes = instance.turns(batch.loop), _lanes(r)
+    times, lanes = instance.turns(batch.loop), extents_at_work(r, lanes=True)
     nest = instance.kernel.loop_nest(batch.loop)
     every = [Extent(r.strides[v.variable], np.asanyarray(instance.trips[v.variable])) for v in nest]
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
@@ -176,15 +172,14 @@ def _cold_waits(
     waits = times / together
     cold = np.minimum(footprint([*every, *lanes], r.width, atom) / lines * done, waits)
     # What a warp comes to that another of its block has read is there as well.
-    block = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if _of_thread(v)]
+    block = extents_at_work(r)
     reached = np.minimum(
         footprint([*every, *block], r.width, atom), reached_bytes(instance, r) / atom + 1
     )
     cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
     cold = cold * np.maximum(1 - _read_before(execution, r), 0.0)
-    if (
-        not traffic.cold
-    ):  # what L2 has kept is not waited for, unless some of the same wait was lost
+    if not traffic.cold:
+        # What L2 has kept is not waited for, unless some of the same wait was lost.
         lost = access.dram_bytes / np.maximum(reached_bytes(instance, r), 1.0)
         cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
     return np.asanyarray(cold), lines
@@ -210,10 +205,6 @@ def _near_latencies(batch: Batch, together: Array) -> tuple[Array, Array]:
         near = replace(near, l1_miss=np.maximum(near.l1_miss, on * batch.firsts.new))
         new = replace(new, l1_miss=np.minimum(near.l1_miss / np.maximum(on, 1e-9), 1.0))
     return near.seconds, new.seconds
-
-
-def _of_thread(v: Variable) -> bool:
-    return v.target.startswith("threadIdx")
 
 
 def _l1_passes(execution: Execution, batch: Batch) -> Array:
