@@ -133,21 +133,21 @@ def _met_before(b: BatchLoads, found: BatchLatency) -> BatchLatency:
 
 def _of_others(b: BatchLoads, found: BatchLatency) -> BatchLatency:
     """Return the latencies of loads that wait for lines which their neighbours fetch."""
-    instance, requests = b.execution.instance, b.execution.requests
+    requests = b.execution.requests
     if b.loop is None:
         if all(r.access.name != needing.access.needs for needing in requests for r in b.own):
             return found
         # Indices are read once, in order (a table is not): warps that share a line wait for it.
         once_read = [i for i in b.members if requests[i].period is None]
-        share = fetched_share(instance, requests, b.execution.traffic, once_read)
+        share = fetched_share(b, once_read)
         return replace(
             found,
             l1_miss=np.where(share > 0, 1.0, found.l1_miss),
             l2_miss=np.where(share > 0, share, found.l2_miss),
         )
-    if instance.kernel.paces:
+    if b.execution.kernel.paces:
         return found
-    waits, fetches = neighbours_wait(instance, requests, b.execution.traffic, b.members)
+    waits, fetches = neighbours_wait(b)
     return replace(
         found,
         reads=np.where(waits > found.l2_miss, found.reads * fetches, found.reads),

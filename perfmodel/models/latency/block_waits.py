@@ -39,32 +39,12 @@ LATENCY_TIME = Formula(
     unit="s",
     text="max(0, chain*waves - ramp)",
     symbols={
-        "chain": "time of one block, from its first instruction to its last [s]",
+        "chain": "time of one block, from its first instruction to its last, or of its loads [s]",
         "ramp": "time until the first data arrives, counted apart [s]",
         "waves": "waves of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",
     source="Little's law",
-)
-STALL_TIME = Formula(
-    name="time that warps wait for loads",
-    unit="s",
-    text="max(0, loads*waves - first)",
-    symbols={
-        "loads": "latency of the batches of loads of one block [s]",
-        "first": "the first of them, counted in the start-up [s]",
-        "waves": "waves of blocks, one after the other [1]",
-    },
-    holds="blocks replaced as they end",
-    source="Little's law",
-)
-DISPATCH_TIME = Formula(
-    name="time to start all blocks",
-    unit="s",
-    text="b/rate",
-    symbols={"b": "blocks [1]", "rate": "blocks started a second [1/s]"},
-    holds="always",
-    source="measured with empty kernels (launch.csv)",
 )
 
 
@@ -123,13 +103,9 @@ def block_waits(
     chain = block_chain(execution, instructions, contention, dram_s / waves, waves, concurrent)
     waves = np.atleast_1d(ROUNDS(x=resident_waves, uneven=_uneven(instance, uneven, chain)))
     rate = device.block_dispatch_rate
-    dispatch = None
-    if rate is not None:
-        dispatch = np.atleast_1d(DISPATCH_TIME(b=execution.blocks, rate=rate))
+    dispatch = None if rate is None else np.atleast_1d(execution.blocks / rate)
     block = np.atleast_1d(chain.warps * WARP_START(device) / chain.clock + chain.slowest)
-    stalls = STALL_TIME(
-        loads=np.atleast_1d(chain.loads), first=np.atleast_1d(chain.slowest), waves=waves
-    )
+    stalls = latency_of(np.atleast_1d(chain.loads), np.atleast_1d(chain.slowest), waves)
     # The floor is an empty kernel, which has the start of a block in it.
     started = block + BLOCK_START(device) / device.sm_clock
     return BlockWaits(
@@ -138,7 +114,7 @@ def block_waits(
         resident_waves=resident_waves,
         ramp_s=_ramp(execution, chain, block, dispatch, dram_s),
         latency=latency_of(np.atleast_1d(chain.total), started, waves),
-        stalls_s=np.atleast_1d(stalls),
+        stalls_s=stalls.time_s,
         dispatch_s=dispatch,
     )
 

@@ -11,13 +11,10 @@ from typing import Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.instance import Instance
+from perfmodel.models.latency.batch_loads import BatchLoads
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES
-from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.traffic import Traffic
 
 WHOLE_LINE: Final = 2.0
 """Fetches of 64 B of a line."""
@@ -26,28 +23,24 @@ READ_ONCE: Final = 1.5
 more are sectors that blocks share at their ends. Chosen; what is read again is brought in twice."""
 
 
-def fetched_share(
-    instance: Instance, requests: Sequence[Requests], traffic: Traffic, members: Sequence[int]
-) -> Array:
-    """Return the share of the buffers that these loads fetch from DRAM."""
-    every = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1))
-    fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
-    return np.asanyarray(np.minimum(1.0, fetched / np.maximum(every, 1.0)))
+def fetched_share(b: BatchLoads, members: Sequence[int]) -> Array:
+    """Return the share of their buffers that some of these loads fetch from DRAM."""
+    fetched = sum((b.execution.traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    return np.asanyarray(np.minimum(1.0, fetched / np.maximum(_buffers(b, members), 1.0)))
 
 
-def neighbours_wait(
-    instance: Instance, requests: Sequence[Requests], traffic: Traffic, members: Sequence[int]
-) -> tuple[Array, Array]:
-    """Return how often loads wait for DRAM that go once and in order over their buffers, and its m.
+def _buffers(b: BatchLoads, members: Sequence[int]) -> Array:
+    """Return the bytes of the buffers of some of these loads."""
+    instance, requests = b.execution.instance, b.execution.requests
+    return np.asanyarray(sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1)))
 
-    Returns
-    -------
-    tuple of array
-        Share of the waits, 0 for other loads, and what takes the place of a load of whole lines in
-        `BATCH_LATENCY`'s `reads`.
 
-    Notes
-    -----
+def neighbours_wait(b: BatchLoads) -> tuple[Array, Array]:
+    """Return how often loads wait for DRAM that go once and in order over their buffers.
+
+    That is the share of the waits, 0 for other loads, and what takes the place of a load of whole
+    lines in `BATCH_LATENCY`'s `reads`.
+
     Derived: neighbours that ask for other sectors of what one has fetched wait as long, so that by
     a larger fetch granularity no wait is rarer but at the ends of a block's part, which the block
     beside it may have fetched. A warp waits for the slowest of its fetches: `DRAM_SPREAD` was
@@ -55,24 +48,19 @@ def neighbours_wait(
     more with 32 B and 2.3% less with 128 B than with 64, by this 1.0 and 2.9
     (measurements/gather, blocks/windows.csv, rows marked fit).
     """
-    none = np.zeros(1), np.ones(1)
-    if any(requests[i].strides is None or requests[i].period is not None for i in members):
-        return none
-    size = traffic.fetch_bytes
-    every = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1))
-    filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1)) * SECTOR
-    blocks = np.asanyarray(instance.blocks, dtype=float) * len(members)
-    part = every / blocks
+    if any(r.strides is None or r.period is not None for r in b.own):
+        return np.zeros(1), np.ones(1)
+    size, loads = b.execution.traffic.fetch_bytes, len(b.members)
+    every = _buffers(b, b.members)
+    part = every / (b.execution.blocks * loads)
     touched = _fetches(part, part, 4.0, size) * size
-    share = fetched_share(instance, requests, traffic, members) * part / np.maximum(touched, 1.0)
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    share = fetched_share(b, b.members) * part / np.maximum(touched, 1.0)
     found = np.zeros(1)
-    for i in members:
-        r = requests[i]
+    for r in b.own:
         lanes = r.active_lanes / np.maximum(r.requests, 1e-9) * r.width
-        fetches = _fetches(lanes, part / warps, float(r.width), size) / WHOLE_LINE
-        found = found + fetches / len(members)
-    once = (filled < READ_ONCE * every) & (share > 0)
+        pitch = part / b.execution.warps_per_block
+        found = found + _fetches(lanes, pitch, float(r.width), size) / WHOLE_LINE / loads
+    once = (b.sectors * SECTOR < READ_ONCE * every) & (share > 0)
     return np.where(once, np.minimum(share, 1.0), 0.0), np.where(once, found, 1.0)
 
 

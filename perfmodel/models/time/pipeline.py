@@ -89,17 +89,6 @@ L2_STREAMS = Formula(
     holds="bulk copies",
     source="definition of bandwidth",
 )
-DRAM_TILES = Formula(
-    name="time of DRAM, tiles",
-    unit="s",
-    text="streams/share",
-    symbols={
-        "streams": "time of the same bytes as streams [s]",
-        "share": "of whose bandwidth tiles reach [1]",
-    },
-    holds="rows of a tile, some hundred bytes each, by one block an SM",
-    source="fitted: see `DRAM_SHARE`",
-)
 PARTS_TIME = Formula(
     name="time to add up parts",
     unit="s",
@@ -150,7 +139,7 @@ def pipeline_time(
     memory = {
         "port": tiles.busy(_port_clocks(traffic, tiles.sms, device), clock, tiles.tiles),
         "l2": np.atleast_1d(L2_STREAMS.of(streams)),
-        "dram": np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE(device))),
+        "dram": np.atleast_1d(dram) / DRAM_SHARE(device),
     }
     ramp, waits = _start(execution, tiles.tiles, touch), _waits(execution, tiles, work, touch)
     every = besides_steps(tiles.turns, tiles.waves, bytes_out, device)
