@@ -197,9 +197,8 @@ def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
     if not instance.kernel.block_work:
         return np.asanyarray(blocks / sm_count)
     order = np.asanyarray(instance.kernel.block_work)
-    return np.asanyarray(
-        busiest_of(order, side_by_side(held, blocks, sm_count), sm_count) / order.max()
-    )
+    busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
+    return np.asanyarray(busiest / order.max())
 
 
 def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
@@ -208,9 +207,7 @@ def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
     As many run at a time as there is room for, each as long as it would alone.
     """
     slots = np.maximum(np.asanyarray(held, dtype=float), 1.0).astype(int) * sm_count
-    return np.asanyarray(
-        [time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)]
-    )
+    return np.array([time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)])
 
 
 def at_work_share(instance: Instance) -> float:

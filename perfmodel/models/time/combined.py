@@ -11,13 +11,13 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.power_mean import mean_time
+from perfmodel.models.power_mean import mean_time, power_mean
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
 from perfmodel.models.time.last_block import last_block
 from perfmodel.models.time.queueing import memory_time
 from perfmodel.models.time.resources import Resources
-from perfmodel.models.time.turns import once_roughly, once_time, turns_time
+from perfmodel.models.time.turns import WAVE_OVERLAP, once_time, turns_time
 from perfmodel.models.time.walks import beside_walk
 
 FRONT_OVERLAP: Final = Coefficient("time.combined.front_overlap")
@@ -85,6 +85,7 @@ def _in_turns(found: Resources) -> Array:
         computing = chain.between / chain.clock * latency.waves
         once = once_time(arithmetic, latency.time_s, computing, concurrent, device)
     else:
-        once = once_roughly(arithmetic, latency.time_s, concurrent, device)
+        work = arithmetic * (1 - 1 / np.maximum(concurrent, 1.0))
+        once = power_mean((work, latency.time_s), WAVE_OVERLAP(device))
     resident_waves = found.waits.resident_waves
     return turns_time(*(arithmetic, latency.time_s, once, resident_waves, chain.far_waits, device))

@@ -79,9 +79,7 @@ class BlockWork:
     @property
     def busiest_s(self) -> Array:
         """Time of the busiest unit [s]."""
-        return np.asanyarray(
-            largest(self.issue_s, self.l1_s, self.operands_s, self.tensor_s, self.sfu_s)
-        )
+        return largest(*self.queues, self.operands_s)
 
 
 def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device) -> list[Array]:

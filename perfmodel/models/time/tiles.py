@@ -84,9 +84,7 @@ class Tiles:
 
     def busy(self, clocks: Array, clock: float, blocks: Array) -> Array:
         """Return the time of a unit of the busiest SM, whose clocks are of `blocks` blocks [s]."""
-        return np.atleast_1d(
-            BUSY_TIME(cycles=clocks, clock=clock, waves=self.waves, b=blocks, m=self.sms)
-        )
+        return BUSY_TIME(cycles=clocks, clock=clock, waves=self.waves, b=blocks, m=self.sms)
 
 
 def tiles_of(execution: Execution) -> Tiles:

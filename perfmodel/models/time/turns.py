@@ -18,7 +18,7 @@ from perfmodel.kernels.kernel import PIPES
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.power_mean import mean_time, power_mean
+from perfmodel.models.power_mean import mean_time
 from perfmodel.models.time.issue import Pipe
 
 TURNS_OVERLAP: Final = Coefficient("time.turns.overlap")
@@ -104,12 +104,6 @@ def once_time(
         own=np.minimum(own, computing),
         computing=np.maximum(computing, 1e-30),
     )
-
-
-def once_roughly(arithmetic: Array, latency: Array, resident: Array, device: Device) -> Array:
-    """Return the time of blocks that start together by `WAVE_OVERLAP` [s]; see `once_time`."""
-    concurrent = arithmetic * (1 - 1 / np.maximum(resident, 1.0))
-    return power_mean((concurrent, latency), WAVE_OVERLAP(device))
 
 
 def after_oldest(alone: Array, work: Array, own: Array, device: Device) -> Array:

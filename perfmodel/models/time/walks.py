@@ -8,7 +8,7 @@ for what L2 has lost, and for L2 at every sector that is new to L1, whoever of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
@@ -66,43 +67,12 @@ BESIDE_WALK = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A walk over common data, arrays over configurations: the symbols of `WALK_TIME`."""
-
-    own: Array
-    waits: Array
-    near: Array
-    new: Array
-    cold: Array
-    dram: Array
-    spread: Array | float
-    lines: Array
-    sms: Array
-    first: Array | float
-    soonest: Array | float
-
-    @property
-    def time_s(self) -> Array:
-        """Of the whole walk [s]."""
-        return WALK_TIME.of(self)
-
-    def or_longer(self, other: Walk | None) -> Walk:
-        """Return, of each configuration, the walk that takes longer."""
-        if other is None:
-            return self
-        longer = self.time_s > other.time_s
-        return Walk(
-            *(np.where(longer, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        )
-
-
 @mechanism(neutral=lambda *_: None, evidence=["l2"])
-def walk(execution: Execution, chain: Chain) -> Walk | None:
-    """Return the walk of the loop that waits longest; None where no loop walks."""
+def walk(execution: Execution, chain: Chain) -> Array | None:
+    """Return the time of the walk that takes longest [s]; None where no loop walks."""
     if execution.kernel.dependent:
         return None
-    found: Walk | None = None
+    found: list[Array] = []
     for batch in chain.batches:
         if batch.loop is None or batch.ahead or batch.depth:
             continue
@@ -111,12 +81,12 @@ def walk(execution: Execution, chain: Chain) -> Walk | None:
                 continue
             if r.strides is None or r.period is not None:
                 continue
-            found = _walk(execution, i, chain, batch).or_longer(found)
-    return found
+            found.append(_walk_time(execution, i, chain, batch))
+    return largest(*found) if found else None
 
 
-def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Walk:
-    """Return the walk of one load."""
+def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) -> Array:
+    """Return the time of the walk of one load [s]."""
     r, access = execution.requests[position], execution.traffic.accesses[position]
     assert r.strides is not None
     together = _waited_together(execution, batch)
@@ -129,7 +99,7 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
     )
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
-    return Walk(
+    return WALK_TIME(
         own=np.asanyarray(own / chain.clock),
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
         near=near,
@@ -229,6 +199,6 @@ def beside_walk(found: Resources, together: Array) -> Array:
     waits = together / np.maximum(found.latency.waves, 1.0)
     return BESIDE_WALK(
         together=together,
-        walk=common.time_s - chain.slowest,  # the first wait is in the start-up
+        walk=common - chain.slowest,  # the first wait is in the start-up
         first=np.maximum(waits, busy / np.maximum(found.waits.resident_waves, 1.0)),
     )
