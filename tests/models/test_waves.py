@@ -88,7 +88,7 @@ def test_crowding_is_the_fullest_of_all_sms(held: int) -> None:
     # independent: normal work of the blocks of 132 SMs, drawn 4000 times
     drawn = np.random.default_rng(1).normal(1.0, 0.1, (4000, 132, held)).mean(axis=2).max(axis=1)
     z = 2.6  # of 132 standard normal numbers the largest: Blom (1958) gives 2.58, tables 2.59
-    found = CROWDING(z=z, spread=0.1, held=float(held), rounds=1.0)
+    found = CROWDING(z=z, spread=0.1, held=float(held), waves=1.0)
     assert found - 1 == pytest.approx(drawn.mean() - 1, rel=0.03)
 
 

@@ -40,7 +40,7 @@ LATENCY_TIME = Formula(
     text="max(0, chain*waves - ramp)",
     symbols={
         "chain": "time of one block, from its first instruction to its last, or of its loads [s]",
-        "ramp": "time until the first data arrives, counted apart [s]",
+        "ramp": "time until the first data arrives, a term of its own [s]",
         "waves": "waves of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",

@@ -31,7 +31,7 @@ FIRST_TOUCH = Formula(
     },
     holds="launches whose blocks start together",
     source="derived for one wait: the slowest of the SMs' first reads. Fitted form of many: luck "
-    "evens out. `idle` derived: blocks end as they are handed out",
+    "evens out. `idle` derived: blocks end as they are scheduled to SMs",
 )
 
 

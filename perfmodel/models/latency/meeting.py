@@ -38,8 +38,8 @@ MEETING_TIME = Formula(
         "first": "see `FIRST_WAVE`; 0 for passes over a row, of which none is short [1]",
         "waves": "waves of blocks, one after the other [1]",
     },
-    holds="blocks whose warps meet between their loads and what they compute; DRAM serves all SMs, "
-    "and has something to do as long as any of their blocks waits",
+    holds="blocks whose warps synchronise between their loads and what they compute; DRAM serves "
+    "all SMs, and has something to do as long as any of their blocks waits",
     source="fitted form: see `FEW_BLOCKS`",
 )
 
@@ -52,7 +52,7 @@ PASSES_TIME = Formula(
         "passes": "time of memory of blocks with barriers between passes [s]",
         "again": "share of what loads ask for that an earlier pass has read [1]",
     },
-    holds="by construction for one pass: warps of a block drift apart in its loop",
+    holds="by construction for one pass: warps of a block desynchronise in its loop",
     source="assumed; a softmax in three passes (measurements/operators, pytorch)",
 )
 

@@ -26,7 +26,7 @@ BUSIEST_GPC = Formula(
     text="own*load",
     symbols={
         "own": "time of L2, all GPCs alike [s]",
-        "load": "blocks an SM of the GPC that has most, over the mean [1]",
+        "load": "blocks per SM of the GPC that has most, over the mean [1]",
     },
     holds="loops over less data than a grid has threads for; 1 elsewhere",
     source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "

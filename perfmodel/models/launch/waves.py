@@ -35,7 +35,7 @@ BALANCE = Formula(
         "work": "work of all blocks, over a full block's [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="blocks handed out in order, x fastest, to whichever SM has room; those that guards cut "
+    holds="blocks scheduled in order, x fastest, to whichever SM has room; those that guards cut "
     "short are smaller",
     source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
     "this gives with their tag wavefronts counted one by one "
@@ -49,21 +49,21 @@ ROUNDS = Formula(
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="one wave, and many; between, blocks drift apart as waves pass",
+    holds="one wave, and many; between, blocks desynchronise as waves pass",
     source="derived ends; the decay between is assumed",
 )
 CROWDING = Formula(
     name="load imbalance of blocks with data-dependent work",
     unit="1",
-    text="1 + z*spread/(sqrt(held)*rounds)",
+    text="1 + z*spread/(sqrt(held)*waves)",
     symbols={
         "z": "expected largest of as many normal numbers as there are SMs [1]",
         "spread": "standard deviation of a block's work over the mean [1]",
         "held": "blocks that share an SM [1]",
-        "rounds": "waves of blocks, at least one [1]",
+        "waves": "waves of blocks, at least one [1]",
     },
-    holds="blocks handed out as others end: what is uneven are those that run at the end",
-    source="derived: the sum of a SM's last blocks is nearly normal, and the SMs' sums are apart",
+    holds="blocks scheduled to SMs as others end: what is uneven are those that run at the end",
+    source="derived: sums of an SM's last blocks are nearly normal, and independent of other SMs'",
 )
 
 
@@ -108,7 +108,7 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         z=np.reshape(expected, np.shape(sms)),
         spread=found.spread,
         held=np.minimum(held, here),
-        rounds=np.maximum(here / held, 1.0),
+        waves=np.maximum(here / held, 1.0),
     )
     # No SM has more to do than if all its blocks were the longest: a short one spreads them too.
     return np.asanyarray(np.minimum(crowd, found.longest))

@@ -26,7 +26,7 @@ LOADED_TIME = Formula(
     unit="s",
     text="(bandwidth**p + atomics**p)**(1/p)",
     symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs, what atomics miss apart [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs, but for what atomics miss [s]",
         "atomics": "time of global atomics, and of what they miss [s]",
         "p": "how sharply one of both decides [1]",
     },

@@ -22,13 +22,13 @@ BURST_TIME = Formula(
     unit="s",
     text="outside*(max(reads + (reads*late + more)/max(1, waves), pages*together) + own)",
     symbols={
-        "reads": "time that L2 needs for what loads read, DRAM apart [s]",
+        "reads": "time that L2 needs for what loads read, without DRAM [s]",
         "late": "how much longer the SM takes that is served last [1]",
         "more": "time of L1 for the loads of the busiest SM beyond the mean: while L2 is busy, all "
         "SMs have the same of it [s]",
         "pages": "time of the busiest SM to look up pages that it has no translation for [s]",
         "own": "what a block does before and after its loads, and the loads that it waits for "
-        "beside the slowest, which is in the start-up [s]",
+        "but for the slowest, which is in the start-up [s]",
         "waves": "waves of blocks: in the last of them SMs end one by one [1]",
         "together": "1 where blocks all run together, 0 from two waves on [1]",
         "outside": "1 where all loads are outside loops, else 0 [1]",

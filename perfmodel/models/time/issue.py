@@ -41,7 +41,7 @@ class Pipe(StrEnum):
 
 
 ISSUE_CYCLES = Formula(
-    name="issue clocks an SM",
+    name="issue clocks per SM",
     unit="clocks",
     text="i/(m*q)",
     symbols={
@@ -53,7 +53,7 @@ ISSUE_CYCLES = Formula(
     source="CUDA C++ Programming Guide, multiprocessor levels",
 )
 PIPE_CYCLES = Formula(
-    name="pipe clocks an SM",
+    name="pipe clocks per SM",
     unit="clocks",
     text="i*32/(m*l)",
     symbols={

@@ -24,7 +24,7 @@ LAST_TIME = Formula(
         "more": "waves of blocks after those [1]",
         "turn": "time from one block to the next in its place [s]",
         "p": "exponent: how sharply the longer of both decides [1]",
-        "last": "time of one block, what the start-up has of it apart [s]",
+        "last": "time of one block, but for what the start-up has of it [s]",
         "contention": "time of issue or L1 for the first wave, whichever is longer, of blocks "
         "without loops and barriers [s]",
         "concurrent": "blocks that start together on an SM [1]",

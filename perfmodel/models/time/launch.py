@@ -41,7 +41,7 @@ CONSTANT_TIME = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="each word waited for, in order; by a profiler, which empties the caches of constants",
-    source="measured form: see `CONSTANT_FAR_L2` and the coefficients beside it",
+    source="measured form: see `CONSTANT_FAR_L2` and the coefficients next to it",
 )
 CONSTANT_NEAR: Final = Coefficient("time.launch.constant_near")
 CONSTANT_FAR_L2: Final = Coefficient("time.launch.constant_far_l2")

@@ -49,7 +49,7 @@ BANDWIDTH_TIME = Formula(
         "sides": "time of L2 with what crosses between its sides, whatever else holds up [s]",
         "besides": "time of DRAM in that share: what is read there all the same [s]",
         "dram": "time of DRAM [s]",
-        "held_up": "what write-backs lose beside a set-aside [s]",
+        "held_up": "what write-backs lose next to a set-aside [s]",
     },
     holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
     source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
@@ -63,7 +63,7 @@ BURST_WAIT = Formula(
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
-        "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
+        "share": "share of the data that loads outside loops bring, but for tables found in L2 [1]",
         "reads": "time that L2 needs for what loads read [s]",
         "concurrent": "blocks that share an SM [1]",
     },
@@ -82,9 +82,9 @@ SECOND_WAIT = Formula(
         "waves": "waves of blocks, one after the other [1]",
         "sharp": "one over the part of a second wave with which its blocks wait in full [1]",
     },
-    holds="tables in L2 beside writes; what DRAM brings scatters the waves",
+    holds="tables in L2 and writes; what DRAM brings scatters the waves",
     source="derived: blocks that started together end together, and those after them wait for "
-    "their loads with nothing beside; measured: see `SECOND_WAVE`",
+    "their loads with nothing else to do; measured: see `SECOND_WAVE`",
 )
 
 

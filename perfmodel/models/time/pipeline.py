@@ -38,7 +38,7 @@ TOGETHER = Formula(
     text="((work + between)**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
-        "between": "time of tiles besides their steps, an SM's first apart: copies go on [s]",
+        "between": "time of tiles besides their steps, but for an SM's first: copies go on [s]",
         "waits": "time of blocks that wait at their steps [s]",
         "port": "time to take in the tiles' data [s]",
         "l2": "time of L2 [s]",
@@ -60,7 +60,8 @@ WAITS_TIME = Formula(
         "waves": "tiles of the busiest SM [1]",
     },
     holds="pipelines of two steps through registers; none deeper",
-    source="derived: a step's loads, what they wait for, and its stores to shared memory in turn",
+    source="derived: a step's loads, what they wait for, and its stores to shared memory, one "
+    "after another",
 )
 PORT_CYCLES = Formula(
     name="clocks to take in the tiles' data, an SM",
@@ -101,7 +102,7 @@ PARTS_TIME = Formula(
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="derived; the kernel states the turn, fitted to products split along K",
+    source="derived; the kernel states that time, fitted to products split along K",
 )
 TILED_TIME = Formula(
     name="time",

@@ -32,7 +32,7 @@ WARPS_TIME = Formula(
         "tensor": "the tensor cores' time for it, by mma.sync [s]",
         "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
         "b": "strands at L1 then [1]",
-        "delay": "how long a warp waits for its own results, units apart [s]",
+        "delay": "how long a warp waits for its own results, not for units [s]",
         "c": "strands at the tensor core then [1]",
         "sfu": "special functions' time for it, where products wait for them [s]",
         "d": "strands at them then [1]",
@@ -46,7 +46,7 @@ OPERANDS_TIME = Formula(
     unit="s",
     text="(queue**p + operands**p)**(1/p)",
     symbols={
-        "queue": "time of a block's work with concurrent warps, operands apart [s]",
+        "queue": "time of a block's work with concurrent warps, without operands [s]",
         "operands": "L1's time for operands that a warp reads while products before are made [s]",
         "p": "exponent: how sharply the longer of both decides: see `OPERANDS_OVERLAP` [1]",
     },

@@ -53,9 +53,9 @@ BLOCK_TIME = Formula(
     text="total/served",
     symbols={
         "total": "weights of 0, 1, ... blocks that compute while the others wait, in all [1]",
-        "served": "the same, each over the time of a block's work beside as many [1/s]",
+        "served": "the same, each over the time of a block's work concurrent with as many [1/s]",
     },
-    holds="blocks of an SM that wait and compute in turn",
+    holds="blocks of an SM that alternately wait and compute",
     source="closed queue of waits and a server whose speed depends on its load: Lazowska et al., "
     "Quantitative System Performance (1984), chapter 8",
 )
@@ -67,12 +67,12 @@ STEPS_TIME = Formula(
         "outside": "start of a block, and what it does before and after its steps [s]",
         "first": "blocks of the busiest SM that start together [1]",
         "each": "time of each of them: their wave over the blocks of the wave [s]",
-        "full": "blocks that start as others end, beside as many as it holds [1]",
+        "full": "blocks that start as others end, concurrent with as many as it holds [1]",
         "later": "time of each of them: while one is outside its steps, others work [s]",
         "tail": "blocks of its last wave [1]",
         "last": "time of each of them [s]",
     },
-    holds="equal blocks, handed out as others end",
+    holds="equal blocks, scheduled as others end",
     source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
     "came out at 56 where a wave began when the last had ended "
     "(measurements/source-kernels, textbook)",
@@ -84,7 +84,7 @@ AHEAD_TIME = Formula(
     symbols={
         "waves": "waves of blocks [1]",
         "outside": "start of a block, and what it does before and after its steps [s]",
-        "work": "time of a block's work with no other beside it [s]",
+        "work": "time of a block's work with no other concurrent [s]",
         "steps": "steps of a block [1]",
         "wait": "time that it waits in a step, whose loads miss L2 for all that read the same [s]",
     },

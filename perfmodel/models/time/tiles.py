@@ -27,7 +27,7 @@ WAVES = Formula(
         "r": "blocks that an SM holds at a time [1]",
         "m": "SMs [1]",
     },
-    holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
+    holds="tiles of equal work, scheduled as SMs get free; a second block comes to an SM that "
     "holds one before it is known that a block elsewhere has nothing to do",
     source="definition",
 )
@@ -40,7 +40,7 @@ UNEQUAL_WAVES = Formula(
         "m": "SMs [1]",
         "uneven": "what unequal tiles add: see `perfmodel.models.launch.waves.unevenness` [1]",
     },
-    holds="tiles of unequal work, handed out as SMs get free",
+    holds="tiles of unequal work, scheduled as SMs get free",
     source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
 )
 BUSY_TIME = Formula(
@@ -68,7 +68,7 @@ TILES_TIME = Formula(
         "bytes": "bytes of a finished tile [B]",
         "rate": "bytes that an SM puts out a second [B/s]",
     },
-    holds="blocks side by side start and end together",
+    holds="concurrent blocks start and end together",
     source="fitted: see `TURN` and `STORE_RATE`",
 )
 

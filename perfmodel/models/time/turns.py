@@ -36,7 +36,7 @@ AFTER_OLDEST = Formula(
         "own": "what it needs for one of them [s]",
         "idle": "part of the rest that nobody uses in the end: see `LEFT_IDLE` [1]",
     },
-    holds="one wave of blocks, of which each leaves room for others; few of them do not meet",
+    holds="one wave of blocks, of which each leaves room for others; few of them do not coincide",
     source="fitted form: see `LEFT_IDLE`",
 )
 ONCE_TIME = Formula(
@@ -52,9 +52,9 @@ ONCE_TIME = Formula(
     },
     holds="one wave of blocks; those that stay together all wait, then all compute, as 48 "
     "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 a block for 2 to 12 "
-    "blocks an SM (measurements/latency, warps/crowds.csv)",
-    source="chosen form: blocks in step go apart where one leaves room for others. 98 points from "
-    "L2 and 28 from DRAM (measurements/latency, warps/crowds.csv): 4.3% and 5.7% rms, "
+    "blocks per SM (measurements/latency, warps)",
+    source="chosen form: blocks in lockstep desynchronise where one leaves room for others. 98 "
+    "points from L2 and 28 from DRAM (measurements/latency, warps): 4.3% and 5.7% rms, "
     "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
     "before",
 )
@@ -68,15 +68,15 @@ IN_STEP = Formula(
         "drift": "so many that desynchronise half of the blocks: see `DRIFT_WAITS` [1]",
     },
     holds="blocks that start together",
-    source="chosen form: one over it is the share of the time that blocks are in step",
+    source="chosen form: one over it is the share of the time that blocks are in lockstep",
 )
 TURNS_TIME = Formula(
-    name="time of warps that wait and compute in turn",
+    name="time of warps that alternately wait and compute",
     unit="s",
     text="once/waves + many*(1 - 1/waves)",
     symbols={
-        "once": "what a block waits, with what those beside it compute: they start together [s]",
-        "many": "what all blocks wait, with what all compute: they have drifted apart [s]",
+        "once": "what a block waits, with what concurrent ones compute: they start together [s]",
+        "many": "what all blocks wait, with what all compute: they are desynchronised [s]",
         "waves": "waves of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
@@ -130,7 +130,7 @@ def turns_time(
     DRAM `far_waits` times, one after the other.
     """
     drifting = IN_STEP(waves=np.maximum(waves, 1.0), far=far_waits, drift=DRIFT_WAITS(device))
-    name = "blocks that have drifted apart"
+    name = "desynchronised blocks"
     many = mean_time(name, TURNS_OVERLAP(device), arithmetic=arithmetic, latency=latency)
     return TURNS_TIME(once=once, many=many, waves=drifting)
 
