@@ -57,15 +57,6 @@ class BatchLatency:
 
 
 @dataclass(frozen=True, slots=True)
-class Firsts:
-    """Sectors of a walk that are new to L1: who comes later waits for them with the first."""
-
-    # sectors that a warp goes on by in one batch; below 1 where some batches ask for the same
-    advance: Array
-    new: Array  # probability that one of a batch's that it goes on to is new to L1
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Batches of loads that a warp issues together, then waits for."""
 
@@ -82,7 +73,10 @@ class Batch:
     # others, and its warps wait for one another
     lead_miss: Array
     lead_reads: Array
-    firsts: Firsts | None  # of a walk, what warps that go together wait for
+    # of a walk over common data: sectors that a warp goes on by in one batch, below 1 where some
+    # batches ask for the same, and probability that one of them is new to L1; else None
+    advance: Array | None
+    new: Array | None
 
     @property
     def waited(self) -> Array:

@@ -14,11 +14,11 @@ from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
-from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts
+from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
 from perfmodel.models.latency.behind_writes import WRITE_WAIT
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
-from perfmodel.models.latency.in_phase import firsts, in_phase
+from perfmodel.models.latency.in_phase import in_phase, new_sectors
 from perfmodel.models.latency.neighbours import fetched_share, neighbours_wait
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
@@ -51,11 +51,15 @@ def load_batch(
     missing = _own_missing(b, missing, np.ones(1))
     latencies = _latencies(b, missing, late)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
+    advance, new = None, None
+    if b.loop is not None and b.in_order:
+        advance, new = new_sectors(b)
     return Batch(
         *(b.loop, b.count, b.filled, b.unroll, place.depth, place.ahead, latencies),
         lead_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
         lead_reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
-        firsts=_walk(b),
+        advance=advance,
+        new=new,
     )
 
 
@@ -66,10 +70,7 @@ def _latencies(b: BatchLoads, missing: Array, late: Array) -> BatchLatency:
     traffic, requests = b.execution.traffic, b.execution.requests
     reads = _reads_apart(b, missing)
     misses = batch_misses(traffic, requests, b.members, missing, lines)
-    found = _unloaded(b, late, reads, share, misses)
-    if b.loop is not None and b.regular:
-        found = in_phase(b.own, b.loop, b.unroll, new, found, b.execution.device)
-    found = _met_before(b, found)
+    found = _met_before(b, in_phase(b, new, _unloaded(b, late, reads, share, misses)))
     if b.scattered:  # the slowest of its places
         most = MOST_SPREAD(b.execution.device)
         several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, most)
@@ -153,13 +154,6 @@ def _of_others(b: BatchLoads, found: BatchLatency) -> BatchLatency:
         reads=np.where(waits > found.l2_miss, found.reads * fetches, found.reads),
         l2_miss=np.maximum(found.l2_miss, waits),
     )
-
-
-def _walk(b: BatchLoads) -> Firsts | None:
-    """Return what warps that walk together wait for in a batch."""
-    if b.loop is None or not b.in_order:
-        return None
-    return firsts(b.execution.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
 
 
 def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:

@@ -22,13 +22,11 @@ def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool)
     DRAM, as often as it does so in a row; of blocks that read at random places, which are at
     different points of their work at any time, for all else too, and its instructions.
     """
-    waits = sum(
-        (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)
-    )
-    whole = chain.between / chain.clock + sum(
-        (b.count * b.latency for b in chain.batches), np.zeros(1)
-    )
-    found = []
+    waits, loads, found = np.zeros(1), np.zeros(1), []
+    for b in chain.batches:
+        waits = waits + b.count * b.latencies.l1_miss * b.latencies.l2_miss
+        loads = loads + b.count * b.latency
+    whole = chain.between / chain.clock + loads
     for b in chain.batches:
         apart = whole if scattered else np.maximum(waits, b.count) * latency
         load = np.atleast_1d(dram_wave / np.maximum(dram_wave + apart, 1e-30))

@@ -13,6 +13,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
@@ -191,14 +192,14 @@ def balances(
     return of_warps, of_l1.load, busy
 
 
-def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
+def most_blocks(execution: Execution) -> Array:
     """Return the blocks that the busiest SM works on, those that leave at once apart."""
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    if not instance.kernel.block_work:
-        return np.asanyarray(blocks / sm_count)
-    order = np.asanyarray(instance.kernel.block_work)
-    busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
-    return np.asanyarray(busiest / order.max())
+    sm_count, order = execution.device.sm_count, np.asanyarray(execution.kernel.block_work)
+    every = execution.blocks / sm_count
+    if order.size:
+        held = side_by_side(execution.resident, execution.blocks, sm_count)
+        every = busiest_of(order, held, sm_count) / order.max()
+    return np.asanyarray(np.maximum(np.ceil(every), 1.0))
 
 
 def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:

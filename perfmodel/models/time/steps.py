@@ -154,7 +154,7 @@ def steps_of(
     loop = step_loop(kernel)
     assert loop is not None
     steps = instance.turns(loop)
-    here = _blocks_here(execution)
+    here = most_blocks(execution)
     barriers = np.zeros(1)
     for b in kernel.barriers:
         count = np.asanyarray(instance.number(b.count), dtype=float)
@@ -180,18 +180,11 @@ def steps_of(
     )
 
 
-def _blocks_here(execution: Execution) -> Array:
-    """Return the blocks of the busiest SM."""
-    sms = execution.device.sm_count
-    every = most_blocks(execution.instance, execution.resident, sms)
-    return np.asanyarray(np.maximum(np.ceil(every), 1.0))
-
-
 def _block_work(
     execution: Execution, chain: Chain, sm: SmTimes, instructions: Instructions, uneven: Array
 ) -> BlockWork:
     """Return what one block computes, by unit."""
-    device, kernel, here = execution.device, execution.kernel, _blocks_here(execution)
+    device, kernel, here = execution.device, execution.kernel, most_blocks(execution)
     # A product is at the tensor core while it is issued.
     besides = {n: i for n, i in instructions.executed.items() if n != Pipe.TENSOR16}
     rest = {
@@ -234,7 +227,7 @@ def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
             return np.ones(1)  # it comes beside work
         if batch.loop == loop:
             waits = np.maximum(waits, np.minimum(batch.count / steps, 1.0))
-    others = 1 - waits / np.minimum(execution.resident, _blocks_here(execution))
+    others = 1 - waits / np.minimum(execution.resident, most_blocks(execution))
     concurrent = replace(l1, fills=others * l1.fills)
     return np.asanyarray(concurrent.clocks / np.maximum(l1.clocks, 1e-30))
 

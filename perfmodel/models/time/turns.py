@@ -138,27 +138,18 @@ def turns_time(
 def mixed_pipes(terms: Mapping[str, Any], translated: bool, device: Device) -> Array:
     """Return the time of issue and the arithmetic pipes, which many warps take in turn [s].
 
-    `terms` are the seconds that each needs alone; for `translated` see `queued_pipes`.
-    """
-    queued = queued_pipes(terms, translated)
-    parts = {str(name): terms[name] for name in queued}
-    name = "issue and the pipes concurrent with it"
-    mixed = mean_time(name, TURNS_OVERLAP(device), **parts)
-    if Pipe.WIDE in terms:
-        mixed = mean_time("arithmetic", WIDE_OVERLAP(device), mixed=mixed, wide=terms[Pipe.WIDE])
-    besides = (*queued, Pipe.WIDE)
-    alone = [terms[name] for name in PIPES if name in terms and name not in besides]
-    return np.asanyarray(largest(mixed, *alone))
-
-
-def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
-    """Return issue and the pipes of a launch that make warps wait beside it.
-
-    Neither FP32 nor FP64, for which issue is as slow. In kernels translated from PTX the
-    multipliers neither: ptxas hands out what can run there or on the integer pipe so that the two
-    take turns within a warp (`perfmodel.cuda.sass.pipe_balance`). With the instructions
-    that the profiler counted of nine kernels that only compute (measurements/source-kernels), this
-    is 0.93 to 1.11 of the measured clocks.
+    `terms` are the seconds that each needs alone. Warps wait for issue and for all pipes but FP32
+    and FP64, for which issue is as slow. In kernels `translated` from PTX not for the multipliers
+    either: ptxas hands out what can run there or on the integer pipe so that the two take turns
+    within a warp (`perfmodel.cuda.sass.pipe_balance`). With the instructions that the profiler
+    counted of nine kernels that only compute (measurements/source-kernels), this is 0.93 to 1.11 of
+    the measured clocks.
     """
     free = {Pipe.FMA32, Pipe.FMA64, Pipe.WIDE} | ({Pipe.IMAD} if translated else set())
-    return tuple(name for name in (Pipe.ISSUE, *PIPES) if name in terms and name not in free)
+    there = [name for name in (Pipe.ISSUE, *PIPES) if name in terms]
+    queued = {str(name): terms[name] for name in there if name not in free}
+    mixed = mean_time("issue and the pipes concurrent with it", TURNS_OVERLAP(device), **queued)
+    if Pipe.WIDE in terms:
+        mixed = mean_time("arithmetic", WIDE_OVERLAP(device), mixed=mixed, wide=terms[Pipe.WIDE])
+    alone = [terms[name] for name in there if name in free and name != Pipe.WIDE]
+    return largest(mixed, *alone)

@@ -170,9 +170,9 @@ def _near_latencies(batch: Batch, together: Array) -> tuple[Array, Array]:
     """Return the latency of waits that find their data in L2 or L1, and at a new sector [s]."""
     near = replace(batch.latencies, l2_miss=np.zeros(1))
     new = near
-    if batch.firsts is not None:
-        on = np.minimum(batch.firsts.advance * together / batch.unroll, 1.0)
-        near = replace(near, l1_miss=np.maximum(near.l1_miss, on * batch.firsts.new))
+    if batch.advance is not None:
+        on = np.minimum(batch.advance * together / batch.unroll, 1.0)
+        near = replace(near, l1_miss=np.maximum(near.l1_miss, on * batch.new))
         new = replace(new, l1_miss=np.minimum(near.l1_miss / np.maximum(on, 1e-9), 1.0))
     return near.seconds, new.seconds
 
