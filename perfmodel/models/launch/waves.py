@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -306,11 +306,12 @@ def _axes_at_work(
     # What the kernel's own guard lets in is all that any access can have.
     let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)
     every = next(let_in, {}) if instance.kernel.guard is not None else {}
+    known = [every if r.sampled is not None and not r.shares else r.shares for r in requests]
     found: tuple[list[Array], list[Array], list[Array]] = [], [], []
     for axis, extent in zip(AXES, instance.grid, strict=True):
         count = np.atleast_1d(np.asanyarray(extent, dtype=float))
         name = f"blockIdx.{axis}"
-        shares = [_let_in(r, every).get(name, np.ones(1)) for r in requests] or [np.ones(1)]
+        shares = [each.get(name, np.ones(1)) for each in known] or [np.ones(1)]
         whole = [r.warp_shares.get(name, share) for r, share in zip(requests, shares, strict=False)]
         most = largest(*shares)
         # Slices that take part, the last of them in part; those after it have nothing to do.
@@ -326,8 +327,3 @@ def _axes_at_work(
         for column, value in zip(found, (slices, by_warps, lanes), strict=True):
             column.append(value)
     return found
-
-
-def _let_in(r: Requests, every: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the shares of blocks that take part in an access; of `every` access if none tell."""
-    return every if r.sampled is not None and not r.shares else r.shares
