@@ -11,6 +11,8 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
+from perfmodel.models.latency.batch import Batch, BatchLatency
+from perfmodel.models.latency.joined_waits import join_waits
 from perfmodel.models.latency.slowest_sm import slowest_sm
 
 MEASURED = Path(__file__).parents[2] / "measurements"
@@ -72,3 +74,34 @@ def test_dram_is_at_work_for_its_share_of_a_round(kernel: str) -> None:
     for b in chain.batches:
         assert float(b.latencies.load[0]) == pytest.approx(float((busy / (busy + besides))[0]))
         assert 0 < float(b.latencies.written[0]) < 1
+
+
+def batch(loop: str | None, missing: float, joins: str = "", count: float = 1.0) -> Batch:
+    one = np.ones(1)
+    latencies = BatchLatency(
+        *(2e-8, 15e-8, 35e-8, one, missing * one, one),
+        *(0.0, 0.0),
+        spread=4e-8,
+        wait=0.0,
+    )
+    return Batch(
+        *(loop, count * one, one, one, 0, False, latencies),
+        *(missing * one, one, None, None),
+        joins=joins,
+    )
+
+
+def test_loads_that_are_waited_for_together() -> None:
+    """By hand: what DRAM takes longer counts once, and the slowest of two reads is later."""
+
+    def added(missing: float, of_loop: float, count: float = 1.0) -> float:
+        found = join_waits([batch(None, missing, "s"), batch("s", of_loop, count=count)])
+        return float(found[0].latency[0]) * 1e9
+
+    assert added(0, 1) == pytest.approx(150)  # a hit
+    assert added(1, 0) == pytest.approx(350)  # nothing of the loop's comes from DRAM
+    assert added(1, 1) == pytest.approx(150 + 40)  # two reads at a time: one doubling
+    assert added(1, 1, count=0) == pytest.approx(350)  # a loop that does not run
+    # Property: those that join nothing, or no loop with loads, stay as they are.
+    apart = [batch(None, 1.0), batch(None, 0.5, "t"), batch("s", 1.0)]
+    assert join_waits(apart) == tuple(apart)

@@ -77,6 +77,7 @@ class Batch:
     # batches ask for the same, and probability that one of them is new to L1; else None
     advance: Array | None
     new: Array | None
+    joins: str  # loop with whose first loads it is waited for, or empty
 
     @property
     def waited(self) -> Array:

@@ -54,12 +54,15 @@ def load_batch(
     advance, new = None, None
     if b.loop is not None and b.in_order:
         advance, new = new_sectors(b)
+    # Those that are used before the loop's first loads go out are waited for by themselves.
+    joins = {r.access.joins for r in b.own}
     return Batch(
         *(b.loop, b.count, b.filled, b.unroll, place.depth, place.ahead, latencies),
         lead_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
         lead_reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
         advance=advance,
         new=new,
+        joins=joins.pop() if len(joins) == 1 else "",
     )
 
 

@@ -24,6 +24,7 @@ from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import load_batch
 from perfmodel.models.latency.behind_writes import behind_writes
 from perfmodel.models.latency.chain import Chain, lone_clocks
+from perfmodel.models.latency.joined_waits import join_waits
 from perfmodel.models.latency.slowest_sm import slowest_sm
 from perfmodel.models.requests.passes import conflict_clocks
 from perfmodel.models.time.issue import Pipe, issued, looped_instructions
@@ -133,7 +134,7 @@ def _batches(execution: Execution, waves: Array) -> tuple[Batch, ...]:
         for depth in range(1 + max(depths, default=0))
         for ahead in (False, True)
     )
-    return tuple(b for b in found if b is not None)
+    return join_waits([b for b in found if b is not None])
 
 
 def _barriers(execution: Execution, warps: Array) -> Array:
