@@ -7,6 +7,7 @@ fitted on, a table for each, such as::
     [dirty_lines.stream_room]
     value = 0.687
     unit = "1"
+    text = "share of L2 that the last bytes read and written are in when a launch ends"
     kind = "fitted"
     source = "measurements/..., rows marked fit"
     note = "3.1% rms"
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
 
 FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
-_KEYS: Final = ("value", "unit", "kind", "source", "note", "standard_error")
+_KEYS: Final = ("value", "unit", "kind", "source", "text", "note", "standard_error")
 _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 
@@ -53,6 +54,8 @@ class CoefficientValue:
     kind : {"fitted", "measured", "derived", "assumed", "datasheet"}
     source : str
         The measurements and rows, the derivation, or the publication.
+    text : str
+        What it is, in one line.
     note : str
         Residual of the fit, what other values give, doubts.
     standard_error : float or None
@@ -63,6 +66,7 @@ class CoefficientValue:
     unit: str
     kind: Kind
     source: str
+    text: str = ""
     note: str = ""
     standard_error: float | None = None
 
@@ -107,15 +111,13 @@ class Coefficient:
     Attributes
     ----------
     name : str
-        "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number.
-    unit : str
-    text : str
-        What it is, in one line.
+        "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number;
+        the file says what it is, and its unit.
     """
 
     name: str
-    unit: str
-    text: str
+    unit: str = ""
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
@@ -134,8 +136,8 @@ class CoefficientTable:
     """
 
     name: str
-    unit: str
-    text: str
+    unit: str = ""
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
@@ -248,6 +250,7 @@ def _value(entry: object, where: str) -> CoefficientValue:
         table["unit"],
         table["kind"],
         " ".join(table["source"].split()),
+        table.get("text", ""),
         " ".join(table.get("note", "").split()),
         error,
     )
@@ -275,7 +278,7 @@ def _checked(entry: object, where: str) -> dict[str, Any]:
             raise PerfmodelError(f"{where} has no {key}")
     if entry["kind"] not in get_args(Kind):
         raise PerfmodelError(f"{where}: kind must be one of {', '.join(get_args(Kind))}")
-    for key in ("unit", "source", "note"):
+    for key in ("unit", "source", "text", "note"):
         if not isinstance(entry.get(key, ""), str):
             raise PerfmodelError(f"{where}: {key} must be text in quotes, not {shown(entry[key])}")
     return entry

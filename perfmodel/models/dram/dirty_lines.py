@@ -24,22 +24,10 @@ from perfmodel.models.requests.coalescing import LINE
 
 Array = npt.NDArray[Any]
 
-STREAM_ROOM: Final = Coefficient(
-    "dram.dirty_lines.stream_room",
-    "1",
-    "share of L2 that the last bytes read and written are in when a launch ends",
-)
-DIRTY_SHARE: Final = Coefficient(
-    "dram.dirty_lines.dirty_share", "1", "share of L2 that dirty lines can have"
-)
-SET_ASIDE_ROOM: Final = Coefficient(
-    "dram.dirty_lines.set_aside_room",
-    "1",
-    "share of L2 that dirty lines can have with a set-aside, by a line to no ways",
-)
-WAY_ROOM: Final = Coefficient(
-    "dram.dirty_lines.way_room", "1", "what each way of 16 set aside takes of it"
-)
+STREAM_ROOM: Final = Coefficient("dram.dirty_lines.stream_room")
+DIRTY_SHARE: Final = Coefficient("dram.dirty_lines.dirty_share")
+SET_ASIDE_ROOM: Final = Coefficient("dram.dirty_lines.set_aside_room")
+WAY_ROOM: Final = Coefficient("dram.dirty_lines.way_room")
 DIRTY_LEFT = Formula(
     name="dirty bytes that L2 has room for",
     unit="B",
@@ -70,34 +58,12 @@ DIRTY_KEPT = Formula(
     holds="copies, writes and gathers of 1 to 12 Mi floats",
     source="fitted form: see stream_knee and drawn_knee",
 )
-STREAM_KNEE: Final = Coefficient(
-    "dram.dirty_lines.stream_knee",
-    "1",
-    "how sharply L2 is full of streams, whose lines fall evenly on L2's sets",
-)
-DRAWN_KNEE: Final = Coefficient(
-    "dram.dirty_lines.drawn_knee",
-    "1",
-    "the same where half of the lines or more are drawn at random: some sets get more",
-)
-AHEAD: Final = Coefficient(
-    "dram.dirty_lines.ahead",
-    "1",
-    "share of the lines that running threads draw once which are in L2 before their own store",
-)
-AGAIN: Final = Coefficient(
-    "dram.dirty_lines.again",
-    "1",
-    "what a drawn line that was there already takes of L2 beyond others",
-)
-REPLAYS_DIRTY: Final = Coefficient(
-    "dram.dirty_lines.replays_dirty",
-    "B",
-    "bytes that a profiler's passes leave dirty in L2, before the launch that is counted",
-)
-OLDER: Final = Coefficient(
-    "dram.dirty_lines.older", "1", "how much earlier these go than a line written first"
-)
+STREAM_KNEE: Final = Coefficient("dram.dirty_lines.stream_knee")
+DRAWN_KNEE: Final = Coefficient("dram.dirty_lines.drawn_knee")
+AHEAD: Final = Coefficient("dram.dirty_lines.ahead")
+AGAIN: Final = Coefficient("dram.dirty_lines.again")
+REPLAYS_DIRTY: Final = Coefficient("dram.dirty_lines.replays_dirty")
+OLDER: Final = Coefficient("dram.dirty_lines.older")
 
 
 class Contention(NamedTuple):

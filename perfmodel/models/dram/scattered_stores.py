@@ -93,45 +93,15 @@ STORE_WAITS = Formula(
     source="fitted form: this part comes after L2's, not concurrently; see pair_wait, write_wait",
 )
 
-PART_LINES: Final = Coefficient(
-    "dram.scattered_stores.part_lines",
-    "1",
-    "share of L2's lines that may hold sectors stored in part",
-)
-CHANGED_LINES: Final = Coefficient(
-    "dram.scattered_stores.changed_lines", "1", "share of L2's lines that stay changed at the end"
-)
-PAIR_WAIT: Final = Coefficient(
-    "dram.scattered_stores.pair_wait",
-    "B",
-    "wait for a sector that is read, and then written, as dense bytes",
-)
-WRITE_WAIT: Final = Coefficient(
-    "dram.scattered_stores.write_wait",
-    "B",
-    "wait for one that is stored whole and written, as dense bytes",
-)
-RANDOM_KNEE_LOW: Final = Coefficient(
-    "dram.scattered_stores.random_knee_low",
-    "1",
-    "lines stored to over L2 at which sectors at random places start to leave in between",
-)
-RANDOM_KNEE_HIGH: Final = Coefficient(
-    "dram.scattered_stores.random_knee_high", "1", "the same at which nearly all have left"
-)
-CYCLIC_KNEE_LOW: Final = Coefficient(
-    "dram.scattered_stores.cyclic_knee_low",
-    "1",
-    "as random_knee_low, where all others come between",
-)
-CYCLIC_KNEE_HIGH: Final = Coefficient(
-    "dram.scattered_stores.cyclic_knee_high",
-    "1",
-    "as random_knee_high, where all others come between",
-)
-RANDOM_STAYS: Final = Coefficient(
-    "dram.scattered_stores.random_stays", "1", "share of L2 that random stores find beyond that"
-)
+PART_LINES: Final = Coefficient("dram.scattered_stores.part_lines")
+CHANGED_LINES: Final = Coefficient("dram.scattered_stores.changed_lines")
+PAIR_WAIT: Final = Coefficient("dram.scattered_stores.pair_wait")
+WRITE_WAIT: Final = Coefficient("dram.scattered_stores.write_wait")
+RANDOM_KNEE_LOW: Final = Coefficient("dram.scattered_stores.random_knee_low")
+RANDOM_KNEE_HIGH: Final = Coefficient("dram.scattered_stores.random_knee_high")
+CYCLIC_KNEE_LOW: Final = Coefficient("dram.scattered_stores.cyclic_knee_low")
+CYCLIC_KNEE_HIGH: Final = Coefficient("dram.scattered_stores.cyclic_knee_high")
+RANDOM_STAYS: Final = Coefficient("dram.scattered_stores.random_stays")
 
 
 @dataclass(frozen=True, slots=True)

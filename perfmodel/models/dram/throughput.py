@@ -35,50 +35,16 @@ MIXED_EFFICIENCY = Formula(
     "neighbours, r(1 - r), where there are few writes; see few and skew",
 )
 
-FEW: Final = Coefficient(
-    "dram.throughput.few",
-    "1",
-    "exponent: how much even a few reads cost the writes, or a few writes the reads",
-)
-SKEW: Final = Coefficient(
-    "dram.throughput.skew",
-    "1",
-    "how much more writes lose by reads between them than reads by writes",
-)
-ATOM_COSTS_32: Final = CoefficientTable(
-    "dram.throughput.atom_costs_32",
-    "1",
-    "cost of an isolated atom of 32 B, every 64, 128 ... 2048 B, over dense reads",
-)
-ATOM_COSTS_64: Final = CoefficientTable(
-    "dram.throughput.atom_costs_64",
-    "1",
-    "the same of 64 B, every 64, 96, 128, 192, 256, 512, 1024, 2048 B",
-)
-ATOM_COSTS_128: Final = CoefficientTable(
-    "dram.throughput.atom_costs_128", "1", "the same of 128 B, every 64, 256, 512, 1024, 2048 B"
-)
-RANDOM_COSTS: Final = CoefficientTable(
-    "dram.throughput.random_costs",
-    "1",
-    "cost of an atom of 32, 64 and 128 B at random places, over dense reads",
-)
-RANDOM_WAITS: Final = CoefficientTable(
-    "dram.throughput.random_waits",
-    "B",
-    "what a miss of 32, 64 and 128 B at a random place adds to L2's time, as dense DRAM bytes",
-)
-ROWS: Final = Coefficient(
-    "dram.throughput.rows",
-    "B",
-    "bytes of a table of which half of the misses find the DRAM row of another open",
-)
-OPENING_LEAST: Final = Coefficient(
-    "dram.throughput.opening_least",
-    "1",
-    "least of what opening rows adds over what it adds on the reference",
-)
-OPENING_MOST: Final = Coefficient("dram.throughput.opening_most", "1", "most of it")
+FEW: Final = Coefficient("dram.throughput.few")
+SKEW: Final = Coefficient("dram.throughput.skew")
+ATOM_COSTS_32: Final = CoefficientTable("dram.throughput.atom_costs_32")
+ATOM_COSTS_64: Final = CoefficientTable("dram.throughput.atom_costs_64")
+ATOM_COSTS_128: Final = CoefficientTable("dram.throughput.atom_costs_128")
+RANDOM_COSTS: Final = CoefficientTable("dram.throughput.random_costs")
+RANDOM_WAITS: Final = CoefficientTable("dram.throughput.random_waits")
+ROWS: Final = Coefficient("dram.throughput.rows")
+OPENING_LEAST: Final = Coefficient("dram.throughput.opening_least")
+OPENING_MOST: Final = Coefficient("dram.throughput.opening_most")
 _ATOMS: Final = {
     32: ((64, 128, 256, 512, 1024, 2048), ATOM_COSTS_32),
     64: ((64, 96, 128, 192, 256, 512, 1024, 2048), ATOM_COSTS_64),
@@ -151,11 +117,7 @@ def room_early(left: Any, reads: Any, stored: Any) -> Array:
     return np.asanyarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
 
 
-FOUND_BETWEEN: Final = Coefficient(
-    "dram.throughput.found_between",
-    "1",
-    "share of what a warm launch finds that lies between what it misses, if it reads alone",
-)
+FOUND_BETWEEN: Final = Coefficient("dram.throughput.found_between")
 
 
 def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: Device) -> Array:

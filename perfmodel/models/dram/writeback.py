@@ -75,32 +75,12 @@ SET_ASIDE_WRITE_COST = Formula(
     source="published (CUDA C++ Best Practices Guide, L2 access window): see set_aside_cost",
 )
 
-DECIDES: Final = Coefficient(
-    "dram.writeback.decides",
-    "1",
-    "how sharply DRAM or the slices decide, writes alone or with tables",
-)
-STREAMS_DECIDE: Final = Coefficient(
-    "dram.writeback.streams_decide", "1", "the same for as many bytes of streams read as written"
-)
-SHIELDED_FROM: Final = Coefficient(
-    "dram.writeback.shielded_from",
-    "1",
-    "ways set aside up to which clean lines are pushed out as without",
-)
-SHIELDED_WAYS: Final = Coefficient(
-    "dram.writeback.shielded_ways",
-    "1",
-    "ways beyond these that would shield clean lines from all writes",
-)
-SET_ASIDE_COST: Final = Coefficient(
-    "dram.writeback.set_aside_cost",
-    "1",
-    "what a DRAM write costs more with so many ways set aside where that holds no write-backs up",
-)
-SET_ASIDE_WAYS: Final = Coefficient(
-    "dram.writeback.set_aside_ways", "1", "ways set aside with which it does"
-)
+DECIDES: Final = Coefficient("dram.writeback.decides")
+STREAMS_DECIDE: Final = Coefficient("dram.writeback.streams_decide")
+SHIELDED_FROM: Final = Coefficient("dram.writeback.shielded_from")
+SHIELDED_WAYS: Final = Coefficient("dram.writeback.shielded_ways")
+SET_ASIDE_COST: Final = Coefficient("dram.writeback.set_aside_cost")
+SET_ASIDE_WAYS: Final = Coefficient("dram.writeback.set_aside_ways")
 
 
 def delays_writebacks(device: Device) -> bool:

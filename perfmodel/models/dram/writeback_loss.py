@@ -85,102 +85,28 @@ STREAMS_LOSS = Formula(
 )
 _WAYS: Final = (3, 4, 5, 6, 7, 8, 9, 10)
 """Ways set aside that the tables below are by, straight between; more than 10 cannot be."""
-ALONE: Final = CoefficientTable(
-    "dram.writeback_loss.alone", "1", "loss of a byte written with no reads, 3 to 10 ways set aside"
-)
-COPIED: Final = CoefficientTable("dram.writeback_loss.copied", "1", "loss with as many reads")
-REREAD: Final = CoefficientTable(
-    "dram.writeback_loss.reread",
-    "1",
-    "the same where the reads are those of tables, again and again",
-)
-FLEETING: Final = CoefficientTable(
-    "dram.writeback_loss.fleeting", "1", "loss by lines marked streaming"
-)
-THRASHED: Final = CoefficientTable(
-    "dram.writeback_loss.thrashed",
-    "1",
-    "loss with as many reads of persisting lines that find no way",
-)
-SPARE: Final = CoefficientTable(
-    "dram.writeback_loss.spare", "1", "what each further byte read spares"
-)
-ALONE_SHARP: Final = Coefficient(
-    "dram.writeback_loss.alone_sharp",
-    "1",
-    "exponent: how fast reads between the writes take the loss without reads away",
-)
-ALONE_RESIDENT: Final = Coefficient(
-    "dram.writeback_loss.alone_resident",
-    "1",
-    "what resident persisting lines take of the loss without reads",
-)
-REREAD_RESIDENT: Final = Coefficient(
-    "dram.writeback_loss.reread_resident",
-    "1",
-    "what resident persisting lines take of the loss with reads of tables",
-)
-MIXED_SHARP: Final = Coefficient(
-    "dram.writeback_loss.mixed_sharp",
-    "1",
-    "exponent of the reads between the writes in the loss that they bring",
-)
-MIXED_FILLED: Final = Coefficient(
-    "dram.writeback_loss.mixed_filled",
-    "1",
-    "what persisting lines that fill the set-aside take of it",
-)
-STREAMING_SHARP: Final = Coefficient(
-    "dram.writeback_loss.streaming_sharp",
-    "1",
-    "exponent of reads marked streaming in the loss that they bring",
-)
-STREAMING_MIXED: Final = Coefficient(
-    "dram.writeback_loss.streaming_mixed", "1", "what reads of normal lines take of it"
-)
-STREAMING_RESIDENT: Final = Coefficient(
-    "dram.writeback_loss.streaming_resident", "1", "what resident persisting lines take of it"
-)
-STREAMS_NONE: Final = CoefficientTable(
-    "dram.writeback_loss.streams_none",
-    "1",
-    "loss of a byte written with no byte of streams read for each",
-)
-STREAMS_THIRD: Final = CoefficientTable(
-    "dram.writeback_loss.streams_third",
-    "1",
-    "loss of a byte written with a third of a byte of streams read for each",
-)
-STREAMS_HALF: Final = CoefficientTable(
-    "dram.writeback_loss.streams_half",
-    "1",
-    "loss of a byte written with half a byte of streams read for each",
-)
-STREAMS_ONE: Final = CoefficientTable(
-    "dram.writeback_loss.streams_one",
-    "1",
-    "loss of a byte written with a byte of streams read for each",
-)
-STREAMS_TWO: Final = CoefficientTable(
-    "dram.writeback_loss.streams_two",
-    "1",
-    "loss of a byte written with two bytes of streams read for each",
-)
-STREAMS_THREE: Final = CoefficientTable(
-    "dram.writeback_loss.streams_three",
-    "1",
-    "loss of a byte written with three bytes of streams read for each",
-)
-STREAMS_SEVEN: Final = CoefficientTable(
-    "dram.writeback_loss.streams_seven",
-    "1",
-    "loss of a byte written with seven bytes of streams read for each",
-)
-STREAMS_FIFTEEN: Final = CoefficientTable(
-    "dram.writeback_loss.streams_fifteen",
-    "1",
-    "loss of a byte written with 15 bytes of streams read for each",
-)
+ALONE: Final = CoefficientTable("dram.writeback_loss.alone")
+COPIED: Final = CoefficientTable("dram.writeback_loss.copied")
+REREAD: Final = CoefficientTable("dram.writeback_loss.reread")
+FLEETING: Final = CoefficientTable("dram.writeback_loss.fleeting")
+THRASHED: Final = CoefficientTable("dram.writeback_loss.thrashed")
+SPARE: Final = CoefficientTable("dram.writeback_loss.spare")
+ALONE_SHARP: Final = Coefficient("dram.writeback_loss.alone_sharp")
+ALONE_RESIDENT: Final = Coefficient("dram.writeback_loss.alone_resident")
+REREAD_RESIDENT: Final = Coefficient("dram.writeback_loss.reread_resident")
+MIXED_SHARP: Final = Coefficient("dram.writeback_loss.mixed_sharp")
+MIXED_FILLED: Final = Coefficient("dram.writeback_loss.mixed_filled")
+STREAMING_SHARP: Final = Coefficient("dram.writeback_loss.streaming_sharp")
+STREAMING_MIXED: Final = Coefficient("dram.writeback_loss.streaming_mixed")
+STREAMING_RESIDENT: Final = Coefficient("dram.writeback_loss.streaming_resident")
+STREAMS_NONE: Final = CoefficientTable("dram.writeback_loss.streams_none")
+STREAMS_THIRD: Final = CoefficientTable("dram.writeback_loss.streams_third")
+STREAMS_HALF: Final = CoefficientTable("dram.writeback_loss.streams_half")
+STREAMS_ONE: Final = CoefficientTable("dram.writeback_loss.streams_one")
+STREAMS_TWO: Final = CoefficientTable("dram.writeback_loss.streams_two")
+STREAMS_THREE: Final = CoefficientTable("dram.writeback_loss.streams_three")
+STREAMS_SEVEN: Final = CoefficientTable("dram.writeback_loss.streams_seven")
+STREAMS_FIFTEEN: Final = CoefficientTable("dram.writeback_loss.streams_fifteen")
 
 _STREAMS: Final = (
     (0.0, STREAMS_NONE),

@@ -36,16 +36,8 @@ from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
 Array = npt.NDArray[Any]
 
-INTRUDING: Final = Coefficient(
-    "l2.competing_misses.intruding",
-    "1",
-    "share of streaming lines that take room from the others where nothing passes",
-)
-BEFORE_COPIES: Final = Coefficient(
-    "l2.competing_misses.before_copies",
-    "1",
-    "share of streaming lines that leave sooner than copies on the near side",
-)
+INTRUDING: Final = Coefficient("l2.competing_misses.intruding")
+BEFORE_COPIES: Final = Coefficient("l2.competing_misses.before_copies")
 
 
 def _none() -> Array:

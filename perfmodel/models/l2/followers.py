@@ -59,31 +59,11 @@ CAUGHT = Formula(
     holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
     source="fitted form; with a barrier of all blocks after each pass none are",
 )
-BEHIND: Final = Coefficient(
-    "l2.followers.behind",
-    "1",
-    "re-reads before blocks have caught up with others",
-)
-CAUGHT_MIDDLE: Final = Coefficient(
-    "l2.followers.caught_middle",
-    "1",
-    "share of L2 used at which half of the re-reads of followers wait for DRAM",
-)
-CAUGHT_WIDTH: Final = Coefficient(
-    "l2.followers.caught_width",
-    "1",
-    "share of L2 that halves those that do not, beyond",
-)
-LOADS_KEPT: Final = Coefficient(
-    "l2.followers.loads_kept",
-    "1",
-    "loads of a block in a pass of which half are merged with others",
-)
-LOADS_APART: Final = Coefficient(
-    "l2.followers.loads_apart",
-    "1",
-    "re-reads over loads in a pass at which blocks are still half apart",
-)
+BEHIND: Final = Coefficient("l2.followers.behind")
+CAUGHT_MIDDLE: Final = Coefficient("l2.followers.caught_middle")
+CAUGHT_WIDTH: Final = Coefficient("l2.followers.caught_width")
+LOADS_KEPT: Final = Coefficient("l2.followers.loads_kept")
+LOADS_APART: Final = Coefficient("l2.followers.loads_apart")
 
 
 @mechanism(

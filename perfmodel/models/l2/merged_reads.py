@@ -76,46 +76,14 @@ FILLS_SHARED = Formula(
     holds="as `MERGED_READS`",
     source="chosen as `READS_MERGED`; counts of products and of attention were in view",
 )
-STEP: Final = Coefficient(
-    "l2.merged_reads.step",
-    "1",
-    "share of reads of blocks in step that are merged",
-)
-DRIFT: Final = Coefficient(
-    "l2.merged_reads.drift",
-    "1",
-    "other blocks on a full SM that halve it for data that L2 has",
-)
-CHANCE: Final = Coefficient(
-    "l2.merged_reads.chance",
-    "1",
-    "share of reads of blocks out of step that are merged by chance",
-)
-LOST: Final = Coefficient(
-    "l2.merged_reads.lost",
-    "1",
-    "what each other block on a full SM loses of it for data that DRAM brings",
-)
-MOST_LOST: Final = Coefficient(
-    "l2.merged_reads.most_lost",
-    "1",
-    "what other blocks on a full SM lose of it at most",
-)
-FULL: Final = Coefficient(
-    "l2.merged_reads.full",
-    "1",
-    "load of the busiest unit from which on an SM counts as full",
-)
-UNBARRED: Final = Coefficient(
-    "l2.merged_reads.unbarred",
-    "1",
-    "blocks that warps of an SM drift apart as, where no barrier keeps them in step",
-)
-LOAD_SHARP: Final = Coefficient(
-    "l2.merged_reads.load_sharp",
-    "1",
-    "exponent of the busy time and of the waits that tell how full an SM is",
-)
+STEP: Final = Coefficient("l2.merged_reads.step")
+DRIFT: Final = Coefficient("l2.merged_reads.drift")
+CHANCE: Final = Coefficient("l2.merged_reads.chance")
+LOST: Final = Coefficient("l2.merged_reads.lost")
+MOST_LOST: Final = Coefficient("l2.merged_reads.most_lost")
+FULL: Final = Coefficient("l2.merged_reads.full")
+UNBARRED: Final = Coefficient("l2.merged_reads.unbarred")
+LOAD_SHARP: Final = Coefficient("l2.merged_reads.load_sharp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,71 +63,19 @@ class MovedKnee(NamedTuple):
     power: Any
 
 
-NEAR_MIDDLE: Final = Coefficient(
-    "l2.moved_sets.near_middle",
-    "1",
-    "share of L2 used at which half of the first re-reads miss, of close neighbours",
-)
-NEAR_WIDTH: Final = Coefficient(
-    "l2.moved_sets.near_width",
-    "1",
-    "share of L2 that halves what is kept beyond, of close neighbours",
-)
-NEAR_STEADY: Final = Coefficient(
-    "l2.moved_sets.near_steady",
-    "1",
-    "share of these that still miss at last, of close neighbours",
-)
-NEAR_SCALE: Final = Coefficient(
-    "l2.moved_sets.near_scale",
-    "1",
-    "re-reads until blocks follow, of close neighbours, at 1.71 times L2",
-)
-NEAR_POWER: Final = Coefficient(
-    "l2.moved_sets.near_power",
-    "1",
-    "how these grow with the set, of close neighbours",
-)
-FAR_MIDDLE: Final = Coefficient(
-    "l2.moved_sets.far_middle",
-    "1",
-    "share of L2 used at which half of the first re-reads miss, of blocks further away",
-)
-FAR_WIDTH: Final = Coefficient(
-    "l2.moved_sets.far_width",
-    "1",
-    "share of L2 that halves what is kept beyond, of blocks further away",
-)
-FAR_STEADY: Final = Coefficient(
-    "l2.moved_sets.far_steady",
-    "1",
-    "share of these that still miss at last, of blocks further away",
-)
-FAR_SCALE: Final = Coefficient(
-    "l2.moved_sets.far_scale",
-    "1",
-    "re-reads until blocks follow, of blocks further away, at 1.71 times L2",
-)
-FAR_POWER: Final = Coefficient(
-    "l2.moved_sets.far_power",
-    "1",
-    "how these grow with the set, of blocks further away",
-)
-NEIGHBOURS: Final = Coefficient(
-    "l2.moved_sets.neighbours",
-    "1",
-    "blocks in a row on SMs of one side of L2",
-)
-WARM_DRIFT: Final = Coefficient(
-    "l2.moved_sets.warm_drift",
-    "1",
-    "re-reads until blocks follow others, warm over cold: some get ahead",
-)
-DRIFT_FROM: Final = Coefficient(
-    "l2.moved_sets.drift_from",
-    "1",
-    "share of L2 that a set takes from which blocks need long to follow others",
-)
+NEAR_MIDDLE: Final = Coefficient("l2.moved_sets.near_middle")
+NEAR_WIDTH: Final = Coefficient("l2.moved_sets.near_width")
+NEAR_STEADY: Final = Coefficient("l2.moved_sets.near_steady")
+NEAR_SCALE: Final = Coefficient("l2.moved_sets.near_scale")
+NEAR_POWER: Final = Coefficient("l2.moved_sets.near_power")
+FAR_MIDDLE: Final = Coefficient("l2.moved_sets.far_middle")
+FAR_WIDTH: Final = Coefficient("l2.moved_sets.far_width")
+FAR_STEADY: Final = Coefficient("l2.moved_sets.far_steady")
+FAR_SCALE: Final = Coefficient("l2.moved_sets.far_scale")
+FAR_POWER: Final = Coefficient("l2.moved_sets.far_power")
+NEIGHBOURS: Final = Coefficient("l2.moved_sets.neighbours")
+WARM_DRIFT: Final = Coefficient("l2.moved_sets.warm_drift")
+DRIFT_FROM: Final = Coefficient("l2.moved_sets.drift_from")
 
 
 def near_knee(device: Device) -> MovedKnee:

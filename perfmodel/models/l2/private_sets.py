@@ -51,21 +51,9 @@ HALF_SETTLED = Formula(
     holds="as `YOUNG_SHARE`",
     source="fitted form",
 )
-SETTLED_SCALE: Final = Coefficient(
-    "l2.private_sets.settled_scale",
-    "1",
-    "re-reads after which most of a set of `SETTLED_FROM` of L2 has settled",
-)
-SETTLED_FROM: Final = Coefficient(
-    "l2.private_sets.settled_from",
-    "1",
-    "share of L2 that a set takes which settles after `SETTLED_SCALE` re-reads",
-)
-SETTLED_DOUBLES: Final = Coefficient(
-    "l2.private_sets.settled_doubles",
-    "1",
-    "share of L2 more that doubles the re-reads until a set has settled",
-)
+SETTLED_SCALE: Final = Coefficient("l2.private_sets.settled_scale")
+SETTLED_FROM: Final = Coefficient("l2.private_sets.settled_from")
+SETTLED_DOUBLES: Final = Coefficient("l2.private_sets.settled_doubles")
 PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
     unit="1",
@@ -86,56 +74,16 @@ PRIVATE_KNEE = Formula(
     holds="working sets of 0.02 to 4 times L2, each SM its own part: resident once",
     source="fitted form: a knee of sets read a few times, and one of settled sets",
 )
-YOUNG_MIDDLE: Final = Coefficient(
-    "l2.private_sets.young_middle",
-    "1",
-    "share of L2 used at which half of the first re-reads of private parts miss",
-)
-YOUNG_WIDTH: Final = Coefficient(
-    "l2.private_sets.young_width",
-    "1",
-    "share of L2 that halves what is kept of them, beyond",
-)
-SETTLED_MOST: Final = Coefficient(
-    "l2.private_sets.settled_most",
-    "1",
-    "share of the re-reads that settled sets lose before the end of the room",
-)
-SETTLED_MIDDLE: Final = Coefficient(
-    "l2.private_sets.settled_middle",
-    "1",
-    "share of L2 used at which settled sets lose half of that",
-)
-SETTLED_WIDTH: Final = Coefficient(
-    "l2.private_sets.settled_width",
-    "1",
-    "share of L2 that halves what is kept of settled sets, beyond",
-)
-SETTLED_END_94: Final = Coefficient(
-    "l2.private_sets.settled_end_94",
-    "1",
-    "share of L2 from which settled sets lose more, of 94 slices",
-)
-SETTLED_LAST_94: Final = Coefficient(
-    "l2.private_sets.settled_last_94",
-    "1",
-    "share of L2 beyond, at which they lose all, of 94 slices",
-)
-SETTLED_END_80: Final = Coefficient(
-    "l2.private_sets.settled_end_80",
-    "1",
-    "share of L2 from which settled sets lose more, of 80 slices",
-)
-SETTLED_LAST_80: Final = Coefficient(
-    "l2.private_sets.settled_last_80",
-    "1",
-    "share of L2 beyond, at which they lose all, of 80 slices",
-)
-READ_BEFORE: Final = Coefficient(
-    "l2.private_sets.read_before",
-    "1",
-    "re-reads that warm private parts count, over the root of the passes of a launch",
-)
+YOUNG_MIDDLE: Final = Coefficient("l2.private_sets.young_middle")
+YOUNG_WIDTH: Final = Coefficient("l2.private_sets.young_width")
+SETTLED_MOST: Final = Coefficient("l2.private_sets.settled_most")
+SETTLED_MIDDLE: Final = Coefficient("l2.private_sets.settled_middle")
+SETTLED_WIDTH: Final = Coefficient("l2.private_sets.settled_width")
+SETTLED_END_94: Final = Coefficient("l2.private_sets.settled_end_94")
+SETTLED_LAST_94: Final = Coefficient("l2.private_sets.settled_last_94")
+SETTLED_END_80: Final = Coefficient("l2.private_sets.settled_end_80")
+SETTLED_LAST_80: Final = Coefficient("l2.private_sets.settled_last_80")
+READ_BEFORE: Final = Coefficient("l2.private_sets.read_before")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,7 @@ from perfmodel.models.requests.warp_requests import Requests
 
 Array = npt.NDArray[Any]
 
-RANDOM_ROOM: Final = Coefficient(
-    "l2.random_tables.random_room",
-    "1",
-    "share of L2 that lines at random places fill before the oldest leave",
-)
+RANDOM_ROOM: Final = Coefficient("l2.random_tables.random_room")
 STREAM_LINES: Final = 1.5
 """Lines of L2 that a line of a stream takes, read or written: half of them come from or go to the
 far side, and lie on both. Derived for reads; with one for what is written, DRAM reads of gathers

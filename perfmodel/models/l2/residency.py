@@ -155,51 +155,15 @@ HIT_RATIO = Formula(
     source="derived: hitRatio picks one sixteenth more than it says",
 )
 
-READ_WEIGHT: Final = Coefficient(
-    "l2.residency.read_weight",
-    "1",
-    "L2 that a byte takes which streams read once",
-)
-WRITE_WEIGHT: Final = Coefficient(
-    "l2.residency.write_weight",
-    "1",
-    "L2 that a byte written takes",
-)
-KNEE_MIDDLE: Final = Coefficient(
-    "l2.residency.knee_middle",
-    "1",
-    "share of L2 used at which half of the re-reads of a table miss",
-)
-KNEE_WIDTH: Final = Coefficient(
-    "l2.residency.knee_width",
-    "1",
-    "share of L2 that halves what is kept of a table, beyond",
-)
-LEAK_SLOPE: Final = Coefficient(
-    "l2.residency.leak_slope",
-    "1",
-    "re-reads lost for each L2 of streams that pass, though there is room",
-)
-LEAK_START: Final = Coefficient(
-    "l2.residency.leak_start",
-    "1",
-    "share of L2 from which streams lose re-reads though there is room",
-)
-LEAK_HIGH: Final = Coefficient(
-    "l2.residency.leak_high",
-    "1",
-    "share of the re-reads lost at most though there is room",
-)
-LEAK_WRITES: Final = Coefficient(
-    "l2.residency.leak_writes",
-    "1",
-    "weight of a byte written in what is lost though there is room",
-)
-FIT: Final = Coefficient(
-    "l2.residency.fit",
-    "1",
-    "share of a set-aside that random picks fill before sets overflow",
-)
+READ_WEIGHT: Final = Coefficient("l2.residency.read_weight")
+WRITE_WEIGHT: Final = Coefficient("l2.residency.write_weight")
+KNEE_MIDDLE: Final = Coefficient("l2.residency.knee_middle")
+KNEE_WIDTH: Final = Coefficient("l2.residency.knee_width")
+LEAK_SLOPE: Final = Coefficient("l2.residency.leak_slope")
+LEAK_START: Final = Coefficient("l2.residency.leak_start")
+LEAK_HIGH: Final = Coefficient("l2.residency.leak_high")
+LEAK_WRITES: Final = Coefficient("l2.residency.leak_writes")
+FIT: Final = Coefficient("l2.residency.fit")
 
 TABLE_WEIGHT: Final = 1.5
 """L2 that a byte of a table takes. Derived: half of it is resident on both sides."""

@@ -12,16 +12,8 @@ from perfmodel.hardware.device import Device
 
 Array = npt.NDArray[Any]
 
-UNEVEN: Final = Coefficient(
-    "l2.set_overflow.uneven",
-    "1",
-    "lines by which some sets have more, and as many less, than a window over sets",
-)
-UNEVEN_SHARE: Final = Coefficient(
-    "l2.set_overflow.uneven_share",
-    "1",
-    "share of either; the other sets differ by at most one line",
-)
+UNEVEN: Final = Coefficient("l2.set_overflow.uneven")
+UNEVEN_SHARE: Final = Coefficient("l2.set_overflow.uneven_share")
 
 
 def overflow(lines: Any, picked: Any, ways: Any, device: Device) -> Array:

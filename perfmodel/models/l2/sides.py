@@ -76,16 +76,8 @@ SIDES_TIME = Formula(
     holds="as its parts",
     source="both work at a time; where misses and writes cross in turn, each waits for the other",
 )
-TURNS_SHARP: Final = Coefficient(
-    "l2.sides.turns_sharp",
-    "1",
-    "exponent of both sides' time where as much is fetched as written",
-)
-ALONE_SHARP: Final = Coefficient(
-    "l2.sides.alone_sharp",
-    "1",
-    "the same of fetches or writes alone: next to a maximum",
-)
+TURNS_SHARP: Final = Coefficient("l2.sides.turns_sharp")
+ALONE_SHARP: Final = Coefficient("l2.sides.alone_sharp")
 
 
 def sharpness(fetched: Array, written: Array, device: Device) -> Array:

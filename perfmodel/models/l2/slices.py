@@ -19,21 +19,9 @@ from perfmodel.models.requests.coalescing import SECTOR
 
 Array = npt.NDArray[Any]
 
-FITTED_SLICES: Final = Coefficient(
-    "l2.slices.fitted_slices",
-    "1",
-    "L2 slices of the GPU on which most of what goes by slices was measured",
-)
-FITTED_WORKING: Final = Coefficient(
-    "l2.slices.fitted_working",
-    "1",
-    "share of that GPU's slices that work, of those that its driver counts",
-)
-PEAK_BY_SLICE: Final = Coefficient(
-    "l2.slices.peak_by_slice",
-    "B/s",
-    "DRAM's peak by slice of L2, of the GPU on which rows and write-backs were measured",
-)
+FITTED_SLICES: Final = Coefficient("l2.slices.fitted_slices")
+FITTED_WORKING: Final = Coefficient("l2.slices.fitted_working")
+PEAK_BY_SLICE: Final = Coefficient("l2.slices.peak_by_slice")
 BUSIEST_SLICE = Formula(
     name="share of the busiest L2 slice",
     unit="1",
@@ -72,131 +60,31 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-PIECES_94: Final = CoefficientTable(
-    "l2.slices.pieces_94",
-    "1",
-    "pieces of 256 B side by side, of 94 slices: for `MOST_94`",
-)
-PIECES_80: Final = CoefficientTable(
-    "l2.slices.pieces_80",
-    "1",
-    "pieces of 256 B side by side, of 80 slices: for `MOST_80`",
-)
-MOST_94: Final = CoefficientTable(
-    "l2.slices.most_94",
-    "1",
-    "how many of these the busiest of 94 slices has",
-)
-MOST_80: Final = CoefficientTable(
-    "l2.slices.most_80",
-    "1",
-    "how many of these the busiest of 80 slices has",
-)
-TURN_PIECES_94: Final = CoefficientTable(
-    "l2.slices.turn_pieces_94",
-    "1",
-    "pieces where each warp goes to one place, of 94 slices: for `TURN_MOST_94`",
-)
-TURN_PIECES_80: Final = CoefficientTable(
-    "l2.slices.turn_pieces_80",
-    "1",
-    "pieces where each warp goes to one place, of 80 slices: for `TURN_MOST_80`",
-)
-TURN_MOST_94: Final = CoefficientTable(
-    "l2.slices.turn_most_94",
-    "1",
-    "how many of these the busiest of 94 slices has, as the launch moves on",
-)
-TURN_MOST_80: Final = CoefficientTable(
-    "l2.slices.turn_most_80",
-    "1",
-    "how many of these the busiest of 80 slices has, as the launch moves on",
-)
-BACK_PIECES_94: Final = CoefficientTable(
-    "l2.slices.back_pieces_94",
-    "1",
-    "pieces side by side, of 94 slices: for `BACK_MOST_94`",
-)
-BACK_PIECES_80: Final = CoefficientTable(
-    "l2.slices.back_pieces_80",
-    "1",
-    "pieces side by side, of 80 slices: for `BACK_MOST_80`",
-)
-BACK_MOST_94: Final = CoefficientTable(
-    "l2.slices.back_most_94",
-    "1",
-    "how many of these share the busiest way back, as if 94 slices had one each",
-)
-BACK_MOST_80: Final = CoefficientTable(
-    "l2.slices.back_most_80",
-    "1",
-    "how many of these share the busiest way back, as if 80 slices had one each",
-)
-TABLE_KIB_94: Final = CoefficientTable(
-    "l2.slices.table_kib_94",
-    "KiB",
-    "tables that all SMs read at random places, of 94 slices",
-)
-TABLE_KIB_80: Final = CoefficientTable(
-    "l2.slices.table_kib_80",
-    "KiB",
-    "tables that all SMs read at random places, of 80 slices",
-)
-TABLE_BUSIEST_94: Final = CoefficientTable(
-    "l2.slices.table_busiest_94",
-    "1",
-    "time of a load of these over that of a large table's",
-)
-TABLE_BUSIEST_80: Final = CoefficientTable(
-    "l2.slices.table_busiest_80",
-    "1",
-    "time of a load of these over that of a large table's",
-)
-USUAL: Final = Coefficient(
-    "l2.slices.usual",
-    "1",
-    "L2 slices where a device does not say",
-)
-MANY: Final = Coefficient(
-    "l2.slices.many",
-    "1",
-    "pieces from which on a GPU's number of slices matters",
-)
-LOOKUPS_A_CLOCK: Final = Coefficient(
-    "l2.slices.lookups_a_clock",
-    "1",
-    "lone sectors that a slice gives SMs a clock, all slices busy",
-)
-LONE_SECTOR: Final = Coefficient(
-    "l2.slices.lone_sector",
-    "1",
-    "cost of a lone sector over one of full lines, where a device has no slices",
-)
-PACKET_CLOCKS: Final = Coefficient(
-    "l2.slices.packet_clocks",
-    "clocks",
-    "from one pass of a busy slice to the next, for a packet",
-)
-SECTOR_CLOCKS: Final = Coefficient(
-    "l2.slices.sector_clocks",
-    "clocks",
-    "from one pass of a busy slice to the next, for each sector of a packet",
-)
-TWO_PIECES: Final = Coefficient(
-    "l2.slices.two_pieces",
-    "clocks",
-    "clocks of a pass where a slice has two pieces of 256 B",
-)
-TWO_LINES_ONE: Final = Coefficient(
-    "l2.slices.two_lines_one",
-    "clocks",
-    "the same of one piece with two lines of one sector each",
-)
-TWO_LINES_TWO: Final = Coefficient(
-    "l2.slices.two_lines_two",
-    "clocks",
-    "the same of two pieces with two lines of one sector each",
-)
+PIECES_94: Final = CoefficientTable("l2.slices.pieces_94")
+PIECES_80: Final = CoefficientTable("l2.slices.pieces_80")
+MOST_94: Final = CoefficientTable("l2.slices.most_94")
+MOST_80: Final = CoefficientTable("l2.slices.most_80")
+TURN_PIECES_94: Final = CoefficientTable("l2.slices.turn_pieces_94")
+TURN_PIECES_80: Final = CoefficientTable("l2.slices.turn_pieces_80")
+TURN_MOST_94: Final = CoefficientTable("l2.slices.turn_most_94")
+TURN_MOST_80: Final = CoefficientTable("l2.slices.turn_most_80")
+BACK_PIECES_94: Final = CoefficientTable("l2.slices.back_pieces_94")
+BACK_PIECES_80: Final = CoefficientTable("l2.slices.back_pieces_80")
+BACK_MOST_94: Final = CoefficientTable("l2.slices.back_most_94")
+BACK_MOST_80: Final = CoefficientTable("l2.slices.back_most_80")
+TABLE_KIB_94: Final = CoefficientTable("l2.slices.table_kib_94")
+TABLE_KIB_80: Final = CoefficientTable("l2.slices.table_kib_80")
+TABLE_BUSIEST_94: Final = CoefficientTable("l2.slices.table_busiest_94")
+TABLE_BUSIEST_80: Final = CoefficientTable("l2.slices.table_busiest_80")
+USUAL: Final = Coefficient("l2.slices.usual")
+MANY: Final = Coefficient("l2.slices.many")
+LOOKUPS_A_CLOCK: Final = Coefficient("l2.slices.lookups_a_clock")
+LONE_SECTOR: Final = Coefficient("l2.slices.lone_sector")
+PACKET_CLOCKS: Final = Coefficient("l2.slices.packet_clocks")
+SECTOR_CLOCKS: Final = Coefficient("l2.slices.sector_clocks")
+TWO_PIECES: Final = Coefficient("l2.slices.two_pieces")
+TWO_LINES_ONE: Final = Coefficient("l2.slices.two_lines_one")
+TWO_LINES_TWO: Final = Coefficient("l2.slices.two_lines_two")
 
 _Tables = Mapping[int, tuple[CoefficientTable, CoefficientTable]]
 _SIDE_BY_SIDE: Final[_Tables] = {94: (PIECES_94, MOST_94), 80: (PIECES_80, MOST_80)}

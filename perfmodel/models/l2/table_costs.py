@@ -34,16 +34,8 @@ SCATTERED_COST = Formula(
     holds="misses of tables that mostly stay",
     source="fitted form",
 )
-SCATTERED: Final = Coefficient(
-    "l2.table_costs.scattered",
-    "1",
-    "cost of a scattered miss beyond a dense one",
-)
-SCATTERED_ALONE: Final = Coefficient(
-    "l2.table_costs.scattered_alone",
-    "1",
-    "what it costs more beside writes that no steady read goes with",
-)
+SCATTERED: Final = Coefficient("l2.table_costs.scattered")
+SCATTERED_ALONE: Final = Coefficient("l2.table_costs.scattered_alone")
 _PARTS: Final = 64
 _ALL_READ: Final = 20.0
 _TURNS: Final = 40
@@ -128,16 +120,8 @@ def scattered_cost(
     return np.asanyarray(extra)
 
 
-DRAWN_LINES_SLOPE: Final = Coefficient(
-    "l2.table_costs.drawn_lines_slope",
-    "1",
-    "what writes lose by a byte read of persisting lines at random, for the set-aside filled",
-)
-DRAWN_LINES_START: Final = Coefficient(
-    "l2.table_costs.drawn_lines_start",
-    "1",
-    "share of the set-aside that these lines fill from which on writes lose",
-)
+DRAWN_LINES_SLOPE: Final = Coefficient("l2.table_costs.drawn_lines_slope")
+DRAWN_LINES_START: Final = Coefficient("l2.table_costs.drawn_lines_start")
 
 
 def drawn_lines_cost(

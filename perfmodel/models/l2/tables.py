@@ -50,11 +50,7 @@ BROUGHT_BY_DRAWS = Formula(
     source="derived: of the table's lines f are drawn at all, and of these 1 - m are still there",
 )
 
-ALONE: Final = Coefficient(
-    "l2.tables.alone",
-    "1",
-    "power of the share of lines that stay with which streaming neighbours miss alone",
-)
+ALONE: Final = Coefficient("l2.tables.alone")
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 

@@ -54,36 +54,12 @@ L2_TIME = Formula(
     "one after the other (measurements/suite, foundation/l2-states.csv); what crosses adds "
     "to cold ones",
 )
-CONCURRENT: Final = Coefficient(
-    "l2.throughput.concurrent",
-    "1",
-    "share of L2's reads, where they hit, that run concurrently with its writes",
-)
-TABLES_CONCURRENT: Final = Coefficient(
-    "l2.throughput.tables_concurrent",
-    "1",
-    "the same for reads of tables, buffers that are read again and again",
-)
-COMPRESSED_RATE: Final = Coefficient(
-    "l2.throughput.compressed_rate",
-    "1",
-    "L2's rate for reads that DRAM brings compressed, over that of hits",
-)
-PARTIAL_STORE: Final = Coefficient(
-    "l2.throughput.partial_store",
-    "1",
-    "cost of a sector that is stored in part, over one of a whole line, lines apart",
-)
-PARTIAL_STORE_LINE: Final = Coefficient(
-    "l2.throughput.partial_store_line",
-    "1",
-    "what each line adds to it",
-)
-ISOLATED_STORE: Final = Coefficient(
-    "l2.throughput.isolated_store",
-    "1",
-    "what a whole sector costs more that is alone in its line",
-)
+CONCURRENT: Final = Coefficient("l2.throughput.concurrent")
+TABLES_CONCURRENT: Final = Coefficient("l2.throughput.tables_concurrent")
+COMPRESSED_RATE: Final = Coefficient("l2.throughput.compressed_rate")
+PARTIAL_STORE: Final = Coefficient("l2.throughput.partial_store")
+PARTIAL_STORE_LINE: Final = Coefficient("l2.throughput.partial_store_line")
+ISOLATED_STORE: Final = Coefficient("l2.throughput.isolated_store")
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",

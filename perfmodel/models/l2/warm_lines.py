@@ -41,21 +41,9 @@ FOUND_WARM = Formula(
     holds="strided copies of 0.08 to 1.3 times L2",
     source="fitted form",
 )
-WARM_HALF: Final = Coefficient(
-    "l2.warm_lines.warm_half",
-    "1",
-    "footprint over L2 of which the next launch finds half",
-)
-WARM_STEP: Final = Coefficient(
-    "l2.warm_lines.warm_step",
-    "1",
-    "footprint over L2 that halves what little the next launch does not find",
-)
-WARM_ALL: Final = Coefficient(
-    "l2.warm_lines.warm_all",
-    "1",
-    "footprint over L2 of which the next launch finds all",
-)
+WARM_HALF: Final = Coefficient("l2.warm_lines.warm_half")
+WARM_STEP: Final = Coefficient("l2.warm_lines.warm_step")
+WARM_ALL: Final = Coefficient("l2.warm_lines.warm_all")
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
     unit="1",

@@ -32,21 +32,9 @@ STREAMING_MISSES = Formula(
     "first, so normal ones that nobody reads stay, launch after launch",
     source="fitted form",
 )
-STREAMING_SCALE: Final = Coefficient(
-    "l2.windows.streaming_scale",
-    "1",
-    "powers of 2 in which streaming lines stay, of a 16th of L2 in a set of its size",
-)
-STREAMING_POWER: Final = Coefficient(
-    "l2.windows.streaming_power",
-    "1",
-    "how these grow with the bytes marked streaming",
-)
-STREAMING_SIZE_POWER: Final = Coefficient(
-    "l2.windows.streaming_size_power",
-    "1",
-    "how these grow with the bytes of the set",
-)
+STREAMING_SCALE: Final = Coefficient("l2.windows.streaming_scale")
+STREAMING_POWER: Final = Coefficient("l2.windows.streaming_power")
+STREAMING_SIZE_POWER: Final = Coefficient("l2.windows.streaming_size_power")
 IN_WAVE = Formula(
     name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
     unit="1",
@@ -84,16 +72,8 @@ OWN_STREAMING = Formula(
     "less of it from 40 MiB on, and then more misses",
     source="fitted form",
 )
-OWN_MIDDLE: Final = Coefficient(
-    "l2.windows.own_middle",
-    "1",
-    "share of L2 at which half of a launch's own streaming lines miss",
-)
-OWN_WIDTH: Final = Coefficient(
-    "l2.windows.own_width",
-    "1",
-    "share of L2 that halves what is kept of these, beyond",
-)
+OWN_MIDDLE: Final = Coefficient("l2.windows.own_middle")
+OWN_WIDTH: Final = Coefficient("l2.windows.own_width")
 PINNED = Formula(
     name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
     unit="1",
@@ -112,36 +92,12 @@ PINNED = Formula(
     "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
     source="fitted form",
 )
-PINNED_SLOPE: Final = Coefficient(
-    "l2.windows.pinned_slope",
-    "1",
-    "what a byte of private parts takes more for each L2 that is pinned",
-)
-PINNED_START: Final = Coefficient(
-    "l2.windows.pinned_start",
-    "1",
-    "share of L2 pinned from which private parts take more",
-)
-PINNED_FITS: Final = Coefficient(
-    "l2.windows.pinned_fits",
-    "1",
-    "share of L2 up to which a set of private parts loses nothing to pinned lines",
-)
-PINNED_RISE: Final = Coefficient(
-    "l2.windows.pinned_rise",
-    "1",
-    "share of L2 beyond, at which it loses all",
-)
-EMPTY_START: Final = Coefficient(
-    "l2.windows.empty_start",
-    "1",
-    "share of L2 from which streaming lines miss that come to an empty L2",
-)
-EMPTY_RISE: Final = Coefficient(
-    "l2.windows.empty_rise",
-    "1",
-    "share of L2 beyond, at which all of them do",
-)
+PINNED_SLOPE: Final = Coefficient("l2.windows.pinned_slope")
+PINNED_START: Final = Coefficient("l2.windows.pinned_start")
+PINNED_FITS: Final = Coefficient("l2.windows.pinned_fits")
+PINNED_RISE: Final = Coefficient("l2.windows.pinned_rise")
+EMPTY_START: Final = Coefficient("l2.windows.empty_start")
+EMPTY_RISE: Final = Coefficient("l2.windows.empty_rise")
 
 
 def pinned(size: Array, picked: Array, set_aside: Array, capacity: float, device: Device) -> Array:

@@ -31,11 +31,7 @@ from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 Array = npt.NDArray[Any]
 
-DRIFT: Final = Coefficient(
-    "reuse.irregular_unions.drift",
-    "1",
-    "iterations that blocks are apart at most, while one finds what another one read",
-)
+DRIFT: Final = Coefficient("reuse.irregular_unions.drift")
 _ROWS: Final = 8
 """Rows of blocks, one for each GPC, that are compared."""
 

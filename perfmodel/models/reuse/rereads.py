@@ -30,36 +30,12 @@ from perfmodel.models.reuse.reuse_windows import resident_share
 
 Array = npt.NDArray[np.float64]
 
-L1_AGAIN_LOW: Final = Coefficient(
-    "reuse.rereads.l1_again_low",
-    "1",
-    "footprint over L1 at which a second way from the same end starts to miss",
-)
-L1_AGAIN_HIGH: Final = Coefficient(
-    "reuse.rereads.l1_again_high",
-    "1",
-    "footprint over L1 at which a second way from the same end misses all",
-)
-L2_AGAIN_LOW: Final = Coefficient(
-    "reuse.rereads.l2_again_low",
-    "1",
-    "footprint over L2 at which a second way from the same end starts to miss",
-)
-L2_AGAIN_HIGH: Final = Coefficient(
-    "reuse.rereads.l2_again_high",
-    "1",
-    "footprint over L2 at which a second way from the same end misses all",
-)
-L1_BACK: Final = Coefficient(
-    "reuse.rereads.l1_back",
-    "1",
-    "part of L1 whose last data a second way finds that begins at the other end",
-)
-L2_BACK: Final = Coefficient(
-    "reuse.rereads.l2_back",
-    "1",
-    "the same of L2, of which L1's is a part",
-)
+L1_AGAIN_LOW: Final = Coefficient("reuse.rereads.l1_again_low")
+L1_AGAIN_HIGH: Final = Coefficient("reuse.rereads.l1_again_high")
+L2_AGAIN_LOW: Final = Coefficient("reuse.rereads.l2_again_low")
+L2_AGAIN_HIGH: Final = Coefficient("reuse.rereads.l2_again_high")
+L1_BACK: Final = Coefficient("reuse.rereads.l1_back")
+L2_BACK: Final = Coefficient("reuse.rereads.l2_back")
 _DENSE: Final = 1.6
 """Factor within which two ways go through data alike: of rows, 3 are at most half as much again in
 their range as many are."""

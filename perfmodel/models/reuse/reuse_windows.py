@@ -21,46 +21,14 @@ from perfmodel.models.reuse.groups import Group
 
 Array = npt.NDArray[Any]
 
-KNEE_LOW: Final = Coefficient(
-    "reuse.reuse_windows.knee_low",
-    "1",
-    "footprint over capacity at which reuse within a launch starts to fail",
-)
-KNEE_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.knee_high",
-    "1",
-    "footprint over capacity at which no reuse within a launch is left",
-)
-WARM_LOW: Final = Coefficient(
-    "reuse.reuse_windows.warm_low",
-    "1",
-    "the same as `KNEE_LOW` from one launch to the next, whose blocks fall on other SMs",
-)
-WARM_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.warm_high",
-    "1",
-    "the same as `KNEE_HIGH` from one launch to the next",
-)
-DIRTY_LOW: Final = Coefficient(
-    "reuse.reuse_windows.dirty_low",
-    "1",
-    "written data over the room of dirty lines at which some are written back",
-)
-DIRTY_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.dirty_high",
-    "1",
-    "the same at which all are, before the next launch writes them again",
-)
-REWRITTEN_LOW: Final = Coefficient(
-    "reuse.reuse_windows.rewritten_low",
-    "1",
-    "written data over capacity at which lines written again start to be written back",
-)
-REWRITTEN_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.rewritten_high",
-    "1",
-    "the same at which all of them are written back in between",
-)
+KNEE_LOW: Final = Coefficient("reuse.reuse_windows.knee_low")
+KNEE_HIGH: Final = Coefficient("reuse.reuse_windows.knee_high")
+WARM_LOW: Final = Coefficient("reuse.reuse_windows.warm_low")
+WARM_HIGH: Final = Coefficient("reuse.reuse_windows.warm_high")
+DIRTY_LOW: Final = Coefficient("reuse.reuse_windows.dirty_low")
+DIRTY_HIGH: Final = Coefficient("reuse.reuse_windows.dirty_high")
+REWRITTEN_LOW: Final = Coefficient("reuse.reuse_windows.rewritten_low")
+REWRITTEN_HIGH: Final = Coefficient("reuse.reuse_windows.rewritten_high")
 RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
