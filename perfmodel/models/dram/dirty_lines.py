@@ -67,21 +67,11 @@ OLDER: Final = Coefficient("dram.dirty_lines.older")
 
 
 class Contention(NamedTuple):
-    """What passes through L2 besides what a launch writes.
+    """What passes through L2 besides what a launch writes."""
 
-    Attributes
-    ----------
-    reads : array
-        Steady reads with which as much of what is written stays [B].
-    drawn : array
-        Share of the last lines that were drawn at random [1].
-    times : array
-        Times that what passes fills L2.
-    """
-
-    reads: Array
-    drawn: Array
-    times: Array
+    reads: Array  # steady reads with which as much of what is written stays [B]
+    drawn: Array  # share of the last lines that were drawn at random
+    times: Array  # times that what passes fills L2
 
 
 def contention(
@@ -92,24 +82,11 @@ def contention(
     at_a_time: Array,
     device: Device,
 ) -> Contention:
-    """Return what pushes out of L2 what a cold launch writes.
+    """Return what pushes out of L2 what a cold launch writes, of bytes from DRAM and to L2.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-    reads, writes : array
-        Bytes read from DRAM by the launch, and bytes written to L2.
-    capacity : float
-        Of L2 [B].
-    at_a_time : array
-        Share of the launch's stores that its running threads make once.
-    device : Device
-
-    Notes
-    -----
     Derived: the last part of the launch all of whose lines have room. A table that is drawn again
-    and again takes its room but once, and keeps it. What threads draw before they store comes
-    before what is stored then, however late: see `AHEAD`.
+    and again takes its room but once, and keeps it. What threads draw before they store, a share
+    `at_a_time` of the stores, comes before what is stored then, however late: see `AHEAD`.
     """
     random = [t for t in tables if t.random]
     read = sum((t.read(warm=False) for t in random), np.zeros(1))

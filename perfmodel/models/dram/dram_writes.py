@@ -48,39 +48,17 @@ WRITTEN_BACK = Formula(
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What a launch writes to DRAM.
+    """What a launch writes to DRAM [B]."""
 
-    Attributes
-    ----------
-    written : array
-        Bytes written before it ends [B].
-    taken : array
-        What they take of DRAM, in bytes of a stream [B].
-    left : array
-        Bytes that L2 still holds changed at the end [B].
-    found : array
-        Share of what a launch before has left that is still there; of a warm launch.
-    made_whole : array
-        Bytes read from DRAM for sectors of which stores wrote a part [B].
-    strided : array
-        Of these, what strided stores left in part [B].
-    waited : array
-        Bytes that scattered stores wait for [B].
-    ways : array
-        Ways of L2 set aside.
-    replayed : array
-        Bytes that a profiler's passes have left dirty, and that are written besides [B].
-    """
-
-    written: Array
-    taken: Array
-    left: Array
-    found: Array
-    made_whole: Array
-    strided: Array
-    waited: Array
-    ways: Array
-    replayed: Array
+    written: Array  # before it ends
+    taken: Array  # what that takes of DRAM, in bytes of a stream
+    left: Array  # what L2 still holds changed at the end
+    found: Array  # share of what a launch before has left that is still there; of a warm launch [1]
+    made_whole: Array  # read from DRAM for sectors of which stores wrote a part
+    strided: Array  # of these, what strided stores left in part
+    waited: Array  # what scattered stores wait for
+    ways: Array  # ways of L2 set aside [1]
+    replayed: Array  # what a profiler's passes have left dirty, and is written besides
 
     @property
     def cost(self) -> Array:
@@ -122,10 +100,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
-    """Positions of what changes lines: stores outside of tables, and all that goes by `_changed`.
-
-    And stores at scattered places, which follow rules of their own.
-    """
+    """Positions of stores outside of tables, of all that goes by `_changed`, and of the others."""
 
     alone: list[int]
     changing: list[int]

@@ -106,25 +106,14 @@ RANDOM_STAYS: Final = Coefficient("dram.scattered_stores.random_stays")
 
 @dataclass(frozen=True, slots=True)
 class ScatteredStores:
-    """What stores at scattered places of one buffer move between L2 and DRAM.
+    """What stores at scattered places of one buffer move between L2 and DRAM."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of the accesses.
-    filled, written : array
-        DRAM bytes read and written.
-    waited : array
-        What that adds to L2's time, as dense DRAM bytes.
-    left : array
-        Bytes of changed sectors that are still in L2 at the end.
-    """
-
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of the accesses
+    # filled and written: dRAM bytes read and written
     filled: Array
     written: Array
-    waited: Array
-    left: Array
+    waited: Array  # what that adds to L2's time, as dense DRAM bytes
+    left: Array  # bytes of changed sectors that are still in L2 at the end
 
 
 def _none(accesses: GlobalAccesses, chosen: Sequence[int]) -> tuple[ScatteredStores, ...]:
@@ -216,24 +205,14 @@ def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What scattered stores to a buffer touch.
+    """What scattered stores to a buffer touch."""
 
-    Attributes
-    ----------
-    random : bool
-        Whether places are random.
-    sectors, lines : array
-        Of all stores.
-    part : array
-        Share of the sectors that are stored in part.
-    once, touched : array
-        Bytes of the different sectors, and of their lines.
-    """
-
-    random: bool
+    random: bool  # whether places are random
+    # sectors and lines: of all stores
     sectors: Array
     lines: Array
-    part: Array
+    part: Array  # share of the sectors that are stored in part
+    # once and touched: bytes of the different sectors, and of their lines
     once: Array
     touched: Array
 

@@ -37,18 +37,18 @@ MIXED_EFFICIENCY = Formula(
 
 FEW: Final = Coefficient("dram.throughput.few")
 SKEW: Final = Coefficient("dram.throughput.skew")
-ATOM_COSTS_32: Final = CoefficientTable("dram.throughput.atom_costs_32")
-ATOM_COSTS_64: Final = CoefficientTable("dram.throughput.atom_costs_64")
-ATOM_COSTS_128: Final = CoefficientTable("dram.throughput.atom_costs_128")
 RANDOM_COSTS: Final = CoefficientTable("dram.throughput.random_costs")
 RANDOM_WAITS: Final = CoefficientTable("dram.throughput.random_waits")
 ROWS: Final = Coefficient("dram.throughput.rows")
 OPENING_LEAST: Final = Coefficient("dram.throughput.opening_least")
 OPENING_MOST: Final = Coefficient("dram.throughput.opening_most")
 _ATOMS: Final = {
-    32: ((64, 128, 256, 512, 1024, 2048), ATOM_COSTS_32),
-    64: ((64, 96, 128, 192, 256, 512, 1024, 2048), ATOM_COSTS_64),
-    128: ((64, 256, 512, 1024, 2048), ATOM_COSTS_128),
+    32: ((64, 128, 256, 512, 1024, 2048), CoefficientTable("dram.throughput.atom_costs_32")),
+    64: (
+        (64, 96, 128, 192, 256, 512, 1024, 2048),
+        CoefficientTable("dram.throughput.atom_costs_64"),
+    ),
+    128: ((64, 256, 512, 1024, 2048), CoefficientTable("dram.throughput.atom_costs_128")),
 }
 """Bytes from one isolated atom to the next, and costs at these, by fetch granularity."""
 _WIDTHS: Final = (32, 64, 128)
@@ -102,16 +102,10 @@ def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
 
 
 def room_early(left: Any, reads: Any, stored: Any) -> Array:
-    """Return the share of a cold launch in which L2 has room for what is written.
+    """Return the share of a cold launch in which L2 has room for what is written, in bytes.
 
-    Parameters
-    ----------
-    left : array
-        Bytes of it that are still in L2 when the launch ends: written first, as it were.
-    reads : array
-        Bytes read from DRAM: a copy's turns between both are in the time of L2.
-    stored : array
-        Bytes stored.
+    What is left in L2 when the launch ends was written first, as it were. Not while DRAM is read: a
+    copy's turns between both are in the time of L2.
     """
     all_of_it = np.maximum(stored, 1.0)
     return np.asanyarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
@@ -123,16 +117,8 @@ FOUND_BETWEEN: Final = Coefficient("dram.throughput.found_between")
 def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: Device) -> Array:
     """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
 
-    Parameters
-    ----------
-    resident : array
-        Share of the data that the launch before left in L2.
-    asked, touched : array
-        Bytes asked of L2, and different ones: of data that is asked for again and again, what
-        happens the first time says little.
-    stored : array
-        Bytes stored, of those asked.
-    device : Device
+    `resident` is the share of the data that the launch before left. Of data that is asked for again
+    and again, what happens the first time says little.
     """
     times = np.asanyarray(asked) / np.maximum(touched, 1.0)
     separate = 1 - FOUND_BETWEEN(device) * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
@@ -151,66 +137,39 @@ def opening(device: Device) -> float:
     return number(found)
 
 
-def rows_open(device: Device) -> float:
-    """Return the bytes of a table of which half of the random misses find a row open [B].
-
-    By slice of L2: each has its channels of DRAM.
-    """
-    return ROWS(device) * slice_count(device) / FITTED_SLICES(device)
-
-
 def read_cost(pitch: Any, granule: int, device: Device) -> Array:
-    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
+    """Return the cost of a DRAM atom of `granule` bytes, one every `pitch`, over dense reads.
 
-    Parameters
-    ----------
-    pitch : array
-        From one atom to the next [B]; under 64 where they are dense.
-    granule : int
-        Bytes of an atom: the fetch granularity.
-    device : Device
+    A pitch of less than 64 B is dense.
     """
     pitches, costs = _ATOMS[granule]
     octaves = np.log2(np.maximum(np.asanyarray(pitch, dtype=float), 64.0))
     found = np.interp(octaves, np.log2(pitches), costs(device))
-    isolated = _as_opened(found, opening(device))
-    return np.asanyarray(np.where(np.asanyarray(pitch) < 64, 1.0, isolated))
+    return np.asanyarray(np.where(np.asanyarray(pitch) < 64, 1.0, rows_cost(found, device)))
 
 
-def _as_opened(cost: Array, opened: Any) -> Array:
-    """Return a cost over dense bytes of which only that part counts that rows add."""
-    return np.asanyarray(1 + (cost - 1) * opened)
+def rows_cost(cost: Any, device: Device, opened: Any = 1.0) -> Array:
+    """Return the cost of isolated bytes over dense ones on a device, from the reference's.
 
-
-def rows_cost(cost: Any, device: Device) -> Array:
-    """Return the cost of isolated bytes over dense ones on a device, from the reference's."""
-    return _as_opened(np.asanyarray(cost, dtype=float), opening(device))
+    `opened` is the share of them that open a row.
+    """
+    return np.asanyarray(1 + (np.asanyarray(cost, dtype=float) - 1) * (opened * opening(device)))
 
 
 def random_cost(wide: Any, table: Any, device: Device) -> Array:
-    """Return the cost of DRAM bytes at random places, relative to dense ones.
-
-    Parameters
-    ----------
-    wide : array
-        Bytes fetched at each place.
-    table : array
-        Bytes over which the places lie.
-    device : Device
-    """
-    opened = sparse(table, device) * opening(device)
-    return _as_opened(_by_width(RANDOM_COSTS(device), wide), opened)
+    """Return the cost of `wide` DRAM bytes at random places of a table, relative to dense ones."""
+    return rows_cost(_by_width(RANDOM_COSTS(device), wide), device, _sparse(table, device))
 
 
 def random_wait(wide: Any, table: Any, device: Device) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * sparse(table, device))
+    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * _sparse(table, device))
 
 
-def sparse(table: Any, device: Device) -> Array:
-    """Return the share of random misses that open a row of their own; see `SPARSE`."""
-    size = np.asanyarray(table, dtype=float)
-    return np.asanyarray(SPARSE(f=size, rows=rows_open(device)))
+def _sparse(table: Any, device: Device) -> Array:
+    """Evaluate `SPARSE`; of rows by slice of L2: each has its channels of DRAM."""
+    rows = ROWS(device) * slice_count(device) / FITTED_SLICES(device)
+    return np.asanyarray(SPARSE(f=np.asanyarray(table, dtype=float), rows=rows))
 
 
 def _by_width(values: Array, wide: Any) -> Array:

@@ -113,28 +113,14 @@ def set_aside_write_cost(device: Device, ways: Any) -> Array:
 def streams_between(normal: Any, again: Any, written: Any) -> Array:
     """Return the DRAM bytes read of streams for each byte written, 1 at most.
 
-    Parameters
-    ----------
-    normal, again, written : array
-        DRAM bytes read of normal lines, of them those of tables, and DRAM bytes written.
+    Streams are the normal lines without those of tables, `again`.
     """
     streams = np.maximum(np.asanyarray(normal, dtype=float) - again, 0.0)
     return np.asanyarray(np.minimum(1.0, streams / np.maximum(written, 1.0)))
 
 
 def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str, Any]:
-    """Return what `LOST_TIME` takes.
-
-    Parameters
-    ----------
-    device : Device
-    dram : array
-        Time of DRAM without a set-aside [s].
-    lost : array
-        What `writeback_loss` gives [B].
-    streams : array
-        See `streams_between`.
-    """
+    """Return what `LOST_TIME` takes, of DRAM's time [s], `writeback_loss` and `streams_between`."""
     slices, peak, sharp = slice_count(device), PEAK_BY_SLICE(device), DECIDES(device)
     return {
         "dram": dram,

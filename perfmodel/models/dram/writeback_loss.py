@@ -99,42 +99,25 @@ MIXED_FILLED: Final = Coefficient("dram.writeback_loss.mixed_filled")
 STREAMING_SHARP: Final = Coefficient("dram.writeback_loss.streaming_sharp")
 STREAMING_MIXED: Final = Coefficient("dram.writeback_loss.streaming_mixed")
 STREAMING_RESIDENT: Final = Coefficient("dram.writeback_loss.streaming_resident")
-STREAMS_NONE: Final = CoefficientTable("dram.writeback_loss.streams_none")
-STREAMS_THIRD: Final = CoefficientTable("dram.writeback_loss.streams_third")
-STREAMS_HALF: Final = CoefficientTable("dram.writeback_loss.streams_half")
-STREAMS_ONE: Final = CoefficientTable("dram.writeback_loss.streams_one")
-STREAMS_TWO: Final = CoefficientTable("dram.writeback_loss.streams_two")
-STREAMS_THREE: Final = CoefficientTable("dram.writeback_loss.streams_three")
-STREAMS_SEVEN: Final = CoefficientTable("dram.writeback_loss.streams_seven")
-STREAMS_FIFTEEN: Final = CoefficientTable("dram.writeback_loss.streams_fifteen")
 
 _STREAMS: Final = (
-    (0.0, STREAMS_NONE),
-    (1 / 3, STREAMS_THIRD),
-    (0.5, STREAMS_HALF),
-    (1.0, STREAMS_ONE),
-    (2.0, STREAMS_TWO),
-    (3.0, STREAMS_THREE),
-    (7.0, STREAMS_SEVEN),
-    (15.0, STREAMS_FIFTEEN),
+    (0.0, CoefficientTable("dram.writeback_loss.streams_none")),
+    (1 / 3, CoefficientTable("dram.writeback_loss.streams_third")),
+    (0.5, CoefficientTable("dram.writeback_loss.streams_half")),
+    (1.0, CoefficientTable("dram.writeback_loss.streams_one")),
+    (2.0, CoefficientTable("dram.writeback_loss.streams_two")),
+    (3.0, CoefficientTable("dram.writeback_loss.streams_three")),
+    (7.0, CoefficientTable("dram.writeback_loss.streams_seven")),
+    (15.0, CoefficientTable("dram.writeback_loss.streams_fifteen")),
 )
 """`each` of `STREAMS_LOSS` by bytes read for each written."""
 
 
 @dataclass(frozen=True, slots=True)
 class DramMix:
-    """What DRAM moves, by the property of the lines.
+    """DRAM bytes written, and read by the property of the lines [B].
 
-    Attributes
-    ----------
-    written : array
-        DRAM bytes written.
-    normal, streaming : array
-        DRAM bytes read of lines without a property, and of those marked streaming.
-    persisting : array
-        DRAM bytes read of persisting lines that find no way.
-    again : array
-        Of the normal bytes, those of tables.
+    Of persisting lines, those that find no way; `again` are those of tables, of the normal ones.
     """
 
     written: Any
@@ -146,17 +129,7 @@ class DramMix:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """The part of L2 that is set aside for persisting lines, and what these take of it.
-
-    Attributes
-    ----------
-    ways : array
-        Ways set aside.
-    filled : array
-        Share of it that persisting lines take from streams.
-    resident : array
-        Share of it that they keep.
-    """
+    """Ways of L2 set aside; shares of them that persisting lines take from streams, and keep."""
 
     ways: Any
     filled: Any = 0.0
@@ -169,13 +142,7 @@ def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool =
 
     0 with fewer than 4 ways set aside.
 
-    Parameters
-    ----------
-    mix : DramMix
-    aside : SetAside
-    device : Device
-    tabled : bool
-        Whether a table is read again and again concurrently with the writes.
+    Streams alone lose other than where a table is read again and again concurrently, `tabled`.
     """
     w = np.asanyarray(aside.ways, dtype=float)
     writes = np.asanyarray(mix.written, dtype=float)

@@ -46,32 +46,20 @@ def _none() -> Array:
 
 @dataclass(frozen=True, slots=True)
 class CompetingMisses:
-    """How re-reads of a table's competing lines miss; the rest as in `Table`.
+    """How re-reads of a table's competing lines miss; the rest as in `Table`."""
 
-    Attributes
-    ----------
-    lost : array
-        Share of them that miss.
-    left : array
-        Share of the first reads that the launch before has left in L2.
-    parts : PrivateSet, MovedSet or None
-        The table, where each block has its own part of it.
-    moves : array
-        By how many blocks a block's part is another's in the next pass.
-    drawn : RandomReads or None
-        What is read at random places.
-    """
-
-    lost: Array
+    lost: Array  # share of them that miss
     scattered: Array = field(default_factory=_none)
     crossing: Array = field(default_factory=_none)
     merged: Array = field(default_factory=_none)
     waiting: Array = field(default_factory=_none)
     pinned: Array = field(default_factory=_none)
+    # share of the first reads that the launch before has left in L2
     left: Array = field(default_factory=lambda: np.ones(1))
-    parts: PrivateSet | MovedSet | None = None
+    parts: PrivateSet | MovedSet | None = None  # the table, where each block has its own part of it
+    # by how many blocks a block's part is another's in the next pass
     moves: Array = field(default_factory=_none)
-    drawn: RandomReads | None = None
+    drawn: RandomReads | None = None  # what is read at random places
 
 
 def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:

@@ -26,21 +26,11 @@ NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
 class OtherTable(NamedTuple):
-    """Another table that the same launch draws from.
+    """Another table that the same launch draws from."""
 
-    Attributes
-    ----------
-    size : array
-        Bytes.
-    often : array
-        Times that a line of it is drawn in the launch, on average.
-    copied : bool
-        Whether the side that draws keeps a copy: what atomics change stays at home.
-    """
-
-    size: Array
-    often: Array
-    copied: bool
+    size: Array  # bytes
+    often: Array  # times that a line of it is drawn in the launch, on average
+    copied: bool  # whether the side that draws keeps a copy: what atomics change stays at home
 
 
 def random_line_hits(

@@ -41,18 +41,10 @@ within a sector share less than that with their neighbours."""
 
 
 class Knees(NamedTuple):
-    """Footprints over L2 at which reuse starts to fail, and at which none is left.
+    """Footprints over L2 at which reuse starts to fail, and at which none is left."""
 
-    Attributes
-    ----------
-    reuse : tuple of two float
-        Of data that is read again.
-    rewritten : tuple of two float
-        Of data that is written again.
-    """
-
-    reuse: tuple[float, float]
-    rewritten: tuple[float, float]
+    reuse: tuple[float, float]  # of data that is read again
+    rewritten: tuple[float, float]  # of data that is written again
 
 
 def fitted_knees(device: Device) -> Knees:
@@ -62,27 +54,13 @@ def fitted_knees(device: Device) -> Knees:
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """What accesses miss in L2, by position.
+    """What accesses miss in L2, by position."""
 
-    Attributes
-    ----------
-    sectors : sequence of array
-        Sectors asked for that L2 has not.
-    dram_bytes : sequence of array
-        Bytes read from DRAM.
-    touched : sequence of array
-        Bytes touched at least once.
-    copies : sequence of array
-        How often L2 holds them.
-    rewritten : array
-        Bytes that stores write to DRAM again, after L2 had no room to wait for them.
-    """
-
-    sectors: Sequence[Array]
-    dram_bytes: Sequence[Array]
-    touched: Sequence[Array]
-    copies: Sequence[Array]
-    rewritten: Array
+    sectors: Sequence[Array]  # sectors asked for that L2 has not
+    dram_bytes: Sequence[Array]  # bytes read from DRAM
+    touched: Sequence[Array]  # bytes touched at least once
+    copies: Sequence[Array]  # how often L2 holds them
+    rewritten: Array  # bytes that stores write to DRAM again, after L2 had no room to wait for them
 
 
 def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees) -> Misses:

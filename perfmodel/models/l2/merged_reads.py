@@ -88,57 +88,28 @@ LOAD_SHARP: Final = Coefficient("l2.merged_reads.load_sharp")
 
 @dataclass(frozen=True, slots=True)
 class _Pace:
-    """How the blocks of an SM keep in step.
+    """How the blocks of an SM keep in step."""
 
-    Attributes
-    ----------
-    shared : array
-        Blocks that share an SM.
-    drifting : array
-        The same, or as many as drift where no barrier keeps warps in step.
-    load : array
-        Of the SM's busiest unit.
-    cold : bool
-        Whether DRAM brings what is read the first time.
-    """
-
-    shared: Array
-    drifting: Array
-    load: Array
-    cold: bool
+    shared: Array  # blocks that share an SM
+    drifting: Array  # the same, or as many as drift where no barrier keeps warps in step
+    load: Array  # of the SM's busiest unit
+    cold: bool  # whether DRAM brings what is read the first time
 
 
 @dataclass(frozen=True, slots=True)
 class _Readers:
-    """The loads of a launch, and the blocks that read the same by each.
-
-    Attributes
-    ----------
-    instance : Instance
-    requests, accesses
-        By position.
-    run : array
-        Blocks in a row that the SMs of a GPC get.
-    together : array
-        Blocks that run at a time.
-    device : Device
-    loads : sequence of int
-        Positions of the loads.
-    roots : mapping of int to str or None
-        The outermost loop around each.
-    neighbours : mapping of int to array
-        SMs of a GPC that each reads the same for.
-    """
+    """The loads of a launch, and the blocks that read the same by each."""
 
     instance: Instance
+    # requests and accesses: by position
     requests: Sequence[Requests]
     accesses: Sequence[AccessTraffic]
-    run: Array
-    together: Array
+    run: Array  # blocks in a row that the SMs of a GPC get
+    together: Array  # blocks that run at a time
     device: Device
-    loads: Sequence[int]
-    roots: Mapping[int, str | None]
-    neighbours: Mapping[int, Array]
+    loads: Sequence[int]  # positions of the loads
+    roots: Mapping[int, str | None]  # the outermost loop around each
+    neighbours: Mapping[int, Array]  # SMs of a GPC that each reads the same for
 
     def same_loops(self, i: int) -> list[int]:
         """Return the loads of the same loops, a load itself among them."""

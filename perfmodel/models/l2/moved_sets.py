@@ -92,19 +92,13 @@ def far_knee(device: Device) -> MovedKnee:
 
 @dataclass(frozen=True, slots=True)
 class MovedSet:
-    """A set of which blocks move on to parts that others have read.
+    """A set of which blocks move on to parts that others have read."""
 
-    Attributes
-    ----------
-    used, capacity, age
-        As of a `PrivateSet`.
-    middle, width, steady : array
-        See `MOVED_KNEE`.
-    """
-
+    # used, capacity and age: as of a `PrivateSet`
     used: Array
     capacity: float
     age: Age
+    # middle, width and steady: see `MOVED_KNEE`
     middle: Array
     width: Array
     steady: Array

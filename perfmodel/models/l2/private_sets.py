@@ -88,21 +88,11 @@ READ_BEFORE: Final = Coefficient("l2.private_sets.read_before")
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """How often a set is read again, and how soon that settles it.
+    """How often a set is read again, and how soon that settles it."""
 
-    Attributes
-    ----------
-    again : array
-        Times that the launch reads it again.
-    before : array
-        Times that it was read again before the launch.
-    half : array
-        Re-reads after which most of it has settled.
-    """
-
-    again: Array
-    before: Array
-    half: Array
+    again: Array  # times that the launch reads it again
+    before: Array  # times that it was read again before the launch
+    half: Array  # re-reads after which most of it has settled
 
     @property
     def young(self) -> Array:
@@ -132,20 +122,10 @@ def private_knee(device: Device) -> PrivateKnee:
 
 @dataclass(frozen=True, slots=True)
 class PrivateSet:
-    """A set of which each SM reads its own part again and again.
+    """A set of which each SM reads its own part again and again."""
 
-    Attributes
-    ----------
-    used : array
-        L2 used between two reads of a line [B].
-    capacity : float
-        L2 [B].
-    age : Age
-    knee : PrivateKnee
-    """
-
-    used: Array
-    capacity: float
+    used: Array  # L2 used between two reads of a line [B]
+    capacity: float  # L2 [B]
     age: Age
     knee: PrivateKnee
 

@@ -43,18 +43,10 @@ Derived: one line of each set. How many of them hit: `perfmodel.models.l2.window
 
 
 class Waves(NamedTuple):
-    """Parts of a table that are drawn from one after the other, as blocks move on through it.
+    """Parts of a table that are drawn from one after the other, as blocks move on through it."""
 
-    Attributes
-    ----------
-    number : array
-        How many: the table over what blocks draw from that run at a time.
-    alone : array
-        Share of the places of a block that no other block draws from [1].
-    """
-
-    number: Array
-    alone: Array
+    number: Array  # how many: the table over what blocks draw from that run at a time
+    alone: Array  # share of the places of a block that no other block draws from [1]
 
 
 ONE_WAVE: Final = Waves(np.ones(()), np.zeros(()))
@@ -62,38 +54,19 @@ ONE_WAVE: Final = Waves(np.ones(()), np.zeros(()))
 
 @dataclass(frozen=True, slots=True)
 class DrawnTable:
-    """A table that a launch draws from at random places, and what it shares L2 with.
+    """A table that a launch draws from at random places, and what it shares L2 with."""
 
-    Attributes
-    ----------
-    size : array
-        [B]
-    read, written : array
-        Bytes of streams in one pass over it.
-    passes : array
-        Times that it is read.
-    capacity : float
-        L2 that is left by what other kernels keep, as far as it works [B].
-    device : Device
-    shares : Shares
-        Of its lines.
-    spilled : array
-        Share of the persisting ones that find no way.
-    waves : Waves
-    others : sequence of OtherTable
-        That take room as it does.
-    """
-
-    size: Array
+    size: Array  # [B]
+    # read and written: bytes of streams in one pass over it
     read: Array
     written: Array
-    passes: Array
-    capacity: float
+    passes: Array  # times that it is read
+    capacity: float  # L2 that is left by what other kernels keep, as far as it works [B]
     device: Device
-    shares: Shares
-    spilled: Array
+    shares: Shares  # of its lines
+    spilled: Array  # share of the persisting ones that find no way
     waves: Waves = ONE_WAVE
-    others: Sequence[OtherTable] = ()
+    others: Sequence[OtherTable] = ()  # that take room as it does
 
     def room(self, size: Array) -> Array:
         """Return the L2 that its competing lines and streams have, of so many bytes of it [B]."""
@@ -105,31 +78,20 @@ class DrawnTable:
 
 @dataclass(frozen=True, slots=True)
 class RandomReads:
-    """What a launch reads of a table at random places.
+    """What a launch reads of a table at random places."""
 
-    Attributes
-    ----------
-    first, again : array
-        Bytes that first reads fetch, and that the others would if all of them missed.
-    misses : array
-        Share of the others that miss, of lines that a window neither keeps nor lets pass.
-    spilled : array
-        The same of lines marked persisting.
-    crossing : array
-        Share of the others for which lines that a set-aside keeps have to cross from L2's far side.
-    left : array
-        Share of the first reads that need not miss where the same launch ran before, though L2
-        cannot hold all of it.
-    draws, wide : array
-        Lines drawn, and bytes that a miss brings of each.
-    """
-
+    # first and again: bytes that first reads fetch, and that the others would if all of them missed
     first: Array
     again: Array
+    # share of the others that miss, of lines that a window neither keeps nor lets pass
     misses: Array
-    spilled: Array
+    spilled: Array  # the same of lines marked persisting
+    # share of the others for which lines that a set-aside keeps have to cross from L2's far side
     crossing: Array
+    # share of the first reads that need not miss where the same launch ran before, though L2 cannot
+    # hold all of it
     left: Array
+    # draws and wide: lines drawn, and bytes that a miss brings of each
     draws: Array
     wide: Array
 

@@ -215,18 +215,10 @@ class Streams:
 
 @dataclass(frozen=True, slots=True)
 class NormalMisses:
-    """Shares of a table's re-reads that miss as normal lines.
+    """Shares of a table's re-reads that miss as normal lines."""
 
-    Attributes
-    ----------
-    leak : array
-        Lost though there is room.
-    knee : array
-        Lost for lack of room.
-    """
-
-    leak: Array
-    knee: Array
+    leak: Array  # lost though there is room
+    knee: Array  # lost for lack of room
 
     @property
     def lost(self) -> Array:

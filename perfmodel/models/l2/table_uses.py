@@ -26,42 +26,25 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class BufferUse:
-    """What a launch asks of one buffer.
+    """What a launch asks of one buffer."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of its loads and stores among the requests.
-    loads, stores : array
-        Bytes that they ask of L2.
-    touched : array
-        Bytes that are touched at least once.
-    """
-
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of its loads and stores among the requests
+    # loads and stores: bytes that they ask of L2
     loads: Array
     stores: Array
-    touched: Array
+    touched: Array  # bytes that are touched at least once
 
 
 @dataclass(frozen=True, slots=True)
 class TableLaunch:
-    """A launch as its tables see it.
+    """A launch as its tables see it."""
 
-    Attributes
-    ----------
-    accesses : GlobalAccesses
-        Where later waves read again, with the period that makes a table of a buffer.
-    dram_bytes : sequence of array
-        Bytes that each access reads from DRAM by `perfmodel.models.reuse.reuse_windows`, for what
-        loops read again.
-    uses : mapping of str to BufferUse
-        What it asks of each buffer.
-    """
-
+    # where later waves read again, with the period that makes a table of a buffer
     accesses: GlobalAccesses
+    # bytes that each access reads from DRAM by `perfmodel.models.reuse.reuse_windows`, for what
+    # loops read again
     dram_bytes: Sequence[Array]
-    uses: Mapping[str, BufferUse]
+    uses: Mapping[str, BufferUse]  # what it asks of each buffer
 
     def requests_of(self, use: BufferUse) -> list[Requests]:
         """Return the requests of a buffer's accesses."""
@@ -70,54 +53,30 @@ class TableLaunch:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """One table of a launch, and what passes concurrently.
-
-    Attributes
-    ----------
-    own : BufferUse
-    random : bool
-        Whether it is read at random places.
-    size : array
-        Bytes of it that are used.
-    passes : array
-        Times that it is read.
-    persisting, streaming, normal : array
-        Shares of its lines with each property.
-    spilled : array
-        Share of the persisting ones that find no way.
-    capacity : float
-        L2 that is left by what other kernels keep [B].
-    read, written : array
-        Bytes of streams in one pass over it, with its own lines marked streaming.
-    streaming_read, streaming_written : array
-        Of these, what is marked streaming.
-    resident : array
-        Bytes that it and other tables want to keep in L2.
-    streams : array
-        Bytes of streams of other buffers in one pass over it.
-    first, again : array
-        Bytes that first reads and all others ask for, where it is read in order.
-    waves : Waves
-        Parts that are drawn from one after the other, where it is read at random places.
-    """
+    """One table of a launch, and what passes concurrently."""
 
     own: BufferUse
-    random: bool
-    size: Array
-    passes: Array
+    random: bool  # whether it is read at random places
+    size: Array  # bytes of it that are used
+    passes: Array  # times that it is read
+    # persisting, streaming and normal: shares of its lines with each property
     persisting: Array
     streaming: Array
     normal: Array
-    spilled: Array
-    capacity: float
+    spilled: Array  # share of the persisting ones that find no way
+    capacity: float  # L2 that is left by what other kernels keep [B]
+    # read and written: bytes of streams in one pass over it, with its own lines marked streaming
     read: Array
     written: Array
+    # streaming_read and streaming_written: of these, what is marked streaming
     streaming_read: Array
     streaming_written: Array
-    resident: Array
-    streams: Array
+    resident: Array  # bytes that it and other tables want to keep in L2
+    streams: Array  # bytes of streams of other buffers in one pass over it
+    # first and again: bytes that first reads and all others ask for, where it is read in order
     first: Array
     again: Array
+    # parts that are drawn from one after the other, where it is read at random places
     waves: Waves = ONE_WAVE
 
 

@@ -101,65 +101,39 @@ class TableLines:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A buffer that is read again and again.
-
-    Attributes
-    ----------
-    buffer : str
-    members : tuple of int
-        Positions of its loads and stores among the requests.
-    random : bool
-        Whether it is read at random places.
-    size, first, again : array
-        Bytes of it that are used; bytes that first reads fetch; and that the others would fetch
-        if all of them missed.
-    lines : TableLines
-    misses : array
-        Share of the re-reads that miss.
-    first_misses : array
-        Share of the first reads that miss, though the same launch ran before.
-    scattered : array
-        Share of the misses at places that no neighbour misses at.
-    parts : PrivateSet, MovedSet or None
-        Where each block has its own part of it.
-    left : array
-        Share of its first reads that the launch before has left in L2, where it is random.
-    draws, wide : array
-        Of a random one: lines drawn, and bytes that a miss brings of each.
-    waves : Waves
-        Parts of a random one that are drawn from one after the other.
-    crossing : array
-        Share of the re-reads that hit whose line has to come from L2's other side, or might be on
-        either: half of them do.
-    settled, settled_misses : array
-        Share of the re-reads, and what misses of them, that come when L2 decides and no longer
-        DRAM; none where blocks are not in step.
-    merged, waiting : array
-        Share of the re-reads merged with others' on the way to L2, and of those that wait for DRAM.
-    pinned : array
-        What a byte read takes of L2 beyond one, with persisting lines set aside.
-    """
+    """A buffer that is read again and again."""
 
     buffer: str
-    members: tuple[int, ...]
-    random: bool
+    members: tuple[int, ...]  # positions of its loads and stores among the requests
+    random: bool  # whether it is read at random places
+    # size, first and again: bytes of it that are used; bytes that first reads fetch; and that the
+    # others would fetch if all of them missed
     size: Array
     first: Array
     again: Array
     lines: TableLines
-    misses: Array
-    first_misses: Array
-    scattered: Array
-    parts: PrivateSet | MovedSet | None = None
+    misses: Array  # share of the re-reads that miss
+    first_misses: Array  # share of the first reads that miss, though the same launch ran before
+    scattered: Array  # share of the misses at places that no neighbour misses at
+    parts: PrivateSet | MovedSet | None = None  # where each block has its own part of it
+    # share of its first reads that the launch before has left in L2, where it is random
     left: Array = field(default_factory=lambda: np.zeros(1))
+    # draws and wide: of a random one: lines drawn, and bytes that a miss brings of each
     draws: Array = field(default_factory=lambda: np.zeros(1))
     wide: Array = field(default_factory=lambda: np.ones(1))
-    waves: Waves = ONE_WAVE
+    waves: Waves = ONE_WAVE  # parts of a random one that are drawn from one after the other
+    # share of the re-reads that hit whose line has to come from L2's other side, or might be on
+    # either: half of them do
     crossing: Array = field(default_factory=lambda: np.zeros(1))
+    # settled and settled_misses: share of the re-reads, and what misses of them, that come when L2
+    # decides and no longer DRAM; none where blocks are not in step
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
+    # merged and waiting: share of the re-reads merged with others' on the way to L2, and of those
+    # that wait for DRAM
     merged: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
+    # what a byte read takes of L2 beyond one, with persisting lines set aside
     pinned: Array = field(default_factory=lambda: np.zeros(1))
 
     @property

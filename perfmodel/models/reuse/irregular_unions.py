@@ -37,43 +37,23 @@ _ROWS: Final = 8
 
 
 class Union(NamedTuple):
-    """What loads of a buffer touch together, over the sectors that their requests ask for.
+    """What loads of a buffer touch together, over the sectors that their requests ask for."""
 
-    Attributes
-    ----------
-    in_block : float
-        Distinct sectors of a block.
-    new : float
-        Distinct sectors of blocks in a row, as many as are followed.
-    new_atoms : float
-        The same for DRAM's atoms.
-    of_lines : float
-        Share of the lines with such sectors in them that their atoms are.
-    bytes_of_block : float
-        Distinct sectors of a block [B].
-    members : tuple of int
-        Positions of the loads.
-    alike : float
-        Of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads.
-    in_step, atoms_in_step : float
-        Distinct sectors, and atoms, of one iteration of blocks that run together, for all loads of
-        a loop.
-    bytes_in_step : float
-        The sectors of such an iteration [B].
-    block_in_step, block_step_bytes : float
-        Distinct sectors of one iteration of a block, and these in bytes [1, B].
-    """
-
-    in_block: float
-    new: float
-    new_atoms: float
-    bytes_of_block: float
-    members: tuple[int, ...]
+    in_block: float  # distinct sectors of a block
+    new: float  # distinct sectors of blocks in a row, as many as are followed
+    new_atoms: float  # the same for DRAM's atoms
+    bytes_of_block: float  # distinct sectors of a block [B]
+    members: tuple[int, ...]  # positions of the loads
+    # of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads
     alike: float
-    of_lines: float = 0.0
+    of_lines: float = 0.0  # share of the lines with such sectors in them that their atoms are
+    # in_step and atoms_in_step: distinct sectors, and atoms, of one iteration of blocks that run
+    # together, for all loads of a loop
     in_step: float = 1.0
     atoms_in_step: float = 1.0
-    bytes_in_step: float = 0.0
+    bytes_in_step: float = 0.0  # the sectors of such an iteration [B]
+    # block_in_step and block_step_bytes: distinct sectors of one iteration of a block, and these in
+    # bytes [1, B]
     block_in_step: float = 1.0
     block_step_bytes: float = 0.0
 

@@ -53,27 +53,16 @@ share of a range that is all of it: sliding windows, what is left of whose loop 
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """A group of loads that reads what an earlier group has read.
+    """A group of loads that reads what an earlier group has read."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of its loads among the requests.
-    per_block : array
-        Bytes that a block touches from the first time on to the second, both groups and what lies
-        between.
-    back : bool
-        Whether it goes through the data the other way round.
-    common : array
-        Share of what it reads that the earlier group has read.
-    alike : array
-        Bytes between them that all blocks read alike: weights of a layer, which are there once.
-    """
-
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of its loads among the requests
+    # bytes that a block touches from the first time on to the second, both groups and what lies
+    # between
     per_block: Array
-    back: bool = False
+    back: bool = False  # whether it goes through the data the other way round
+    # share of what it reads that the earlier group has read
     common: Array = field(default_factory=lambda: np.ones(1))
+    # bytes between them that all blocks read alike: weights of a layer, which are there once
     alike: Array = field(default_factory=lambda: np.zeros(1))
 
     def missing_l1(self, blocks: Array, capacity: Array, device: Device) -> Array:

@@ -95,45 +95,25 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """Groups that walk through their data at the same time, and the windows around them.
-
-    Attributes
-    ----------
-    groups : sequence of Group
-    base : mapping of str to array
-        Values that each variable takes among threads that run together: a box.
-    windows : sequence of Window
-        Lengthening steps, innermost first; the counts are for all groups, and a group that a
-        variable does not concern is not lengthened by it.
-    copies : sequence of array
-        Copies of each group's data that the cache holds.
-    """
+    """Groups that walk through their data at the same time, and the windows around them."""
 
     groups: Sequence[Group]
+    # values that each variable takes among threads that run together: a box
     base: Mapping[str, Array]
+    # lengthening steps, innermost first; the counts are for all groups, and a group that a variable
+    # does not concern is not lengthened by it
     windows: Sequence[Window]
-    copies: Sequence[Array]
+    copies: Sequence[Array]  # copies of each group's data that the cache holds
 
 
 @dataclass(frozen=True, slots=True)
 class SharedCache:
-    """A cache that several boxes of threads share.
+    """A cache that several boxes of threads share."""
 
-    Attributes
-    ----------
-    capacity : array
-        [B]
-    granule : int
-        Bytes of a fetch.
-    boxes : array
-        That share it at a time.
-    knee : tuple of two float
-        Footprint over capacity at which reuse starts to fail, and at which none is left.
-    """
-
-    capacity: Array
-    granule: int
-    boxes: Array
+    capacity: Array  # [B]
+    granule: int  # bytes of a fetch
+    boxes: Array  # that share it at a time
+    # footprint over capacity at which reuse starts to fail, and at which none is left
     knee: tuple[float, float]
 
 
