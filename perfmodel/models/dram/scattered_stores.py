@@ -125,14 +125,7 @@ def _none(accesses: GlobalAccesses, chosen: Sequence[int]) -> tuple[ScatteredSto
 def scattered_stores(
     accesses: GlobalAccesses, chosen: Sequence[int]
 ) -> tuple[ScatteredStores, ...]:
-    """Return what stores without strides move, buffer by buffer.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    chosen : sequence of int
-        Positions of stores to global memory.
-    """
+    """Return what stores without strides move, buffer by buffer, of those `chosen`."""
     requests = accesses.requests
     members: dict[str, list[int]] = {}
     for i in chosen:
@@ -147,16 +140,8 @@ def strided_parts(
 ) -> Array:
     """Return the bytes that DRAM reads for sectors that strided stores leave in part [B].
 
-    As of scattered stores, but for what `PART_LINES` of L2 may hold: floats that are every
-    second to every sixteenth, and doubles, within 6% of what was measured.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    chosen : sequence of int
-        Positions of stores to global memory.
-    touched : sequence of array
-        By position, bytes of the different sectors.
+    As of scattered stores, but for what `PART_LINES` of L2 may hold: floats that are every second
+    to every sixteenth, and doubles, within 6% of what was measured.
     """
     requests = accesses.requests
     room = PART_LINES(accesses.device) * accesses.l2_size

@@ -29,13 +29,7 @@ _ZERO: Final = np.zeros(1)
 def access_misses(accesses: GlobalAccesses, l1: L1, reread_misses: Sequence[Array]) -> Misses:
     """Return what the accesses of all configurations miss in L2.
 
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-        What they ask of L2.
-    reread_misses : sequence of array
-        Share of each reread that L1 does not have, and L2 neither.
+    `reread_misses` is the share of each reread that L1 does not have, and L2 neither.
     """
     found, again = l2_misses(accesses, l1, fitted_knees(accesses.device)), l1.rereads
     sectors, dram_bytes = list(found.sectors), list(found.dram_bytes)

@@ -46,15 +46,7 @@ def brought_once(
 ) -> list[Array]:
     """Return the bytes that each access reads from DRAM, where loads of a buffer spare each other.
 
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    dram_reads : sequence of array
-        Bytes that each access reads by itself.
-    touched : sequence of array
-        Bytes that each touches at least once.
-    known : collection of int
-        Positions of loads that come back to data, of which that is known already.
+    Of loads that come back to data, at the positions `known`, that is known already.
     """
     requests, found = accesses.requests, list(dram_reads)
     loads: dict[str, list[int]] = {}
@@ -86,14 +78,6 @@ def changed_once(
 
     A loop's atomics that were unrolled, or a search before a swap: while L2 holds the buffer, it
     comes once for all of them.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    dram_reads : sequence of array
-        Bytes that each access reads by itself.
-    changing : collection of int
-        Positions of the atomics that follow rules of their own.
     """
     requests, knee = accesses.requests, reuse_knee(accesses.device)
     found: dict[int, Array] = {}

@@ -46,13 +46,7 @@ def followed_misses(
     """Return the sectors and pieces of 64 B that followed loads bring into L2 at most.
 
     While L2 holds what all blocks that run at a time touch, each brings what it asks for the first
-    time; else all that it asks of L2.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    fills : sequence of array
-        Sectors that each asks of L2.
+    time; else all that it asks of L2, `fills`.
     """
     instance, requests = accesses.instance, accesses.requests
     capacity, part = np.asanyarray(accesses.l2_size), accesses.wave / accesses.blocks
@@ -97,20 +91,7 @@ def _kept_of_draws(
     running: Array,
     device: Device,
 ) -> Array:
-    """Return the share of what blocks ask for again that L2 has, each in no order in its own part.
-
-    Parameters
-    ----------
-    own : sequence of Requests
-        The followed loads of a buffer.
-    touched, every : array
-        Bytes that blocks touch that run at a time, of this buffer and of all.
-    capacity : array
-        Bytes of L2.
-    running : array
-        Share of the blocks that run at a time.
-    device : Device
-    """
+    """Return the share of what blocks ask for again that L2 has, in no order in their own parts."""
     lines = np.maximum(touched / LINE, 1.0)
     asked = sum((r.lines for r in own), _ZERO) * np.minimum(running, 1.0)
     drawn = np.maximum(asked, lines)

@@ -80,18 +80,7 @@ def caught(
 ) -> tuple[Array, Array]:
     """Return the shares of a set's re-reads merged with others', and of those that wait for DRAM.
 
-    Parameters
-    ----------
-    instance : Instance
-    loads : sequence of Requests
-        Of the set.
-    one : PrivateSet or MovedSet
-        The set.
-    moves : array
-        Blocks by which each moves on after each pass; 0: it comes back to its own part.
-    passes : array
-        Times that the set is read.
-    device : Device
+    Blocks move on by `moves` after each of `passes`; 0: back to their own part.
     """
     if not device.merged_sms or not device.gpcs:
         return np.zeros(1), np.zeros(1)

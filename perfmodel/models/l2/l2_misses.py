@@ -64,15 +64,7 @@ class Misses:
 
 
 def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees) -> Misses:
-    """Return what the accesses miss in L2 by what a wave of blocks touches.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-        What they ask of L2.
-    knees : Knees
-    """
+    """Return what the accesses miss in L2 by what a wave of blocks touches."""
     walks = _wave_walks(accesses, l1.groups)
     found = _at_places(accesses, l1, _walked(accesses, l1, walks, knees.reuse))
     stores = accesses.of("store")

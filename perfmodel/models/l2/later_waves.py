@@ -33,19 +33,7 @@ def read_by_later_waves(
 ) -> dict[int, Array]:
     """Return the share of loads' sectors that no block of the same wave has asked for before.
 
-    Parameters
-    ----------
-    unions : mapping of int to Union
-        What loads of a buffer have in common, by position of the load.
-    fills, touched : sequence of array
-        Sectors that each access asks of L2, and bytes that it touches, by position.
-    running : array
-        Share of the blocks that run together: where all do, no wave is later.
-
-    Returns
-    -------
-    dict of int to array
-        By position, of loads whose buffer later waves read again; others are left out.
+    By position, of loads whose buffer later waves read again.
     """
     found: dict[int, Array] = {}
     if not unions or not agreed(running < 1):

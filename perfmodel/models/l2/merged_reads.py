@@ -162,14 +162,7 @@ def with_merged_reads(
 ) -> Traffic:
     """Return traffic with the reads that L2 sees, where SMs' reads are merged.
 
-    Parameters
-    ----------
-    instance, requests, traffic, device
-        A launch, its requests (global accesses, in order) and traffic, and where it runs.
-    held : array
-        Blocks that an SM has room for.
-    busy, latency : array
-        What the busiest unit of an SM needs, and what the blocks wait alone [s].
+    `held` blocks fit an SM; its busiest unit and what blocks wait alone are in seconds.
     """
     done = any(a.l2_read_sectors is not None for a in traffic.accesses)
     if done or not device.merged_sms or not device.gpcs:

@@ -120,15 +120,7 @@ def moved_set(
 ) -> MovedSet:
     """Return a set of which blocks move on to parts that others have read.
 
-    Parameters
-    ----------
-    resident, streams, capacity, passes
-        As for `private_set`.
-    near : array
-        Whether close neighbours have read it, see `NEIGHBOURS`.
-    warm : bool
-        Whether the same launch ran before.
-    device : Device
+    `near` is whether close neighbours have read it, see `NEIGHBOURS`; the rest as `private_set`.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
     knees = zip(near_knee(device), far_knee(device), strict=True)

@@ -145,15 +145,7 @@ def private_set(
 ) -> PrivateSet:
     """Return a set of which each SM reads its own part again and again.
 
-    Parameters
-    ----------
-    resident, streams, capacity
-        As for `normal_misses`.
-    passes : array
-        Times that the part is read.
-    before : array
-        Times that it was read again before the launch.
-    device : Device
+    Of `passes` of the launch, and so many re-reads `before` it; the rest as `normal_misses`.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
     half = HALF_SETTLED(
@@ -175,15 +167,9 @@ def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
     """Return the share of the re-reads that L2 holds up, not DRAM, and what misses of them.
 
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
-    to some time DRAM decides how long one takes, then L2. These are two parts of the launch, one
-    after the other: a set of 43 MiB read twice takes 17.8 us, its reads of L2 alone 11 and its
-    reads of DRAM alone 10 (measurements/built-in-kernels, first).
-
-    Parameters
-    ----------
-    one : PrivateSet or MovedSet
-    even : array
-        Share missed at which DRAM takes as long as L2.
+    to some time DRAM decides how long one takes, then L2, from a share missed `even` on. These are
+    two parts of the launch, one after the other: a set of 43 MiB read twice takes 17.8 us, its
+    reads of L2 alone 11 and its reads of DRAM alone 10 (measurements/built-in-kernels, first).
     """
     age, first, last = one.age, one.lost(1.0), one.lost(0.0)
     over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)

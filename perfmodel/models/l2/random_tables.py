@@ -99,18 +99,9 @@ class RandomReads:
 def random_reads(
     table: DrawnTable, requests: Sequence[Requests], members: Sequence[int], granule: float
 ) -> RandomReads:
-    """Return what a launch reads of a table at random places.
+    """Return what a launch reads of a table at random places, by the accesses `members`.
 
-    Each wave is as if it were a table by itself.
-
-    Parameters
-    ----------
-    table : DrawnTable
-    requests : sequence of Requests
-    members : sequence of int
-        Positions of the accesses to it.
-    granule : float
-        Bytes that a miss fetches.
+    Each wave is as if it were a table by itself; a miss fetches `granule` bytes.
     """
     shares, number = table.shares, table.waves.number
     every, wide = random_draws(requests, members, granule)

@@ -190,16 +190,7 @@ def picked_share(hit_ratio: Any) -> Array:
 
 
 def best_hit_ratio(set_aside: Any, window: Any, device: Device) -> Array:
-    """Return the hitRatio that fills a set-aside without thrash.
-
-    Parameters
-    ----------
-    set_aside : array
-        Bytes of the ways set aside.
-    window : array
-        Bytes of the window.
-    device : Device
-    """
+    """Return the hitRatio that fills a set-aside without thrash, both in bytes."""
     s, f = np.asanyarray(set_aside, dtype=float), np.asanyarray(window, dtype=float)
     best = HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT(device))
     return np.asanyarray(np.where(f <= s, 1.0, best))
@@ -231,16 +222,8 @@ def normal_misses(
 ) -> NormalMisses:
     """Return the shares of a table's re-reads that miss as normal lines, with streams passing.
 
-    Parameters
-    ----------
-    resident : array
-        Bytes of all tables that are to stay.
-    streams : Streams
-    harmless : Streams
-        Of these, what is marked streaming: it takes room, but does no other harm.
-    capacity : float
-        L2 [B].
-    device : Device
+    L2 and all tables that are to stay in it are in bytes. Of the streams, what is marked streaming
+    is harmless: it takes room, and no more.
     """
     used = distance(TABLE_WEIGHT, resident, streams, device)
     read, written = streams.read - harmless.read, streams.written - harmless.written
@@ -257,17 +240,7 @@ def knee_misses(used: Array, capacity: float, device: Device) -> Array:
 
 
 def distance(table: float, resident: Any, streams: Streams, device: Device) -> Array:
-    """Return the L2 used between two reads of a line [B].
-
-    Parameters
-    ----------
-    table : float
-        L2 that a byte of a table takes [1].
-    resident : array
-        Bytes of all tables that are to stay.
-    streams : Streams
-    device : Device
-    """
+    """Return the L2 used between two reads of a line [B], a byte of a table takes `table`."""
     return np.asanyarray(
         DISTANCE(
             table=table,
@@ -281,16 +254,7 @@ def distance(table: float, resident: Any, streams: Streams, device: Device) -> A
 
 
 def leak(read: Any, written: Any, capacity: float, device: Device) -> Array:
-    """Return the share of re-reads that are lost though there is room: see `LEAK`.
-
-    Parameters
-    ----------
-    read, written : array
-        Bytes of normal streams in one pass over the table.
-    capacity : float
-        L2 [B].
-    device : Device
-    """
+    """Return the share of re-reads lost though there is room, by normal streams: see `LEAK`."""
     return np.asanyarray(
         LEAK(
             high=LEAK_HIGH(device),

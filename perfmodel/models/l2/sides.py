@@ -96,17 +96,8 @@ def near_lost(
 ) -> Array:
     """Return the share of a table's re-reads that hit, but not on the near side.
 
-    Parameters
-    ----------
-    used : array
-        L2 used between two reads of a line [B].
-    capacity : float
-        L2 [B].
-    resident, others : array
-        Shares of the table that the set-aside keeps, and of normal lines.
-    missing : array
-        Share of the re-reads of these that miss: of lines whose copy is gone, too.
-    device : Device
+    `resident` of its lines a set-aside keeps; of the others' re-reads `missing` of their share
+    miss, of lines whose copy is gone, too.
     """
     d = np.maximum(np.asanyarray(used, dtype=float), 1.0)
     first, second, third, later = (knee_misses(d * k, capacity, device) for k in (1, 2, 3, 4))

@@ -127,16 +127,10 @@ def isolated_sector(device: Device) -> float:
 
 
 def most_pieces(pieces: Any, device: Device, turns: bool = False) -> Array:
-    """Return how many of some equally popular pieces of 256 B the busiest slice has.
+    """Return how many of some equally popular pieces of 256 B side by side the busiest slice has.
 
-    Parameters
-    ----------
-    pieces : array
-        Side by side.
-    device : Device
-        Counted with 94 slices of L2, and with 80.
-    turns : bool
-        Whether each warp goes to one place, and the launch moves on through them.
+    Counted with 94 slices of L2, and with 80. By `turns` each warp goes to one place, and the
+    launch moves on through them.
     """
     slices, many = slice_count(device), MANY(device)
     like_gpu = nearest_measured(slices, _SIDE_BY_SIDE)
@@ -152,16 +146,9 @@ def most_pieces(pieces: Any, device: Device, turns: bool = False) -> Array:
 
 
 def most_answers(pieces: Array, most: Array, device: Device) -> Array:
-    """Return how many of some equally popular pieces share the busiest way back to SMs.
+    """Return how many of some equally popular pieces of 256 B share the busiest way back to SMs.
 
-    Parameters
-    ----------
-    pieces : array
-        Of 256 B, side by side.
-    most : array
-        How many of them the busiest slice has.
-    device : Device
-        Measured with 94 slices of L2, and with 80.
+    Measured with 94 slices of L2, and with 80; of many pieces, it is as the busiest slice.
     """
     like = nearest_measured(slice_count(device), _BACK)
     known_pieces, known_most = (table(device) for table in _BACK[like])
@@ -173,12 +160,7 @@ def most_answers(pieces: Array, most: Array, device: Device) -> Array:
 def busiest_of_table(size: Any, device: Device) -> Array:
     """Return the loads of the slice that is asked most for a table at random places, over the mean.
 
-    Parameters
-    ----------
-    size : array
-        Bytes of the table: each side of L2 comes to hold it.
-    device : Device
-        Measured with 94 slices of L2, and with 80.
+    Measured with 94 slices of L2, and with 80; each side of L2 comes to hold the table's bytes.
     """
     slices = slice_count(device)
     like_gpu = nearest_measured(slices, _TABLES)
@@ -207,23 +189,17 @@ def slice_slot(
     lone_pieces: Array,
     device: Device,
 ) -> Array:
-    """Return the time from one pass of the busiest slice to the next [s].
+    """Return the time from one pass of the busiest slice to the next [s], for `s` sectors each.
 
     Parameters
     ----------
-    single : array
-        The same where all go to one piece of 256 B [s].
-    s : array
-        Sectors of a packet.
+    single, least : array
+        Where all go to one piece of 256 B; of a busy slice at least, for what goes back or for the
+        type [s].
     most : array
         Pieces of 256 B that the slice has.
-    least : array
-        The same of a busy slice at least, for what goes back or for the type [s].
-    lone_lines : array
-        Whether a piece has two lines, of a sector each.
-    lone_pieces : array
-        Whether a piece has one sector.
-    device : Device
+    lone_lines, lone_pieces : array
+        Whether a piece has two lines, of a sector each; whether it has one sector.
     """
     clock = device.sm_clock
     silent = np.minimum(packet_slot(s, device) / clock, single)

@@ -45,15 +45,7 @@ new, and turns that find the reads of a place: chosen. With many times as many i
 
 
 def random_fills(accesses: GlobalAccesses, tables: Sequence[Table], lone: float) -> Array:
-    """Return the sectors that L2 takes in at random places, lone ones as a load of them costs.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    tables : sequence of Table
-    lone : float
-        Sectors of full lines that cost L2 as much as a lone one.
-    """
+    """Return the sectors that L2 takes in at random places, lone ones as loads cost."""
     filled = np.zeros(1)
     for table in _drawn_tables(accesses, tables):
         _, wide = random_draws(accesses.requests, table.members, accesses.granule)
@@ -65,13 +57,7 @@ def random_fills(accesses: GlobalAccesses, tables: Sequence[Table], lone: float)
 
 
 def random_waits(accesses: GlobalAccesses, tables: Sequence[Table]) -> Array:
-    """Return what L2 waits for DRAM at misses at random places, as dense bytes [B].
-
-    Parameters
-    ----------
-    accesses, tables
-        As for `random_fills`.
-    """
+    """Return what L2 waits for DRAM at misses at random places, as dense bytes [B]."""
     waited = np.zeros(1)
     for table in _drawn_tables(accesses, tables):
         _, wide = random_draws(accesses.requests, table.members, accesses.granule)
@@ -98,17 +84,7 @@ def _drawn_tables(accesses: GlobalAccesses, tables: Sequence[Table]) -> list[Tab
 def scattered_cost(
     tables: Sequence[Table], reads: Array, written: Array, warm: bool, device: Device
 ) -> Array:
-    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    reads, written : array
-        DRAM bytes of the launch.
-    warm : bool
-        Whether L2 starts as the same launch left it.
-    device : Device
-    """
+    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B]."""
     extra, always, more = np.zeros(1), SCATTERED(device), SCATTERED_ALONE(device)
     for table in tables:
         if table.random:
@@ -127,17 +103,7 @@ DRAWN_LINES_START: Final = Coefficient("l2.table_costs.drawn_lines_start")
 def drawn_lines_cost(
     tables: Sequence[Table], granted: Any, reads: Array, written: Array, device: Device
 ) -> Array:
-    """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    granted : array
-        Bytes set aside.
-    reads, written : array
-        DRAM bytes of the launch.
-    device : Device
-    """
+    """Return what writes lose to random lines that fill the set-aside, as dense bytes [B]."""
     slope, start = DRAWN_LINES_SLOPE(device), DRAWN_LINES_START(device)
     found = np.zeros(1)
     alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
@@ -153,20 +119,10 @@ def filled_share(
 ) -> Array:
     """Return the share of a set-aside that persisting lines take from what streams by.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-    granted : array
-        Bytes set aside.
-    reads : array
-        DRAM bytes read. What tables miss of normal lines lies apart, and gains nothing by it.
-    warm : bool
-        Whether L2 starts as the same launch left it.
-    stored : collection of int
-        Positions of the stores. What stays of a table that is written stays dirty, and spares
-        others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take 1126 to 1158 us
-        alike, with 10 ways 1955 to 2120 (sliding-window.csv of measurements/suite, contention
-        and sweeps).
+    What tables miss of normal lines lies apart, and gains nothing by it. What stays of a table
+    that is written, by stores at the positions `stored`, stays dirty, and spares others nothing:
+    sliding windows of 2 to 25 MB with 8 ways set aside take 1126 to 1158 us alike, with 10 ways
+    1955 to 2120 (sliding-window.csv of measurements/suite, contention and sweeps).
     """
     resident_share = np.zeros(1)
     for t in tables:
@@ -234,22 +190,14 @@ def batch_misses(
 
 
 def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
-    """Return the share of batches with a first read in them that misses, of a random table.
+    """Return the share of batches of `k` random reads with a first one in them that misses.
 
-    Parameters
-    ----------
-    new : array
-        Share of the reads of the launch that are the first of their place.
-    missing : array
-        Share of these that miss: all of them but where the same launch ran before.
-    k : array
-        Reads of a batch.
+    A share `new` of the launch's reads are the first of their place, and `missing` of these miss:
+    all but where the same launch ran before.
 
-    Notes
-    -----
     Derived: with t reads a place a share exp(-x*t) of the reads is new after a share x of the
-    launch, (1 - exp(-t))/t on average; 1 - (1 - m)**k of the batches have a miss in them where m of
-    the reads have. Of few reads a place it stays so; of many it is
+    launch, (1 - exp(-t))/t on average; 1 - (1 - m)**k of the batches have a miss in them where m
+    of the reads have. Of few reads a place it stays so; of many it is
     `perfmodel.models.l1.l1_tables.EARLY_MISSES`.
     """
     share = np.clip(np.atleast_1d(new), 1e-9, 1.0)

@@ -86,18 +86,7 @@ def buffer_uses(
     touched: Sequence[Array],
     groups: Sequence[Group] = (),
 ) -> dict[str, BufferUse]:
-    """Return what a launch asks of each buffer.
-
-    Parameters
-    ----------
-    requests : sequence of Requests
-    fills : sequence of array
-        Sectors that each asks of L2.
-    touched : sequence of array
-        Bytes that each touches at least once.
-    groups : sequence of Group
-        Accesses among which `touched` is shared out.
-    """
+    """Return what a launch asks of each buffer; groups share out what they touch."""
     # Accesses of one group touch each a part of what they do together.
     of_group = {
         i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members

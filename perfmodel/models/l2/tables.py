@@ -152,16 +152,7 @@ class Table:
 
 
 def find_tables(accesses: GlobalAccesses, l1: L1, misses: Misses) -> list[Table]:
-    """Return the tables of a launch and what they miss.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-        What they ask of L2.
-    misses : Misses
-        What they touch, and miss by what loops read again.
-    """
+    """Return the tables of a launch and what they miss."""
     later = read_by_later_waves(l1.unions, l1.fills, misses.touched, accesses.running)
     fills = [f * later.get(i, np.ones(1)) for i, f in enumerate(l1.fills)]
     requests = [

@@ -123,16 +123,7 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
 
 
 def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> Array:
-    """Return the mean cost of a store's sectors, relative to sectors of full lines.
-
-    Parameters
-    ----------
-    sectors, lines : array
-        Of all requests of the access.
-    wanted_bytes : array
-        Bytes that lanes store.
-    device : Device
-    """
+    """Return the mean cost of a store's sectors, relative to sectors of full lines."""
     filled = np.asanyarray(wanted_bytes) / np.maximum(np.asanyarray(sectors) * 32.0, 1.0)
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - filled), 0.0, 1.0)
@@ -153,13 +144,7 @@ def mean_store_cost(
 ) -> Array:
     """Return what L2 takes for a stored sector over one of whole lines, a mean over stores.
 
-    Parameters
-    ----------
-    stores : sequence of tuple of three array
-        Of each: sectors and lines that reach L2, and bytes that lanes store.
-    sectors : array
-        Of all.
-    device : Device
+    Of each: sectors and lines that reach L2, and bytes that lanes store.
     """
     costs = (each * store_cost(each, lines, wanted, device) for each, lines, wanted in stores)
     return np.where(sectors > 0, sum(costs, np.zeros(1)) / np.maximum(sectors, 1e-9), 1.0)

@@ -93,16 +93,7 @@ def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
 def without_left(
     accesses: GlobalAccesses, l1: L1, misses: Misses, tables: Sequence[Table], left: Array
 ) -> tuple[Misses, Array]:
-    """Return the misses less what the launch before has left, and the DRAM bytes of others [B].
-
-    Parameters
-    ----------
-    accesses, l1, misses
-        A launch, as if L2 were cold at its start.
-    tables : sequence of Table
-    left : array
-        Share of its data that is there.
-    """
+    """Return the misses less what the launch before has left, and the DRAM bytes of others [B]."""
     sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
     brought = atoms_over_sectors(l1.groups, accesses.granule)
     in_step = {i for t in tables if agreed(t.settled > 0) for i in t.members}

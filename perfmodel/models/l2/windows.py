@@ -117,15 +117,7 @@ def pinned(size: Array, picked: Array, set_aside: Array, capacity: float, device
 
 
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
-    """Return the shares of a buffer's lines that its window marks persisting, and streaming.
-
-    Parameters
-    ----------
-    control : L2Control
-    buffer : str
-    size : array
-        Bytes of the buffer that the launch touches.
-    """
+    """Return the shares of a buffer's lines that its window marks persisting, and streaming."""
     window = control.window
     none = np.zeros(1)
     if window is None or window.buffer != buffer:
@@ -150,17 +142,8 @@ def spilled_share(
 ) -> Array:
     """Return the share of a buffer's persisting lines for which the set-aside has no room.
 
-    Parameters
-    ----------
-    control, buffer, size
-        As for `marked`.
-    random : bool
-        Whether lines come to places of a set at random, not in turn.
-    claimed : float
-        Bytes of the set-aside that concurrent kernels keep.
-    capacity : float
-        Bytes of L2 as data sees it.
-    device : Device
+    `claimed` are bytes of it that concurrent kernels keep; lines come to places of a set in turn,
+    or at random.
     """
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
@@ -175,17 +158,7 @@ def streaming_misses(
 ) -> Array:
     """Return the share of re-reads of streaming lines that miss with nothing else passing by.
 
-    Parameters
-    ----------
-    size, streaming : array
-        Bytes of the buffer, and of its lines marked streaming.
-    capacity : float
-        Bytes of L2.
-    full : bool
-        Whether L2 is full of others' lines at the start, not empty.
-    warm : bool
-        Whether it holds what the same launch left, and others have not been there.
-    device : Device
+    L2 is full of others' lines at the start, or empty; warm, it holds what the same launch left.
     """
     if warm:
         middle, width = OWN_MIDDLE(device), OWN_WIDTH(device)

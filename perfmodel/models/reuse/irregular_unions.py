@@ -107,12 +107,6 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
 
     Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
     for the same sectors in ways that strides do not tell. Of one configuration.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    fills : sequence of array
-        What each brings otherwise.
     """
     requests, found = accesses.requests, list(fills)
     if math.prod(accesses.instance.shape) != 1:

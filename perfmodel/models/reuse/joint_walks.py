@@ -51,15 +51,6 @@ def new_shares(
 
     Of one configuration; of loads that coincide with others only, and come back to no earlier
     loop's data: of those that is known already.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-    touched : sequence of array
-        Bytes that each access touches.
-    dram_reads : sequence of array
-        Bytes that each reads from DRAM by itself.
     """
     if math.prod(accesses.instance.shape) != 1:
         return {}

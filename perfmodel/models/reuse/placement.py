@@ -33,15 +33,8 @@ def dram_read_cost(
 ) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads.
 
-    Parameters
-    ----------
-    instance, r, granule
-        A launch, an access of its own, and the least that DRAM reads [B].
-    device : Device
-    filled : float
-        Share of the lines that it reads with others, where blocks were followed.
-    within : array, optional
-        Bytes that random places lie in at a time; by default the buffer's.
+    `filled` is the share of the lines that it reads with others, where blocks were followed;
+    random places lie `within` so many bytes at a time, by default the buffer's.
     """
     if filled > _WHOLE:
         return np.ones(1)

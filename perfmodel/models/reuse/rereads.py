@@ -95,16 +95,7 @@ def _missing(touched: Array, resident: Array | float) -> Array:
 def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:
-    """Return the groups of loads that read again what an earlier group has read or written.
-
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
-    groups : sequence of Group
-        Of their affine ones.
-    """
+    """Return the groups of loads that read again what an earlier group has read or written."""
     order = _Order(instance, requests, groups)
     found = []
     for i, g in enumerate(groups):
@@ -306,16 +297,7 @@ def _block_bytes(requests: Sequence[Requests], group: Group, around: frozenset[s
 def without_rereads(
     again: Sequence[Reread], values: Sequence[Array], missing: Sequence[Array]
 ) -> list[Array]:
-    """Return what accesses bring into a cache, less what rereads find there.
-
-    Parameters
-    ----------
-    again : sequence of Reread
-    values : sequence of array
-        By access: sectors or bytes.
-    missing : sequence of array
-        By reread: the share that the cache no longer has.
-    """
+    """Return what accesses bring into a cache, less what rereads find there."""
     found = list(values)
     for reread, share in zip(again, missing, strict=True):
         for i in reread.members:
