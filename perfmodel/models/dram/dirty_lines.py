@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -21,8 +21,6 @@ from perfmodel.models.l2.random_tables import STREAM_LINES
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE
-
-Array = npt.NDArray[Any]
 
 STREAM_ROOM: Final = Coefficient("dram.dirty_lines.stream_room")
 DIRTY_SHARE: Final = Coefficient("dram.dirty_lines.dirty_share")

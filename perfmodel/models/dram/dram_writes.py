@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.dram.dirty_lines import contention, dirty_left, dirty_room, replayed
 from perfmodel.models.dram.scattered_stores import (
     ScatteredStores,
@@ -26,8 +26,6 @@ from perfmodel.models.l2.residency import WAYS, granted_ways
 from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import dirty_knee, resident_share
-
-Array = npt.NDArray[Any]
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy.typing as npt
-
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.dram.dram_writes import Writes, dram_writes
 from perfmodel.models.dram.record import Dram
 from perfmodel.models.dram.throughput import found_early, room_early
@@ -31,8 +31,6 @@ from perfmodel.models.l2.table_costs import (
 )
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.placement import dram_read_cost
-
-Array = npt.NDArray[Any]
 
 _ZERO: Final = np.zeros(1)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import number
@@ -15,8 +15,6 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import FITTED_SLICES, PEAK_BY_SLICE, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
-
-Array = npt.NDArray[Any]
 
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",

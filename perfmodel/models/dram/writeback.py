@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import PEAK_BY_SLICE, slice_count
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 LOST_TIME = Formula(
     name="what write-backs lose with a set-aside",

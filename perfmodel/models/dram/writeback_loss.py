@@ -10,14 +10,12 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 MIXED = Formula(
     name="reads between the writes",

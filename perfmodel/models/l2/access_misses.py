@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
@@ -19,8 +19,6 @@ from perfmodel.models.l2.common_buffers import brought_once
 from perfmodel.models.l2.l2_misses import Misses, fitted_knees, l2_misses
 from perfmodel.models.reuse.joint_walks import new_shares
 from perfmodel.models.reuse.rereads import without_rereads
-
-Array = npt.NDArray[Any]
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)

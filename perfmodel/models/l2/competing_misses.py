@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
@@ -33,8 +33,6 @@ from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
-
-Array = npt.NDArray[Any]
 
 INTRUDING: Final = Coefficient("l2.competing_misses.intruding")
 BEFORE_COPIES: Final = Coefficient("l2.competing_misses.before_copies")

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.requests.coalescing import LINE
-
-Array = npt.NDArray[Any]
 
 _MOST_DRAWN: Final = 40.0
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
@@ -17,8 +17,6 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 _ANYWHERE: Final = 0.9
 """Share of sectors that are new to their block from which on a load's places are anywhere."""

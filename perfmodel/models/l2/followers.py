@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -23,8 +23,6 @@ from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet
 from perfmodel.models.l2.private_sets import PrivateSet
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 CAUGHT_MISSES = Formula(
     name="re-reads merged with another block's outstanding DRAM fill",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -31,7 +31,6 @@ from perfmodel.models.reuse.reuse_windows import (
     rewritten_knee,
 )
 
-Array = npt.NDArray[Any]
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 

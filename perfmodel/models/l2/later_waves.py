@@ -7,18 +7,16 @@ is read again by later waves, at an unknown distance: a table, as if in order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.agreement import agreed
 from perfmodel.models.extremes import largest
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.irregular_unions import Union, among
-
-Array = npt.NDArray[Any]
 
 _AGAIN: Final = 1.5
 """Bytes asked for by waves, each once, over bytes touched, from which on waves read them again."""

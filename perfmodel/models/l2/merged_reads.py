@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -29,8 +29,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import AccessTraffic, Traffic
-
-Array = npt.NDArray[Any]
 
 MERGED_READS = Formula(
     name="reads that L2 sees, for each of an SM",

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.private_sets import Age
 from perfmodel.models.l2.residency import Streams, distance
-
-Array = npt.NDArray[Any]
 
 HALF_DRIFTED = Formula(
     name="re-reads after which most blocks follow others",

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -22,7 +22,6 @@ from perfmodel.models.l2.slices import nearest_measured, slice_count
 if TYPE_CHECKING:
     from perfmodel.models.l2.moved_sets import MovedSet
 
-Array = npt.NDArray[Any]
 
 YOUNG_SHARE = Formula(
     name="re-reads of private parts before their lines have found their side",

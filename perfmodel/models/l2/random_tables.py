@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.extremes import smallest
@@ -24,8 +24,6 @@ from perfmodel.models.l2.drawn_lines import (
 )
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 RANDOM_ROOM: Final = Coefficient("l2.random_tables.random_room")
 STREAM_LINES: Final = 1.5

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy.typing as npt
-
+from perfmodel.arrays import Array
 from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.tables import Table
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

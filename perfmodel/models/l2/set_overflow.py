@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-
-Array = npt.NDArray[Any]
 
 UNEVEN: Final = Coefficient("l2.set_overflow.uneven")
 UNEVEN_SHARE: Final = Coefficient("l2.set_overflow.uneven_share")

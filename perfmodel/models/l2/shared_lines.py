@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import names
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 ONE_A_SM: Final = 16.0
 """Blocks of a GPC that has one on each of its SMs."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -18,8 +18,6 @@ from perfmodel.models.l2.residency import knee_misses
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 HIT_LATENCY = Formula(
     name="latency of an L2 hit, near and far mixed",

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
-
-Array = npt.NDArray[Any]
 
 FITTED_SLICES: Final = Coefficient("l2.slices.fitted_slices")
 FITTED_WORKING: Final = Coefficient("l2.slices.fitted_working")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.atomics.atomic_memory import AtomicMemory, atomic_memory, l2_passes
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.merged_stores import sent
@@ -23,8 +23,6 @@ from perfmodel.models.l2.tables import Table, find_tables
 from perfmodel.models.l2.throughput import mean_store_cost
 from perfmodel.models.l2.warm_lines import left_by_launch, without_left
 from perfmodel.models.reuse.placement import buffer_bytes
-
-Array = npt.NDArray[Any]
 
 _ZERO: Final = np.zeros(1)
 

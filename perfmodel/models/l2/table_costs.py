@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import random_wait
@@ -19,8 +19,6 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 SCATTERED_COST = Formula(
     name="cost of a scattered miss beyond a dense one",

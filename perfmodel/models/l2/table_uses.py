@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
@@ -20,8 +19,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.placement import buffer_bytes
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

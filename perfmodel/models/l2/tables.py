@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
@@ -35,8 +35,6 @@ from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, t
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BROUGHT_BY_DRAWS = Formula(
     name="share of what a walk through a table touches that draws have brought",

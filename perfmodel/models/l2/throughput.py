@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 L2_READS = Formula(
     name="time of L2's reads",

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
@@ -23,8 +23,6 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.groups import atoms_over_sectors
 from perfmodel.models.reuse.placement import line_bytes
-
-Array = npt.NDArray[Any]
 
 FOUND_WARM = Formula(
     name="share of a launch's data that the next one finds in L2",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.set_overflow import overflow, random_overflow
-
-Array = npt.NDArray[Any]
 
 STREAMING_MISSES = Formula(
     name="re-reads of streaming lines that miss where L2 is full of others' lines",

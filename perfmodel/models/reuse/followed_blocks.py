@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -16,8 +16,6 @@ from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.grid.geometry import BLOCK_INDICES, BlockShape
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 MOST_LANES: Final = 1 << 17
 """Lanes, loops gone through, that are followed at most for one load."""

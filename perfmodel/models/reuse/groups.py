@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BESIDE: Final = 1 / 24
 """Part of a loop's step by which a load before it still counts as one of it, if there are others

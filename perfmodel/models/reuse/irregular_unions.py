@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.agreement import agreed
@@ -28,8 +28,6 @@ from perfmodel.models.reuse.followed_blocks import (
     trips_around,
 )
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 DRIFT: Final = Coefficient("reuse.irregular_unions.drift")
 _ROWS: Final = 8

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
@@ -34,8 +34,6 @@ from perfmodel.models.reuse.followed_blocks import (
     trips_around,
 )
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 _INNER: Final = 4
 """Part of the blocks followed whose own sectors are looked for among those of all: the others are

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
@@ -16,8 +16,6 @@ from perfmodel.models.l2.random_tables import fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 _WHOLE: Final = 0.9
 """Share of their lines that DRAM's atoms are from which on they are dense: by choice."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -27,8 +27,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.reuse_windows import resident_share
-
-Array = npt.NDArray[np.float64]
 
 L1_AGAIN_LOW: Final = Coefficient("reuse.rereads.l1_again_low")
 L1_AGAIN_HIGH: Final = Coefficient("reuse.rereads.l1_again_high")

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.groups import Group
-
-Array = npt.NDArray[Any]
 
 KNEE_LOW: Final = Coefficient("reuse.reuse_windows.knee_low")
 KNEE_HIGH: Final = Coefficient("reuse.reuse_windows.knee_high")
