@@ -26,7 +26,7 @@ from perfmodel.models.global_accesses import GlobalAccesses, L2Start
 from perfmodel.models.grid.geometry import BLOCK_INDICES, block_shape
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, fitted_knees, l2_misses
-from perfmodel.models.l2.private_sets import PrivateSet
+from perfmodel.models.l2.private_sets import PRIVATE_KNEE
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -188,7 +188,7 @@ def _rereads(launch: _Launch) -> float:
     requests, traffic, device = launch.requests, launch.traffic, launch.device
     total = 0.0
     for table in traffic.tables:
-        if isinstance(table.parts, PrivateSet):
+        if table.parts is not None and table.parts.knee is PRIVATE_KNEE:
             used, capacity = table.parts.used, table.parts.capacity
             missing = 1 - resident_share(used, capacity, (low, high))
             lost = table.lines.normal_miss - missing

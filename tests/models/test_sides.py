@@ -147,7 +147,7 @@ def test_drift_has_limits() -> None:
 
     def missed(resident: int = 64 * MIB, warm: bool = False, **changed: Any) -> float:
         one = moved_set(resident, **given, warm=warm, device=H200, **changed)
-        return float(one.lost(one.age.young))
+        return float(one.lost(one.young))
 
     assert missed(passes=2) > 0.99
     assert missed(passes=1e6) == pytest.approx(NEAR_STEADY(H200), abs=0.01)

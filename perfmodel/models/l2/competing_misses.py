@@ -18,20 +18,15 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.drawn_lines import OtherTable, Shares
-from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.followers import caught
-from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet, moved_set
-from perfmodel.models.l2.private_sets import READ_BEFORE, PrivateSet, private_set
-from perfmodel.models.l2.random_tables import DrawnTable, RandomReads, random_draws, random_reads
+from perfmodel.models.l2.moved_sets import NEIGHBOURS, moved_set
+from perfmodel.models.l2.private_sets import READ_BEFORE, PartedSet, private_set
+from perfmodel.models.l2.random_tables import RandomReads, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
 from perfmodel.models.l2.windows import pinned
-from perfmodel.models.requests.coalescing import LINE
-from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
 INTRUDING: Final = Coefficient("l2.competing_misses.intruding")
@@ -54,7 +49,7 @@ class CompetingMisses:
     pinned: Array = field(default_factory=_none)
     # share of the first reads that the launch before has left in L2
     left: Array = field(default_factory=lambda: np.ones(1))
-    parts: PrivateSet | MovedSet | None = None  # the table, where each block has its own part of it
+    parts: PartedSet | None = None  # the table, where each block has its own part of it
     # by how many blocks a block's part is another's in the next pass
     moves: Array = field(default_factory=_none)
     drawn: RandomReads | None = None  # what is read at random places
@@ -64,7 +59,10 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     """Return how re-reads of a table's competing lines miss."""
     own = launch.requests_of(one.own)
     if one.random:
-        return _at_random(launch, one)
+        drawn = random_reads(launch, one)
+        return CompetingMisses(
+            drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn
+        )
     if any(r.period is not None for r in own):
         return _in_order(launch, one)
     if all(is_private(launch.accesses.instance, r) for r in own):
@@ -72,40 +70,6 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     dram = sum((launch.dram_bytes[i] for i in one.own.members), np.zeros(1))
     again = np.maximum(one.own.loads - one.size, 1.0)
     return CompetingMisses(np.clip((dram - one.size) / again, 0.0, 1.0))
-
-
-def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
-    accesses, members = launch.accesses, one.own.members
-    table = DrawnTable(
-        size=one.size,
-        read=one.read - one.size * one.streaming,
-        written=one.written,
-        passes=one.passes,
-        capacity=one.capacity * working_share(accesses.device),
-        device=accesses.device,
-        shares=Shares(one.persisting * (1 - one.spilled), one.streaming),
-        spilled=one.spilled,
-        waves=one.waves,
-        others=_other_tables(launch, one),
-    )
-    reads = past_l1(accesses.requests, members, one.own.loads)
-    drawn = random_reads(table, reads, members, accesses.granule)
-    return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
-
-
-def _other_tables(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
-    """Return the other tables that a launch draws from, by loads or atomics."""
-    accesses, found = launch.accesses, []
-    for use in launch.uses.values():
-        every = [(i, accesses.requests[i]) for i in use.members]
-        loads = [r for _, r in every if r.access.kind == "load"]
-        drawn = [i for i, r in every if r.random and r.access.kind != "store"]
-        kinds = {accesses.requests[i].access.kind for i in drawn}
-        if drawn and use is not one.own and not comes_back(loads):
-            size = buffer_bytes(accesses.instance, accesses.requests[drawn[0]])
-            draws, _ = random_draws(accesses.requests, drawn, accesses.granule)
-            found.append(OtherTable(size, draws * LINE / np.maximum(size, LINE), "load" in kinds))
-    return found
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
@@ -158,9 +122,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     )
 
 
-def _part_misses(
-    launch: TableLaunch, one: TableUse, moves: Array
-) -> tuple[PrivateSet | MovedSet, Array]:
+def _part_misses(launch: TableLaunch, one: TableUse, moves: Array) -> tuple[PartedSet, Array]:
     """Return a set that is read part by part, and the share of the re-reads that miss.
 
     Only what runs concurrently with a block is in its way. Where `moves` are, blocks move on by as
@@ -175,14 +137,14 @@ def _part_misses(
     times = np.where(running < 1, 1e9, passes)
     before = READ_BEFORE(device) * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
     own = private_set(resident, streams, one.capacity, times, before, device)
-    lost = own.lost(own.age.young)
+    lost = own.lost(own.young)
     if not agreed(moves > 0):
         return own, lost
     distance = moves % device.sm_count
     near = np.minimum(distance, device.sm_count - distance) <= NEIGHBOURS(device)
     working = one.capacity * working_share(device)
     moved = moved_set(resident, streams, working, passes, near, accesses.warm, device)
-    return moved, np.where(moves > 0, moved.lost(moved.age.young), lost)
+    return moved, np.where(moves > 0, moved.lost(moved.young), lost)
 
 
 def is_private(instance: Instance, request: Requests) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.requests.coalescing import LINE
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
 
 _MOST_DRAWN: Final = 40.0
 
@@ -21,6 +22,16 @@ class Shares(NamedTuple):
 
 
 NONE: Final = Shares(np.zeros(()), np.zeros(()))
+
+
+class Waves(NamedTuple):
+    """Parts of a table that are drawn from one after the other, as blocks move on through it."""
+
+    number: Array  # how many: the table over what blocks draw from that run at a time
+    alone: Array  # share of the places of a block that no other block draws from [1]
+
+
+ONE_WAVE: Final = Waves(np.ones(()), np.zeros(()))
 
 
 class OtherTable(NamedTuple):
@@ -141,3 +152,38 @@ def drawn_share(times: Any, places: Any = None) -> Array:
         return np.asanyarray(1 - np.exp(-np.asanyarray(times, dtype=float)))
     each = np.maximum(places, 1.0)
     return np.asanyarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
+
+
+def random_draws(
+    requests: Sequence[Requests], members: Sequence[int], granule: float
+) -> tuple[Array, Array]:
+    """Return how many lines random accesses draw, once a block, and the bytes a miss brings."""
+    chosen = [requests[i] for i in members if requests[i].random]
+    # What neighbouring blocks read at a time is drawn once.
+    alike = [1.0 if r.access.counted is None else r.access.counted.alike for r in chosen]
+    lines = [_once(r)[2] / blocks for r, blocks in zip(chosen, alike, strict=True)]
+    draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
+    parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
+    wide = sum(parts, np.zeros(1)) / draws
+    return draws, np.maximum(wide, granule)
+
+
+def fetched_by(request: Requests, granule: float) -> Array:
+    """Return the bytes that a miss brings of one line, for an access at random places."""
+    if granule >= LINE:
+        return np.full(1, float(LINE))
+    sectors, pairs, lines = _once(request)
+    parts = sectors if granule <= SECTOR or pairs is None else pairs
+    return np.asanyarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
+
+
+def _once(request: Requests) -> tuple[Array, Array | None, Array]:
+    """Return the sectors, 64 B halves and lines of an access at random places, each drawn once.
+
+    Runs that warps of a block share are, and runs that go on in the next block, which runs then.
+    """
+    if request.in_blocks is None:
+        return request.sectors, request.pairs, request.lines
+    seams = np.zeros(3) if request.seams is None else request.seams
+    sectors, pairs, lines = (n * (1 - s) for n, s in zip(request.in_blocks, seams, strict=True))
+    return sectors, pairs, lines

@@ -18,24 +18,9 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
-_ANYWHERE: Final = 0.9
-"""Share of sectors that are new to their block from which on a load's places are anywhere."""
 _PIECE: Final = 64
 """Bytes of a line's half."""
 _ZERO: Final = np.zeros(1)
-
-
-def comes_back(loads: Sequence[Requests]) -> bool:
-    """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
-    # Walks in order, whose strides say it, come as well.
-    counts = [r.access.counted for r in loads]
-    known = [c for c in counts if c is not None and c.misses and not c.drawn]
-    if not known or len(known) < len(counts):
-        return False
-    if all(c.apart for c in known):
-        return True
-    every = sum(c.sectors for c in known)
-    return sum(c.sectors * c.once[0] for c in known) < _ANYWHERE * every
 
 
 def followed_misses(

@@ -19,8 +19,8 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet
-from perfmodel.models.l2.private_sets import PrivateSet
+from perfmodel.models.l2.moved_sets import NEIGHBOURS
+from perfmodel.models.l2.private_sets import PartedSet
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -71,7 +71,7 @@ LOADS_APART: Final = Coefficient("l2.followers.loads_apart")
 def caught(
     instance: Instance,
     loads: Sequence[Requests],
-    one: PrivateSet | MovedSet,
+    one: PartedSet,
     moves: Array,
     passes: Array,
     device: Device,
@@ -91,11 +91,11 @@ def caught(
     alike = np.where(distance == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
     near = (moves > 0) & (ring <= NEIGHBOURS(device))
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
-    again = one.age.again
+    again = one.again
     later = np.maximum(again - BEHIND(device), 0.0)
     waiting = CAUGHT_MISSES(
         alike=alike,
-        young=replace(one.age, again=np.maximum(later, 1e-9)).young,
+        young=replace(one, again=np.maximum(later, 1e-9)).young,
         later=later,
         again=again,
         d=one.used,

@@ -15,7 +15,8 @@ from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES, alike
 from perfmodel.models.l1.l1_fills import loop_windows
 from perfmodel.models.l1.record import L1
-from perfmodel.models.l2.followed_loads import comes_back, followed_misses
+from perfmodel.models.l2.followed_loads import followed_misses
+from perfmodel.models.l2.table_uses import comes_back
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests

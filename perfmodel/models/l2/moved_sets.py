@@ -6,16 +6,14 @@ first misses for all of them. In step they would miss all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.private_sets import Age
+from perfmodel.models.l2.private_sets import PartedSet
 from perfmodel.models.l2.residency import Streams, distance
 
 HALF_DRIFTED = Formula(
@@ -51,16 +49,6 @@ MOVED_KNEE = Formula(
 )
 
 
-class MovedKnee(NamedTuple):
-    """Figures of `MOVED_KNEE` (middle, width, steady) and of `HALF_DRIFTED` (scale, power)."""
-
-    middle: Any
-    width: Any
-    steady: Any
-    scale: Any
-    power: Any
-
-
 NEAR_MIDDLE: Final = Coefficient("l2.moved_sets.near_middle")
 NEAR_WIDTH: Final = Coefficient("l2.moved_sets.near_width")
 NEAR_STEADY: Final = Coefficient("l2.moved_sets.near_steady")
@@ -76,35 +64,8 @@ WARM_DRIFT: Final = Coefficient("l2.moved_sets.warm_drift")
 DRIFT_FROM: Final = Coefficient("l2.moved_sets.drift_from")
 
 
-def near_knee(device: Device) -> MovedKnee:
-    """Return the knee of blocks that move on to what a close neighbour has read."""
-    own = (NEAR_MIDDLE, NEAR_WIDTH, NEAR_STEADY, NEAR_SCALE, NEAR_POWER)
-    return MovedKnee(*(each(device) for each in own))
-
-
-def far_knee(device: Device) -> MovedKnee:
-    """Return the same of blocks that move on to what blocks further away have read."""
-    own = (FAR_MIDDLE, FAR_WIDTH, FAR_STEADY, FAR_SCALE, FAR_POWER)
-    return MovedKnee(*(each(device) for each in own))
-
-
-@dataclass(frozen=True, slots=True)
-class MovedSet:
-    """A set of which blocks move on to parts that others have read."""
-
-    # used, capacity and age: as of a `PrivateSet`
-    used: Array
-    capacity: float
-    age: Age
-    # middle, width and steady: see `MOVED_KNEE`
-    middle: Array
-    width: Array
-    steady: Array
-
-    def lost(self, young: Any) -> Array:
-        """Return the share of the re-reads that miss, of which a share is young."""
-        knee = {"middle": self.middle, "width": self.width, "steady": self.steady}
-        return np.asanyarray(MOVED_KNEE(d=self.used, c=self.capacity, young=young, **knee))
+_NEAR: Final = (NEAR_MIDDLE, NEAR_WIDTH, NEAR_STEADY, NEAR_SCALE, NEAR_POWER)
+_FAR: Final = (FAR_MIDDLE, FAR_WIDTH, FAR_STEADY, FAR_SCALE, FAR_POWER)
 
 
 def moved_set(
@@ -115,22 +76,30 @@ def moved_set(
     near: Any,
     warm: bool,
     device: Device,
-) -> MovedSet:
+) -> PartedSet:
     """Return a set of which blocks move on to parts that others have read.
 
     `near` is whether close neighbours have read it, see `NEIGHBOURS`; the rest as `private_set`.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
-    knees = zip(near_knee(device), far_knee(device), strict=True)
-    knee = MovedKnee(*(np.where(np.asanyarray(near), *both) for both in knees))
+    middle, width, steady, scale, power = (
+        np.where(np.asanyarray(near), close(device), far(device))
+        for close, far in zip(_NEAR, _FAR, strict=True)
+    )
     half = HALF_DRIFTED(
         d=used,
         c=capacity,
-        scale=knee.scale,
-        power=knee.power,
+        scale=scale,
+        power=power,
         start=DRIFT_FROM(device),
         warmth=WARM_DRIFT(device) if warm else 1.0,
     )
-    again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
-    age = Age(again=again, before=np.zeros(()), half=np.asanyarray(half))
-    return MovedSet(used, capacity, age, knee.middle, knee.width, knee.steady)
+    return PartedSet(
+        used=used,
+        capacity=capacity,
+        again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
+        before=np.zeros(()),
+        half=np.asanyarray(half),
+        knee=MOVED_KNEE,
+        shape={"middle": middle, "width": width, "steady": steady},
+    )

@@ -7,8 +7,9 @@ takes the longer the larger it is. Blocks that move on: `perfmodel.models.l2.mov
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,10 +19,6 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import Streams, distance
 from perfmodel.models.l2.slices import nearest_measured, slice_count
-
-if TYPE_CHECKING:
-    from perfmodel.models.l2.moved_sets import MovedSet
-
 
 YOUNG_SHARE = Formula(
     name="re-reads of private parts before their lines have found their side",
@@ -86,65 +83,34 @@ READ_BEFORE: Final = Coefficient("l2.private_sets.read_before")
 
 
 @dataclass(frozen=True, slots=True)
-class Age:
-    """How often a set is read again, and how soon that settles it."""
+class PartedSet:
+    """A set that blocks read again and again, each its own part, and what L2 loses of it."""
 
+    used: Array  # L2 used between two reads of a line [B]
+    capacity: float  # L2 [B]
     again: Array  # times that the launch reads it again
     before: Array  # times that it was read again before the launch
     half: Array  # re-reads after which most of it has settled
+    knee: Formula
+    shape: Mapping[str, Any]  # what the knee takes besides
 
     @property
     def young(self) -> Array:
         """Share of the re-reads before the set has settled: see `YOUNG_SHARE`."""
         return np.asanyarray(YOUNG_SHARE(again=self.again, before=self.before, half=self.half))
 
-
-class PrivateKnee(NamedTuple):
-    """Figures of `PRIVATE_KNEE`."""
-
-    middle: float
-    halves: float
-    most: float
-    later: float
-    lasts: float
-    end: float
-    width: float
-
-
-def private_knee(device: Device) -> PrivateKnee:
-    """Return the knee of private parts; how it ends goes by the slices of L2, 94 or 80."""
-    ends = {94: (SETTLED_END_94, SETTLED_LAST_94), 80: (SETTLED_END_80, SETTLED_LAST_80)}
-    end, width = ends[nearest_measured(slice_count(device), ends)]
-    own = (YOUNG_MIDDLE, YOUNG_WIDTH, SETTLED_MOST, SETTLED_MIDDLE, SETTLED_WIDTH, end, width)
-    return PrivateKnee(*(each(device) for each in own))
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateSet:
-    """A set of which each SM reads its own part again and again."""
-
-    used: Array  # L2 used between two reads of a line [B]
-    capacity: float  # L2 [B]
-    age: Age
-    knee: PrivateKnee
-
     def lost(self, young: Any) -> Array:
         """Return the share of the re-reads that miss, of which a share is young."""
-        room = {"d": self.used, "c": self.capacity}
-        return np.asanyarray(PRIVATE_KNEE(**room, young=young, **self.knee._asdict()))
+        return np.asanyarray(self.knee(d=self.used, c=self.capacity, young=young, **self.shape))
 
 
 def private_set(
-    resident: Any,
-    streams: Streams,
-    capacity: float,
-    passes: Any,
-    before: Any,
-    device: Device,
-) -> PrivateSet:
+    resident: Any, streams: Streams, capacity: float, passes: Any, before: Any, device: Device
+) -> PartedSet:
     """Return a set of which each SM reads its own part again and again.
 
-    Of `passes` of the launch, and so many re-reads `before` it; the rest as `normal_misses`.
+    Of `passes` of the launch, and so many re-reads `before` it; the rest as `normal_misses`. How
+    it ends goes by the slices of L2, 94 or 80.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
     half = HALF_SETTLED(
@@ -154,15 +120,29 @@ def private_set(
         start=SETTLED_FROM(device),
         doubles=SETTLED_DOUBLES(device),
     )
-    age = Age(
+    ends = {94: (SETTLED_END_94, SETTLED_LAST_94), 80: (SETTLED_END_80, SETTLED_LAST_80)}
+    end, width = ends[nearest_measured(slice_count(device), ends)]
+    shape = {
+        "middle": YOUNG_MIDDLE(device),
+        "halves": YOUNG_WIDTH(device),
+        "most": SETTLED_MOST(device),
+        "later": SETTLED_MIDDLE(device),
+        "lasts": SETTLED_WIDTH(device),
+        "end": end(device),
+        "width": width(device),
+    }
+    return PartedSet(
+        used=used,
+        capacity=capacity,
         again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
         before=np.asanyarray(before, dtype=float),
         half=np.asanyarray(half),
+        knee=PRIVATE_KNEE,
+        shape=shape,
     )
-    return PrivateSet(used, capacity, age, private_knee(device))
 
 
-def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
+def settled_share(one: PartedSet, even: Any) -> tuple[Array, Array]:
     """Return the share of the re-reads that L2 holds up, not DRAM, and what misses of them.
 
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
@@ -170,11 +150,11 @@ def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
     two parts of the launch, one after the other: a set of 43 MiB read twice takes 17.8 us, its
     reads of L2 alone 11 and its reads of DRAM alone 10 (measurements/built-in-kernels, first).
     """
-    age, first, last = one.age, one.lost(1.0), one.lost(0.0)
+    first, last = one.lost(1.0), one.lost(0.0)
     over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)
     # Where (1 + (r/half)**2)**-1.5 of the way is left: `YOUNG_SHARE`.
-    until = age.half * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age.before
-    until = np.where(last >= even, age.again, np.clip(until, 0.0, age.again))
-    later = np.maximum(age.again - until, 1e-9)
-    young = replace(age, again=later, before=age.before + until).young
-    return 1 - until / age.again, one.lost(young)
+    until = one.half * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - one.before
+    until = np.where(last >= even, one.again, np.clip(until, 0.0, one.again))
+    later = np.maximum(one.again - until, 1e-9)
+    young = replace(one, again=later, before=one.before + until).young
+    return 1 - until / one.again, one.lost(young)

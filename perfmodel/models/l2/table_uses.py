@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -13,12 +14,15 @@ from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
+from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.placement import buffer_bytes
+
+_ANYWHERE: Final = 0.9
+"""Share of sectors that are new to their block from which on a load's places are anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +198,16 @@ def _resident_bytes(
             _, streaming = marked(control, name, use.touched)
             resident = resident + np.minimum(use.touched, use.loads / passes) * (1 - streaming)
     return resident
+
+
+def comes_back(loads: Sequence[Requests]) -> bool:
+    """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
+    # Walks in order, whose strides say it, come as well.
+    counts = [r.access.counted for r in loads]
+    known = [c for c in counts if c is not None and c.misses and not c.drawn]
+    if not known or len(known) < len(counts):
+        return False
+    if all(c.apart for c in known):
+        return True
+    every = sum(c.sectors for c in known)
+    return sum(c.sectors * c.once[0] for c in known) < _ANYWHERE * every

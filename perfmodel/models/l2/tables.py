@@ -25,13 +25,11 @@ from perfmodel.models.l2.competing_misses import (
     competing_misses,
     is_private,
 )
-from perfmodel.models.l2.followed_loads import comes_back
+from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.later_waves import read_by_later_waves
-from perfmodel.models.l2.moved_sets import MovedSet
-from perfmodel.models.l2.private_sets import PrivateSet, settled_share
-from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
-from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, table_use
+from perfmodel.models.l2.private_sets import PartedSet, settled_share
+from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
@@ -113,7 +111,7 @@ class Table:
     misses: Array  # share of the re-reads that miss
     first_misses: Array  # share of the first reads that miss, though the same launch ran before
     scattered: Array  # share of the misses at places that no neighbour misses at
-    parts: PrivateSet | MovedSet | None = None  # where each block has its own part of it
+    parts: PartedSet | None = None  # where each block has its own part of it
     # share of its first reads that the launch before has left in L2, where it is random
     left: Array = field(default_factory=lambda: np.zeros(1))
     # draws and wide: of a random one: lines drawn, and bytes that a miss brings of each
