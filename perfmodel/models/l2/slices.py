@@ -58,22 +58,6 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-PIECES_94: Final = CoefficientTable("l2.slices.pieces_94")
-PIECES_80: Final = CoefficientTable("l2.slices.pieces_80")
-MOST_94: Final = CoefficientTable("l2.slices.most_94")
-MOST_80: Final = CoefficientTable("l2.slices.most_80")
-TURN_PIECES_94: Final = CoefficientTable("l2.slices.turn_pieces_94")
-TURN_PIECES_80: Final = CoefficientTable("l2.slices.turn_pieces_80")
-TURN_MOST_94: Final = CoefficientTable("l2.slices.turn_most_94")
-TURN_MOST_80: Final = CoefficientTable("l2.slices.turn_most_80")
-BACK_PIECES_94: Final = CoefficientTable("l2.slices.back_pieces_94")
-BACK_PIECES_80: Final = CoefficientTable("l2.slices.back_pieces_80")
-BACK_MOST_94: Final = CoefficientTable("l2.slices.back_most_94")
-BACK_MOST_80: Final = CoefficientTable("l2.slices.back_most_80")
-TABLE_KIB_94: Final = CoefficientTable("l2.slices.table_kib_94")
-TABLE_KIB_80: Final = CoefficientTable("l2.slices.table_kib_80")
-TABLE_BUSIEST_94: Final = CoefficientTable("l2.slices.table_busiest_94")
-TABLE_BUSIEST_80: Final = CoefficientTable("l2.slices.table_busiest_80")
 USUAL: Final = Coefficient("l2.slices.usual")
 MANY: Final = Coefficient("l2.slices.many")
 LOOKUPS_A_CLOCK: Final = Coefficient("l2.slices.lookups_a_clock")
@@ -85,12 +69,28 @@ TWO_LINES_ONE: Final = Coefficient("l2.slices.two_lines_one")
 TWO_LINES_TWO: Final = Coefficient("l2.slices.two_lines_two")
 
 _Tables = Mapping[int, tuple[CoefficientTable, CoefficientTable]]
-_SIDE_BY_SIDE: Final[_Tables] = {94: (PIECES_94, MOST_94), 80: (PIECES_80, MOST_80)}
-_IN_TURN: Final[_Tables] = {94: (TURN_PIECES_94, TURN_MOST_94), 80: (TURN_PIECES_80, TURN_MOST_80)}
-_BACK: Final[_Tables] = {94: (BACK_PIECES_94, BACK_MOST_94), 80: (BACK_PIECES_80, BACK_MOST_80)}
+"""Places and what was found of them, by the slices of the GPU that it was measured on."""
+_SIDE_BY_SIDE: Final[_Tables] = {
+    94: (CoefficientTable("l2.slices.pieces_94"), CoefficientTable("l2.slices.most_94")),
+    80: (CoefficientTable("l2.slices.pieces_80"), CoefficientTable("l2.slices.most_80")),
+}
+_IN_TURN: Final[_Tables] = {
+    94: (CoefficientTable("l2.slices.turn_pieces_94"), CoefficientTable("l2.slices.turn_most_94")),
+    80: (CoefficientTable("l2.slices.turn_pieces_80"), CoefficientTable("l2.slices.turn_most_80")),
+}
+_BACK: Final[_Tables] = {
+    94: (CoefficientTable("l2.slices.back_pieces_94"), CoefficientTable("l2.slices.back_most_94")),
+    80: (CoefficientTable("l2.slices.back_pieces_80"), CoefficientTable("l2.slices.back_most_80")),
+}
 _TABLES: Final[_Tables] = {
-    94: (TABLE_KIB_94, TABLE_BUSIEST_94),
-    80: (TABLE_KIB_80, TABLE_BUSIEST_80),
+    94: (
+        CoefficientTable("l2.slices.table_kib_94"),
+        CoefficientTable("l2.slices.table_busiest_94"),
+    ),
+    80: (
+        CoefficientTable("l2.slices.table_kib_80"),
+        CoefficientTable("l2.slices.table_busiest_80"),
+    ),
 }
 STACK: Final = 16
 """Slices at each stack of DRAM."""

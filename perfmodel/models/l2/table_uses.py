@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -119,8 +118,8 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         size, waves = _drawn_from(launch, own, whole)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
     persisting, streaming = marked(control, buffer, size)
-    others = {name: use for name, use in launch.uses.items() if name != buffer}
-    read, written, streaming_read, streaming_written = _passing(others, tables, passes, control)
+    own_resident = np.asanyarray(size * (1 - streaming))
+    passing, let_pass, resident = _passing(launch, own, tables, passes, own_resident)
     first = np.minimum(size, own.loads)
     return TableUse(
         own=own,
@@ -130,18 +129,14 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         persisting=persisting,
         streaming=streaming,
         normal=1 - persisting - streaming,
-        spilled=spilled_share(
-            control, buffer, size, random, claimed, l2_size, launch.accesses.device
-        ),
+        spilled=spilled_share(control, buffer, size, random, claimed, l2_size, accesses.device),
         capacity=number(residency.room_left(l2_size, control.set_aside, claimed)),
-        read=read + size * streaming,
-        written=written,
-        streaming_read=streaming_read + size * streaming,
-        streaming_written=streaming_written,
-        resident=_resident_bytes(
-            np.asanyarray(size * (1 - streaming)), others, tables, passes, control
-        ),
-        streams=read + written,
+        read=passing.read + size * streaming,
+        written=passing.written,
+        streaming_read=let_pass.read + size * streaming,
+        streaming_written=let_pass.written,
+        resident=resident,
+        streams=passing.read + passing.written,
         first=first,
         again=own.loads - first,
         waves=waves,
@@ -164,14 +159,21 @@ def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array
 
 
 def _passing(
-    others: Mapping[str, BufferUse], tables: Sequence[str], passes: Array, control: L2Control
-) -> tuple[Array, Array, Array, Array]:
-    """Return what other buffers read and write in one pass, and how much of both streams [B]."""
+    launch: TableLaunch, own: BufferUse, tables: Sequence[str], passes: Array, resident: Array
+) -> tuple[residency.Streams, residency.Streams, Array]:
+    """Return what other buffers read and write in one pass over one, what of it is streaming [B].
+
+    And what tables want to keep in L2, `resident` this one: of longer ones, what is read of them in
+    that time.
+    """
     read = written = streaming_read = streaming_written = np.zeros(1)
-    for name, use in others.items():
-        if name in tables:
+    for name, use in launch.uses.items():
+        if use is own:
             continue
-        _, streaming = marked(control, name, use.touched)
+        _, streaming = marked(launch.accesses.control, name, use.touched)
+        if name in tables:
+            resident = resident + np.minimum(use.touched, use.loads / passes) * (1 - streaming)
+            continue
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
         # What is read and then written takes its lines once.
@@ -179,25 +181,8 @@ def _passing(
         read, written = read + loads, written + stores
         streaming_read = streaming_read + loads * streaming
         streaming_written = streaming_written + stores * streaming
-    return read, written, streaming_read, streaming_written
-
-
-def _resident_bytes(
-    resident: Array,
-    others: Mapping[str, BufferUse],
-    tables: Sequence[str],
-    passes: Array,
-    control: L2Control,
-) -> Array:
-    """Return the bytes that a table and the others want to keep in L2 together [B].
-
-    Of a longer table, what is read of it in one pass over this one.
-    """
-    for name, use in others.items():
-        if name in tables:
-            _, streaming = marked(control, name, use.touched)
-            resident = resident + np.minimum(use.touched, use.loads / passes) * (1 - streaming)
-    return resident
+    every = residency.Streams(read, written)
+    return every, residency.Streams(streaming_read, streaming_written), resident
 
 
 def comes_back(loads: Sequence[Requests]) -> bool:
