@@ -76,7 +76,6 @@ def _reads(accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes) -> _Reads:
     of_atomics = sum((a.read * a.read_cost for a in l2.atomics.values()), _ZERO)
     taken = _usual_cost(accesses, l1, l2) + of_atomics
     taken = taken + scattered_cost(l2.tables, moved, writes.written, accesses.warm, accesses.device)
-    taken = taken + sum((t.read(accesses.warm) * t.pinned for t in l2.tables), _ZERO)
     ratio = accesses.control.compression
     return _Reads(
         (moved + writes.made_whole) / ratio,

@@ -25,7 +25,6 @@ from perfmodel.models.l2.random_tables import RandomReads, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
-from perfmodel.models.l2.windows import pinned
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
@@ -46,7 +45,6 @@ class CompetingMisses:
     crossing: Array = field(default_factory=_none)
     merged: Array = field(default_factory=_none)
     waiting: Array = field(default_factory=_none)
-    pinned: Array = field(default_factory=_none)
     # share of the first reads that the launch before has left in L2
     left: Array = field(default_factory=lambda: np.ones(1))
     parts: PartedSet | None = None  # the table, where each block has its own part of it
@@ -108,14 +106,11 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     merged = waiting = np.zeros(1)
     if not agreed(moves == 0):
         merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
-    granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
-    stays = one.size * one.persisting * (1 - one.spilled * lost)
     return CompetingMisses(
         lost,
         parts=parts,
         merged=merged,
         waiting=waiting,
-        pinned=pinned(one.size, stays, granted, one.capacity, accesses.device),
         # What a launch before has left has to outlast all blocks, not the concurrent ones only.
         left=resident_share(one.resident + one.streams, one.capacity, warm_knee(accesses.device)),
         moves=moves,

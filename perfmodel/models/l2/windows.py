@@ -72,46 +72,8 @@ OWN_STREAMING = Formula(
 )
 OWN_MIDDLE: Final = Coefficient("l2.windows.own_middle")
 OWN_WIDTH: Final = Coefficient("l2.windows.own_width")
-PINNED = Formula(
-    name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
-    unit="1",
-    text="slope*max(0, min(picked, set_aside)/c - start)*min(1, max(0, size/c - fits)/rise)",
-    symbols={
-        "picked": "bytes marked persisting that stay in L2 [B]",
-        "set_aside": "bytes of the ways set aside [B]",
-        "size": "bytes of the set [B]",
-        "c": "capacity of L2 [B]",
-        "slope": "for each L2 that is pinned [1]",
-        "start": "share of L2 pinned from which it takes more [1]",
-        "fits": "share of L2 up to which a set loses nothing [1]",
-        "rise": "share of L2 beyond, at which it loses all [1]",
-    },
-    holds="sets of 0.67 to 1.6 times L2, each block its own part; a set that fits L2 loses "
-    "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
-    source="fitted form",
-)
-PINNED_SLOPE: Final = Coefficient("l2.windows.pinned_slope")
-PINNED_START: Final = Coefficient("l2.windows.pinned_start")
-PINNED_FITS: Final = Coefficient("l2.windows.pinned_fits")
-PINNED_RISE: Final = Coefficient("l2.windows.pinned_rise")
 EMPTY_START: Final = Coefficient("l2.windows.empty_start")
 EMPTY_RISE: Final = Coefficient("l2.windows.empty_rise")
-
-
-def pinned(size: Array, picked: Array, set_aside: Array, capacity: float, device: Device) -> Array:
-    """Return what a byte of private parts takes beyond one, with persisting lines set aside."""
-    return np.asanyarray(
-        PINNED(
-            size=size,
-            picked=picked,
-            set_aside=set_aside,
-            c=capacity,
-            slope=PINNED_SLOPE(device),
-            start=PINNED_START(device),
-            fits=PINNED_FITS(device),
-            rise=PINNED_RISE(device),
-        )
-    )
 
 
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
