@@ -24,9 +24,7 @@ from perfmodel.models.l2.residency import WAYS
 from perfmodel.models.l2.table_costs import (
     filled_share,
     marked_reads,
-    normal_reads,
     random_waits,
-    resident_part,
     scattered_cost,
 )
 from perfmodel.models.requests.coalescing import SECTOR
@@ -107,13 +105,15 @@ def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
 def _mix(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads) -> DramMix:
     """Return what DRAM moves by the property of the lines."""
     ratio, warm = accesses.control.compression, accesses.warm
-    persisting, streaming = (part / ratio for part in marked_reads(l2.tables, warm))
+    marked = marked_reads(l2.tables, warm)
+    of_tables = sum((t.read(warm) for t in l2.tables), _ZERO)
+    persisting, streaming = (part / ratio for part in marked)
     return DramMix(
         written=writes.written / ratio,
         normal=np.maximum(reads.moved - streaming - persisting, 0.0),
         streaming=streaming,
         persisting=persisting,
-        again=normal_reads(l2.tables, warm) / ratio,
+        again=np.maximum(of_tables - sum(marked, _ZERO), 0.0) / ratio,
     )
 
 
@@ -122,10 +122,11 @@ def _writeback_bytes(
 ) -> Array:
     """Return what write-backs lose with a set-aside, as bytes that the reference could move [B]."""
     granted, stores = writes.ways * accesses.l2_size / WAYS, accesses.of("store")
+    resident = sum((t.lines.resident * t.size for t in l2.tables), _ZERO)
     aside = SetAside(
         ways=writes.ways if delays_writebacks(accesses.device) else writes.ways * 0,
         filled=filled_share(l2.tables, granted, reads.moved, accesses.warm, stores),
-        resident=resident_part(l2.tables, granted),
+        resident=np.minimum(resident / np.maximum(granted, 1.0), 1.0),
     )
     return writeback_loss(mix, aside, accesses.device, tabled=bool(l2.tables))
 

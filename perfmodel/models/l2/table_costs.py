@@ -134,18 +134,6 @@ def filled_share(
     return np.asanyarray(share * np.minimum(streams, 1.0))
 
 
-def resident_part(tables: Sequence[Table], granted: Any) -> Array:
-    """Return the share of a set-aside's bytes that persisting lines keep."""
-    resident = (t.lines.resident * t.size for t in tables)
-    return np.asanyarray(np.minimum(sum(resident, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
-
-
-def normal_reads(tables: Sequence[Table], warm: bool) -> Array:
-    """Return the DRAM bytes that fetch lines of tables without a property [B]."""
-    read = sum((t.read(warm) for t in tables), np.zeros(1))
-    return np.asanyarray(np.maximum(read - sum(marked_reads(tables, warm), np.zeros(1)), 0.0))
-
-
 def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
     """Return the DRAM bytes that fetch lines of tables marked persisting, and streaming [B]."""
     persisting = streaming = np.zeros(1)
