@@ -25,7 +25,6 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.replay import DecisionError
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.late_rereads import shorter_at_best
 from perfmodel.prediction.time_of_traffic import derive_time, time_on
 from perfmodel.prediction.wider import wider_intervals
 
@@ -239,8 +238,7 @@ def own_interval(
     figures = NORMAL_90 * figure_spread
     power = widening(details)
     doubt = details.instance.kernel.doubt
-    reuse = math.log(shorter_at_best(details))
-    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter), reuse)
+    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter))
     high = math.hypot(power * math.log(found.high), figures, math.log(doubt.longer))
     return time * math.exp(-low), max(time * math.exp(high), time + doubt.in_turn * HAND_OFF)
 

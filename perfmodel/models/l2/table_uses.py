@@ -39,7 +39,6 @@ class BufferUse:
 class TableLaunch:
     """A launch as its tables see it."""
 
-    # where later waves read again, with the period that makes a table of a buffer
     accesses: GlobalAccesses
     # bytes that each access reads from DRAM by `perfmodel.models.reuse.reuse_windows`, for what
     # loops read again

@@ -27,7 +27,6 @@ from perfmodel.models.l2.competing_misses import (
 )
 from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.l2_misses import Misses
-from perfmodel.models.l2.later_waves import read_by_later_waves
 from perfmodel.models.l2.private_sets import PartedSet, settled_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
@@ -147,17 +146,8 @@ class Table:
 
 def find_tables(accesses: GlobalAccesses, l1: L1, misses: Misses) -> list[Table]:
     """Return the tables of a launch and what they miss."""
-    later = read_by_later_waves(l1.unions, l1.fills, misses.touched, accesses.running)
-    fills = [f * later.get(i, np.ones(1)) for i, f in enumerate(l1.fills)]
-    requests = [
-        replace(r, period=misses.touched[i]) if i in later else r
-        for i, r in enumerate(accesses.requests)
-    ]
-    launch = TableLaunch(
-        replace(accesses, requests=requests),
-        misses.dram_bytes,
-        buffer_uses(requests, fills, misses.touched, l1.groups),
-    )
+    uses = buffer_uses(accesses.requests, l1.fills, misses.touched, l1.groups)
+    launch = TableLaunch(accesses, misses.dram_bytes, uses)
     chosen = [buffer for buffer in launch.uses if _is_table(launch, buffer)]
     return [_table(launch, buffer, chosen) for buffer in chosen]
 
