@@ -123,6 +123,12 @@ class Coefficient:
         """Let `declared` know of it."""
         _declare(self)
 
+    @property
+    def meaning(self) -> str:
+        """What it is, with its unit in brackets."""
+        found = coefficients_of("").origins[self.name]
+        return f"{found.text} [{found.unit}]"
+
     def __call__(self, device: Device) -> float:
         """Return its value on a device, in `unit`."""
         return cast(float, device.coefficients.values[self.name])

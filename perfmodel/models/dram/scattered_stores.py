@@ -80,7 +80,7 @@ STORE_WAITS = Formula(
     text="lone*(pair*filled + write*(1 - part)*max(0, once - left)*sparse)/32",
     symbols={
         "lone": "share of the sectors that are alone in their line: none where two are [1]",
-        "pair": "wait for a sector that is read, and then written, as dense bytes [B]",
+        "pair": Coefficient("dram.scattered_stores.pair_wait"),
         "filled": "bytes of these [B]",
         "write": "wait for one that is stored whole and written, as dense bytes [B]",
         "part": "share of the sectors that are stored in part [1]",
@@ -94,7 +94,6 @@ STORE_WAITS = Formula(
 
 PART_LINES: Final = Coefficient("dram.scattered_stores.part_lines")
 CHANGED_LINES: Final = Coefficient("dram.scattered_stores.changed_lines")
-PAIR_WAIT: Final = Coefficient("dram.scattered_stores.pair_wait")
 WRITE_WAIT: Final = Coefficient("dram.scattered_stores.write_wait")
 RANDOM_KNEE_LOW: Final = Coefficient("dram.scattered_stores.random_knee_low")
 RANDOM_KNEE_HIGH: Final = Coefficient("dram.scattered_stores.random_knee_high")
@@ -255,9 +254,9 @@ def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredSto
         dirty=changed * capacity,
         footprint=touched,
     )
-    waited = STORE_WAITS(
+    waited = STORE_WAITS.on(
+        device,
         lone=np.clip(2 * found.lines / np.maximum(found.sectors, 1e-9) - 1, 0.0, 1.0),
-        pair=PAIR_WAIT(device),
         filled=filled,
         write=WRITE_WAIT(device),
         part=part,

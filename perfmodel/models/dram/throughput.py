@@ -38,8 +38,6 @@ SKEW: Final = Coefficient("dram.throughput.skew")
 RANDOM_COSTS: Final = CoefficientTable("dram.throughput.random_costs")
 RANDOM_WAITS: Final = CoefficientTable("dram.throughput.random_waits")
 ROWS: Final = Coefficient("dram.throughput.rows")
-OPENING_LEAST: Final = Coefficient("dram.throughput.opening_least")
-OPENING_MOST: Final = Coefficient("dram.throughput.opening_most")
 _ATOMS: Final = {
     32: ((64, 128, 256, 512, 1024, 2048), CoefficientTable("dram.throughput.atom_costs_32")),
     64: (
@@ -59,8 +57,8 @@ OPENING = Formula(
         "bandwidth": "peak of DRAM [B/s]",
         "slices": "slices of L2, each with its channels of DRAM [1]",
         "usual": "peak by slice of the reference, on which the costs were measured [B/s]",
-        "least": "least of it [1]",
-        "most": "most of it [1]",
+        "least": Coefficient("dram.throughput.opening_least"),
+        "most": Coefficient("dram.throughput.opening_most"),
     },
     holds="41.9 and 51.2 GB/s a slice; below is taken as the lower",
     source="derived: a row takes a channel as long on any of them, while faster pins move more "
@@ -125,12 +123,11 @@ def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: De
 
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
-    found = OPENING(
+    found = OPENING.on(
+        device,
         bandwidth=device.dram_bandwidth,
         slices=slice_count(device),
         usual=PEAK_BY_SLICE(device),
-        least=OPENING_LEAST(device),
-        most=OPENING_MOST(device),
     )
     return number(found)
 

@@ -53,8 +53,8 @@ SHIELDED = Formula(
     text="1 - max(0, w - start)/ways",
     symbols={
         "w": "ways set aside [1]",
-        "start": "ways up to which it makes no difference [1]",
-        "ways": "ways beyond these that would shield clean lines from all writes [1]",
+        "start": Coefficient("dram.writeback.shielded_from"),
+        "ways": Coefficient("dram.writeback.shielded_ways"),
     },
     holds="Hopper; tables of 4 to 16 MiB concurrent with a write, with no window",
     source="fitted form: dirty lines may not use the ways set aside, clean ones may; see "
@@ -66,8 +66,8 @@ SET_ASIDE_WRITE_COST = Formula(
     text="1 + cost*w/ways",
     symbols={
         "w": "ways set aside, of 16 [1]",
-        "cost": "what a write costs more with so many ways set aside [1]",
-        "ways": "ways with which it does [1]",
+        "cost": Coefficient("dram.writeback.set_aside_cost"),
+        "ways": Coefficient("dram.writeback.set_aside_ways"),
     },
     holds="12 ways; in between it is assumed",
     source="published (CUDA C++ Best Practices Guide, L2 access window): see set_aside_cost",
@@ -75,10 +75,6 @@ SET_ASIDE_WRITE_COST = Formula(
 
 DECIDES: Final = Coefficient("dram.writeback.decides")
 STREAMS_DECIDE: Final = Coefficient("dram.writeback.streams_decide")
-SHIELDED_FROM: Final = Coefficient("dram.writeback.shielded_from")
-SHIELDED_WAYS: Final = Coefficient("dram.writeback.shielded_ways")
-SET_ASIDE_COST: Final = Coefficient("dram.writeback.set_aside_cost")
-SET_ASIDE_WAYS: Final = Coefficient("dram.writeback.set_aside_ways")
 
 
 def delays_writebacks(device: Device) -> bool:
@@ -96,7 +92,7 @@ def reaching_writes(device: Device, ways: Any) -> Array:
     w = np.asanyarray(ways, dtype=float)
     if not delays_writebacks(device):
         return np.ones(w.shape)
-    return np.asanyarray(SHIELDED(w=w, start=SHIELDED_FROM(device), ways=SHIELDED_WAYS(device)))
+    return np.asanyarray(SHIELDED.on(device, w=w))
 
 
 def set_aside_write_cost(device: Device, ways: Any) -> Array:
@@ -104,8 +100,7 @@ def set_aside_write_cost(device: Device, ways: Any) -> Array:
     w = np.asanyarray(ways, dtype=float)
     if delays_writebacks(device):
         return np.ones(w.shape)
-    cost, at = SET_ASIDE_COST(device), SET_ASIDE_WAYS(device)
-    return np.asanyarray(SET_ASIDE_WRITE_COST(w=w, cost=cost, ways=at))
+    return np.asanyarray(SET_ASIDE_WRITE_COST.on(device, w=w))
 
 
 def streams_between(normal: Any, again: Any, written: Any) -> Array:

@@ -42,20 +42,20 @@ WRITE_BACK = Formula(
         "is more room for others [1]",
         "alone": "loss of a byte with no reads [1]",
         "a": "exponent: how fast reads between the writes take that away [1]",
-        "kept": "what resident persisting lines take of it [1]",
+        "kept": Coefficient("dram.writeback_loss.alone_resident"),
         "copied": "loss with as many reads [1]",
         "reread": "the same where the reads are those of tables, again and again [1]",
-        "held": "what resident persisting lines take of it [1]",
-        "b": "exponent of the reads between the writes [1]",
-        "room": "what persisting lines that fill the set-aside take of it [1]",
+        "held": Coefficient("dram.writeback_loss.reread_resident"),
+        "b": Coefficient("dram.writeback_loss.mixed_sharp"),
+        "room": Coefficient("dram.writeback_loss.mixed_filled"),
         "again": "share of the normal reads that are such [1]",
         "filled": "share of the set-aside that persisting lines take [1]",
         "thrashed": "loss with as many reads of persisting lines that find no way, which push "
         "out their like alone [1]",
         "streaming": "loss by lines marked streaming [1]",
-        "c": "exponent of reads of such lines [1]",
-        "beside": "what reads of normal lines take of it [1]",
-        "left": "what resident persisting lines take of it [1]",
+        "c": Coefficient("dram.writeback_loss.streaming_sharp"),
+        "beside": Coefficient("dram.writeback_loss.streaming_mixed"),
+        "left": Coefficient("dram.writeback_loss.streaming_resident"),
         "s": "DRAM bytes read of lines marked streaming [B]",
         "resident": "share of the set-aside that persisting lines keep: what is left of it is less "
         "for others [1]",
@@ -90,13 +90,6 @@ FLEETING: Final = CoefficientTable("dram.writeback_loss.fleeting")
 THRASHED: Final = CoefficientTable("dram.writeback_loss.thrashed")
 SPARE: Final = CoefficientTable("dram.writeback_loss.spare")
 ALONE_SHARP: Final = Coefficient("dram.writeback_loss.alone_sharp")
-ALONE_RESIDENT: Final = Coefficient("dram.writeback_loss.alone_resident")
-REREAD_RESIDENT: Final = Coefficient("dram.writeback_loss.reread_resident")
-MIXED_SHARP: Final = Coefficient("dram.writeback_loss.mixed_sharp")
-MIXED_FILLED: Final = Coefficient("dram.writeback_loss.mixed_filled")
-STREAMING_SHARP: Final = Coefficient("dram.writeback_loss.streaming_sharp")
-STREAMING_MIXED: Final = Coefficient("dram.writeback_loss.streaming_mixed")
-STREAMING_RESIDENT: Final = Coefficient("dram.writeback_loss.streaming_resident")
 
 _STREAMS: Final = (
     (0.0, CoefficientTable("dram.writeback_loss.streams_none")),
@@ -151,25 +144,19 @@ def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool =
     mixed = np.asanyarray(MIXED(n=normal, writes=writes))
     persisting = np.asanyarray(mix.persisting, dtype=float)
     spilled = np.minimum(1.0, persisting / np.maximum(writes, 1.0))
-    loss = WRITE_BACK(
+    loss = WRITE_BACK.on(
+        device,
         writes=writes,
         mixed=mixed,
         spilled=spilled * (1 - mixed),
         alone=np.interp(w, _WAYS, ALONE(device)),
         a=ALONE_SHARP(device),
-        kept=ALONE_RESIDENT(device),
         copied=np.interp(w, _WAYS, COPIED(device)),
         reread=np.interp(w, _WAYS, REREAD(device)),
-        held=REREAD_RESIDENT(device),
-        b=MIXED_SHARP(device),
-        room=MIXED_FILLED(device),
         again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
         filled=np.asanyarray(aside.filled, dtype=float),
         thrashed=np.interp(w, _WAYS, THRASHED(device)),
         streaming=np.interp(w, _WAYS, FLEETING(device)),
-        c=STREAMING_SHARP(device),
-        beside=STREAMING_MIXED(device),
-        left=STREAMING_RESIDENT(device),
         s=np.maximum(mix.streaming, 0.0),
         resident=np.minimum(aside.resident, 1.0),
         spare=np.interp(w, _WAYS, SPARE(device)),

@@ -35,8 +35,8 @@ CAUGHT_MISSES = Formula(
         "again": "times that the launch reads the set again [1]",
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "middle": "share of L2 at which half of them wait for DRAM [1]",
-        "width": "share of L2 that halves those that do not, beyond [1]",
+        "middle": Coefficient("l2.followers.caught_middle"),
+        "width": Coefficient("l2.followers.caught_width"),
     },
     holds="as `perfmodel.models.l2.private_sets.MOVED_KNEE`, close neighbours",
     source="fitted form, with `CAUGHT`",
@@ -51,17 +51,13 @@ CAUGHT = Formula(
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
         "loads_each": "loads that a block makes in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
-        "kept": "loads in a pass of which half are merged [1]",
-        "apart": "re-reads over loads in a pass at which blocks are still half apart [1]",
+        "kept": Coefficient("l2.followers.loads_kept"),
+        "apart": Coefficient("l2.followers.loads_apart"),
     },
     holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
     source="fitted form; with a barrier of all blocks after each pass none are",
 )
 BEHIND: Final = Coefficient("l2.followers.behind")
-CAUGHT_MIDDLE: Final = Coefficient("l2.followers.caught_middle")
-CAUGHT_WIDTH: Final = Coefficient("l2.followers.caught_width")
-LOADS_KEPT: Final = Coefficient("l2.followers.loads_kept")
-LOADS_APART: Final = Coefficient("l2.followers.loads_apart")
 
 
 @mechanism(
@@ -93,22 +89,14 @@ def caught(
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
     again = one.again
     later = np.maximum(again - BEHIND(device), 0.0)
-    waiting = CAUGHT_MISSES(
+    waiting = CAUGHT_MISSES.on(
+        device,
         alike=alike,
         young=replace(one, again=np.maximum(later, 1e-9)).young,
         later=later,
         again=again,
         d=one.used,
         c=one.capacity,
-        middle=CAUGHT_MIDDLE(device),
-        width=CAUGHT_WIDTH(device),
     )
-    merged = CAUGHT(
-        waiting=waiting,
-        alike=alike,
-        loads_each=loads_each,
-        again=again,
-        kept=LOADS_KEPT(device),
-        apart=LOADS_APART(device),
-    )
+    merged = CAUGHT.on(device, waiting=waiting, alike=alike, loads_each=loads_each, again=again)
     return np.asanyarray(merged), np.asanyarray(waiting)

@@ -65,11 +65,11 @@ FILLS_SHARED = Formula(
     text="step - min(most, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
     symbols={
         "step": "share of reads of blocks in step that are merged [1]",
-        "lost": "what each other block on a full SM loses of it [1]",
-        "most": "what all of them lose of it at most [1]",
+        "lost": Coefficient("l2.merged_reads.lost"),
+        "most": Coefficient("l2.merged_reads.most_lost"),
         "n": "blocks that share an SM, more where no barrier keeps warps in step [1]",
         "u": "load of the SM's busiest unit [1]",
-        "full": "load from which on it is lost [1]",
+        "full": Coefficient("l2.merged_reads.full"),
     },
     holds="as `MERGED_READS`",
     source="chosen as `READS_MERGED`; counts of products and of attention were in view",
@@ -77,9 +77,6 @@ FILLS_SHARED = Formula(
 STEP: Final = Coefficient("l2.merged_reads.step")
 DRIFT: Final = Coefficient("l2.merged_reads.drift")
 CHANCE: Final = Coefficient("l2.merged_reads.chance")
-LOST: Final = Coefficient("l2.merged_reads.lost")
-MOST_LOST: Final = Coefficient("l2.merged_reads.most_lost")
-FULL: Final = Coefficient("l2.merged_reads.full")
 UNBARRED: Final = Coefficient("l2.merged_reads.unbarred")
 LOAD_SHARP: Final = Coefficient("l2.merged_reads.load_sharp")
 
@@ -243,14 +240,7 @@ def _reads_merged(readers: _Readers, pace: _Pace, i: int) -> Array:
     asking = np.minimum(every, readers.together)
     alone = access.dram_bytes / SECTOR * asking / np.maximum(fills, 1e-9)
     drifting = pace.drifting / np.clip(alone, 1.0, pace.shared)
-    first = FILLS_SHARED(
-        step=step,
-        lost=LOST(device),
-        most=MOST_LOST(device),
-        n=drifting,
-        u=pace.load,
-        full=FULL(device),
-    )
+    first = FILLS_SHARED.on(device, step=step, n=drifting, u=pace.load)
     return np.asanyarray(
         READS_MERGED(
             fresh=np.clip(fresh, 0.0, 1.0) if pace.cold else 0.0,

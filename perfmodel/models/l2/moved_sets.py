@@ -23,7 +23,7 @@ HALF_DRIFTED = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "start": "share of L2 from which it takes long [1]",
+        "start": Coefficient("l2.moved_sets.drift_from"),
         "warmth": "less than 1 where the launch before has left part of the set [1]",
         "scale": "at one L2 more than `start` [1]",
         "power": "how it grows with the set [1]",
@@ -61,7 +61,6 @@ FAR_SCALE: Final = Coefficient("l2.moved_sets.far_scale")
 FAR_POWER: Final = Coefficient("l2.moved_sets.far_power")
 NEIGHBOURS: Final = Coefficient("l2.moved_sets.neighbours")
 WARM_DRIFT: Final = Coefficient("l2.moved_sets.warm_drift")
-DRIFT_FROM: Final = Coefficient("l2.moved_sets.drift_from")
 
 
 _NEAR: Final = (NEAR_MIDDLE, NEAR_WIDTH, NEAR_STEADY, NEAR_SCALE, NEAR_POWER)
@@ -86,12 +85,12 @@ def moved_set(
         np.where(np.asanyarray(near), close(device), far(device))
         for close, far in zip(_NEAR, _FAR, strict=True)
     )
-    half = HALF_DRIFTED(
+    half = HALF_DRIFTED.on(
+        device,
         d=used,
         c=capacity,
         scale=scale,
         power=power,
-        start=DRIFT_FROM(device),
         warmth=WARM_DRIFT(device) if warm else 1.0,
     )
     return PartedSet(
@@ -102,4 +101,5 @@ def moved_set(
         half=np.asanyarray(half),
         knee=MOVED_KNEE,
         shape={"middle": middle, "width": width, "steady": steady},
+        device=device,
     )

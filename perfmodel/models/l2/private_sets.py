@@ -40,16 +40,13 @@ HALF_SETTLED = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "scale": "re-reads for a set that takes the share `start` [1]",
-        "start": "share of L2 [1]",
-        "doubles": "share of L2 more that doubles them [1]",
+        "scale": Coefficient("l2.private_sets.settled_scale"),
+        "start": Coefficient("l2.private_sets.settled_from"),
+        "doubles": Coefficient("l2.private_sets.settled_doubles"),
     },
     holds="as `YOUNG_SHARE`",
     source="fitted form",
 )
-SETTLED_SCALE: Final = Coefficient("l2.private_sets.settled_scale")
-SETTLED_FROM: Final = Coefficient("l2.private_sets.settled_from")
-SETTLED_DOUBLES: Final = Coefficient("l2.private_sets.settled_doubles")
 PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
     unit="1",
@@ -59,22 +56,17 @@ PRIVATE_KNEE = Formula(
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
         "young": "share of the re-reads before lines have found their side [1]",
-        "middle": "share of L2 at which half of the first re-reads miss [1]",
-        "halves": "share of L2 that halves what is kept of these, beyond [1]",
-        "most": "share of the re-reads that settled sets lose before `end` [1]",
-        "later": "share of L2 at which settled sets lose half of that [1]",
-        "lasts": "share of L2 that halves what is kept of settled sets, beyond [1]",
+        "middle": Coefficient("l2.private_sets.young_middle"),
+        "halves": Coefficient("l2.private_sets.young_width"),
+        "most": Coefficient("l2.private_sets.settled_most"),
+        "later": Coefficient("l2.private_sets.settled_middle"),
+        "lasts": Coefficient("l2.private_sets.settled_width"),
         "end": "share of L2 from which settled sets lose more [1]",
         "width": "share of L2 beyond, at which they lose all [1]",
     },
     holds="working sets of 0.02 to 4 times L2, each SM its own part: resident once",
     source="fitted form: a knee of sets read a few times, and one of settled sets",
 )
-YOUNG_MIDDLE: Final = Coefficient("l2.private_sets.young_middle")
-YOUNG_WIDTH: Final = Coefficient("l2.private_sets.young_width")
-SETTLED_MOST: Final = Coefficient("l2.private_sets.settled_most")
-SETTLED_MIDDLE: Final = Coefficient("l2.private_sets.settled_middle")
-SETTLED_WIDTH: Final = Coefficient("l2.private_sets.settled_width")
 SETTLED_END_94: Final = Coefficient("l2.private_sets.settled_end_94")
 SETTLED_LAST_94: Final = Coefficient("l2.private_sets.settled_last_94")
 SETTLED_END_80: Final = Coefficient("l2.private_sets.settled_end_80")
@@ -93,6 +85,7 @@ class PartedSet:
     half: Array  # re-reads after which most of it has settled
     knee: Formula
     shape: Mapping[str, Any]  # what the knee takes besides
+    device: Device
 
     @property
     def young(self) -> Array:
@@ -101,7 +94,8 @@ class PartedSet:
 
     def lost(self, young: Any) -> Array:
         """Return the share of the re-reads that miss, of which a share is young."""
-        return np.asanyarray(self.knee(d=self.used, c=self.capacity, young=young, **self.shape))
+        room = {"d": self.used, "c": self.capacity}
+        return np.asanyarray(self.knee.on(self.device, **room, young=young, **self.shape))
 
 
 def private_set(
@@ -113,24 +107,9 @@ def private_set(
     it ends goes by the slices of L2, 94 or 80.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
-    half = HALF_SETTLED(
-        d=used,
-        c=capacity,
-        scale=SETTLED_SCALE(device),
-        start=SETTLED_FROM(device),
-        doubles=SETTLED_DOUBLES(device),
-    )
+    half = HALF_SETTLED.on(device, d=used, c=capacity)
     ends = {94: (SETTLED_END_94, SETTLED_LAST_94), 80: (SETTLED_END_80, SETTLED_LAST_80)}
     end, width = ends[nearest_measured(slice_count(device), ends)]
-    shape = {
-        "middle": YOUNG_MIDDLE(device),
-        "halves": YOUNG_WIDTH(device),
-        "most": SETTLED_MOST(device),
-        "later": SETTLED_MIDDLE(device),
-        "lasts": SETTLED_WIDTH(device),
-        "end": end(device),
-        "width": width(device),
-    }
     return PartedSet(
         used=used,
         capacity=capacity,
@@ -138,7 +117,8 @@ def private_set(
         before=np.asanyarray(before, dtype=float),
         half=np.asanyarray(half),
         knee=PRIVATE_KNEE,
-        shape=shape,
+        shape={"end": end(device), "width": width(device)},
+        device=device,
     )
 
 

@@ -62,16 +62,16 @@ LEAK = Formula(
     unit="1",
     text="min(high, slope*max(0, (sr + write*sw)/c - start))",
     symbols={
-        "high": "share lost at most [1]",
-        "slope": "share lost for each L2 of streams [1]",
+        "high": Coefficient("l2.residency.leak_high"),
+        "slope": Coefficient("l2.residency.leak_slope"),
         "sr": "bytes read of normal streams in one pass over the table [B]",
         "sw": "bytes written of normal streams in one pass over the table [B]",
-        "write": "weight of a byte written [1]",
+        "write": Coefficient("l2.residency.leak_writes"),
         "c": "capacity of L2 [B]",
-        "start": "share of L2 from which streams do harm [1]",
+        "start": Coefficient("l2.residency.leak_start"),
     },
     holds="tables read in order with concurrent streams; streams marked streaming do no such harm",
-    source="fitted form, together with the knee: see `LEAK_SLOPE`",
+    source="fitted form, together with the knee",
 )
 DISTANCE = Formula(
     name="L2 used between two reads of a line",
@@ -82,8 +82,8 @@ DISTANCE = Formula(
         "sr": "bytes of streams read in one pass over the table [B]",
         "sw": "bytes of streams written in one pass over the table [B]",
         "table": "L2 that a byte of a table takes: half of it is resident on both sides [1]",
-        "read": "L2 that a byte read once takes [1]",
-        "written": "L2 that a byte written takes [1]",
+        "read": Coefficient("l2.residency.read_weight"),
+        "written": Coefficient("l2.residency.write_weight"),
     },
     holds="tables read in order by SMs of both sides",
     source="derived for the table, the other weights fitted together with the knee",
@@ -95,11 +95,11 @@ KNEE = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "middle": "share of L2 at which half of the re-reads miss [1]",
-        "width": "share of L2 that halves what is kept, beyond [1]",
+        "middle": Coefficient("l2.residency.knee_middle"),
+        "width": Coefficient("l2.residency.knee_width"),
     },
     holds="tables read in order by SMs of both sides",
-    source="fitted form, see `KNEE_MIDDLE`",
+    source="fitted form",
 )
 NORMAL_MISSES = Formula(
     name="re-reads of normal lines that miss",
@@ -147,21 +147,12 @@ HIT_RATIO = Formula(
     symbols={
         "s": "bytes of the ways set aside [B]",
         "f": "bytes of the window [B]",
-        "fit": "share of the set-aside to fill, for sets are not filled alike [1]",
+        "fit": Coefficient("l2.residency.fit"),
     },
     holds="windows longer than the set-aside; 1 for shorter ones",
     source="derived: hitRatio picks one sixteenth more than it says",
 )
 
-READ_WEIGHT: Final = Coefficient("l2.residency.read_weight")
-WRITE_WEIGHT: Final = Coefficient("l2.residency.write_weight")
-KNEE_MIDDLE: Final = Coefficient("l2.residency.knee_middle")
-KNEE_WIDTH: Final = Coefficient("l2.residency.knee_width")
-LEAK_SLOPE: Final = Coefficient("l2.residency.leak_slope")
-LEAK_START: Final = Coefficient("l2.residency.leak_start")
-LEAK_HIGH: Final = Coefficient("l2.residency.leak_high")
-LEAK_WRITES: Final = Coefficient("l2.residency.leak_writes")
-FIT: Final = Coefficient("l2.residency.fit")
 
 TABLE_WEIGHT: Final = 1.5
 """L2 that a byte of a table takes. Derived: half of it is resident on both sides."""
@@ -190,7 +181,7 @@ def picked_share(hit_ratio: Any) -> Array:
 def best_hit_ratio(set_aside: Any, window: Any, device: Device) -> Array:
     """Return the hitRatio that fills a set-aside without thrash, both in bytes."""
     s, f = np.asanyarray(set_aside, dtype=float), np.asanyarray(window, dtype=float)
-    best = HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT(device))
+    best = HIT_RATIO.on(device, s=s, f=np.maximum(f, 1.0))
     return np.asanyarray(np.where(f <= s, 1.0, best))
 
 
@@ -233,17 +224,15 @@ def normal_misses(
 
 def knee_misses(used: Array, capacity: float, device: Device) -> Array:
     """Return the share of re-reads that are lost for lack of room: see `KNEE`."""
-    middle, width = KNEE_MIDDLE(device), KNEE_WIDTH(device)
-    return np.asanyarray(KNEE(d=used, c=capacity, middle=middle, width=width))
+    return np.asanyarray(KNEE.on(device, d=used, c=capacity))
 
 
 def distance(table: float, resident: Any, streams: Streams, device: Device) -> Array:
     """Return the L2 used between two reads of a line [B], a byte of a table takes `table`."""
     return np.asanyarray(
-        DISTANCE(
+        DISTANCE.on(
+            device,
             table=table,
-            read=READ_WEIGHT(device),
-            written=WRITE_WEIGHT(device),
             resident=np.asanyarray(resident, dtype=float),
             sr=np.asanyarray(streams.read, dtype=float),
             sw=np.asanyarray(streams.written, dtype=float),
@@ -254,11 +243,8 @@ def distance(table: float, resident: Any, streams: Streams, device: Device) -> A
 def leak(read: Any, written: Any, capacity: float, device: Device) -> Array:
     """Return the share of re-reads lost though there is room, by normal streams: see `LEAK`."""
     return np.asanyarray(
-        LEAK(
-            high=LEAK_HIGH(device),
-            slope=LEAK_SLOPE(device),
-            start=LEAK_START(device),
-            write=LEAK_WRITES(device),
+        LEAK.on(
+            device,
             sr=np.asanyarray(read, dtype=float),
             sw=np.asanyarray(written, dtype=float),
             c=capacity,

@@ -37,8 +37,8 @@ PACKET_SLOT = Formula(
     unit="clocks",
     text="packet/s + sector",
     symbols={
-        "packet": "for a packet [clocks]",
-        "sector": "for each sector of it [clocks]",
+        "packet": Coefficient("l2.slices.packet_clocks"),
+        "sector": Coefficient("l2.slices.sector_clocks"),
         "s": "sectors of a packet [1]",
     },
     holds="three pieces of 256 B and more at the slice: see `TWO_PIECES`",
@@ -62,8 +62,6 @@ USUAL: Final = Coefficient("l2.slices.usual")
 MANY: Final = Coefficient("l2.slices.many")
 LOOKUPS_A_CLOCK: Final = Coefficient("l2.slices.lookups_a_clock")
 LONE_SECTOR: Final = Coefficient("l2.slices.lone_sector")
-PACKET_CLOCKS: Final = Coefficient("l2.slices.packet_clocks")
-SECTOR_CLOCKS: Final = Coefficient("l2.slices.sector_clocks")
 TWO_PIECES: Final = Coefficient("l2.slices.two_pieces")
 TWO_LINES_ONE: Final = Coefficient("l2.slices.two_lines_one")
 TWO_LINES_TWO: Final = Coefficient("l2.slices.two_lines_two")
@@ -174,8 +172,7 @@ def nearest_measured(slices: float, measured: Iterable[int]) -> int:
 
 def packet_slot(s: Array, device: Device) -> Array:
     """Return the clocks of a pass of a busy slice, of packets of `s` sectors: `PACKET_SLOT`."""
-    packet, sector = PACKET_CLOCKS(device), SECTOR_CLOCKS(device)
-    return np.asanyarray(PACKET_SLOT(packet=packet, sector=sector, s=s))
+    return np.asanyarray(PACKET_SLOT.on(device, s=s))
 
 
 def slice_slot(

@@ -26,14 +26,12 @@ SCATTERED_COST = Formula(
     text="always + more*alone",
     symbols={
         "alone": "share of the writes that no steady read goes with [1]",
-        "always": "beside steady reads [1]",
-        "more": "what it costs more alone [1]",
+        "always": Coefficient("l2.table_costs.scattered"),
+        "more": Coefficient("l2.table_costs.scattered_alone"),
     },
     holds="misses of tables that mostly stay",
     source="fitted form",
 )
-SCATTERED: Final = Coefficient("l2.table_costs.scattered")
-SCATTERED_ALONE: Final = Coefficient("l2.table_costs.scattered_alone")
 _PARTS: Final = 64
 _ALL_READ: Final = 20.0
 _TURNS: Final = 40
@@ -83,14 +81,14 @@ def scattered_cost(
     tables: Sequence[Table], reads: Array, written: Array, warm: bool, device: Device
 ) -> Array:
     """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B]."""
-    extra, always, more = np.zeros(1), SCATTERED(device), SCATTERED_ALONE(device)
+    extra = np.zeros(1)
     for table in tables:
         if table.random:
             continue  # costs as its own places do
         lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
         steady = np.maximum(reads - lost, 0.0)
         alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
-        extra = extra + lost * SCATTERED_COST(alone=alone, always=always, more=more)
+        extra = extra + lost * SCATTERED_COST.on(device, alone=alone)
     return np.asanyarray(extra)
 
 

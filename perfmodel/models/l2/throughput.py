@@ -54,9 +54,6 @@ L2_TIME = Formula(
 CONCURRENT: Final = Coefficient("l2.throughput.concurrent")
 TABLES_CONCURRENT: Final = Coefficient("l2.throughput.tables_concurrent")
 COMPRESSED_RATE: Final = Coefficient("l2.throughput.compressed_rate")
-PARTIAL_STORE: Final = Coefficient("l2.throughput.partial_store")
-PARTIAL_STORE_LINE: Final = Coefficient("l2.throughput.partial_store_line")
-ISOLATED_STORE: Final = Coefficient("l2.throughput.isolated_store")
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
@@ -64,12 +61,12 @@ STORE_COST = Formula(
     symbols={
         "p": "share of the sectors that are stored in part [1]",
         "l": "lines a sector: 1 for isolated sectors, 1/4 for whole lines [1]",
-        "partial": "cost of a sector stored in part, lines apart [1]",
-        "line": "what each line adds to it [1]",
-        "isolated": "what a whole sector costs more that is alone in its line [1]",
+        "partial": Coefficient("l2.throughput.partial_store"),
+        "line": Coefficient("l2.throughput.partial_store_line"),
+        "isolated": Coefficient("l2.throughput.isolated_store"),
     },
     holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
-    source="fitted form: see `PARTIAL_STORE`",
+    source="fitted form",
 )
 
 
@@ -120,15 +117,7 @@ def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> A
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - filled), 0.0, 1.0)
     share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
-    return np.asanyarray(
-        STORE_COST(
-            p=np.atleast_1d(part),
-            l=np.atleast_1d(share),
-            partial=PARTIAL_STORE(device),
-            line=PARTIAL_STORE_LINE(device),
-            isolated=ISOLATED_STORE(device),
-        )
-    )
+    return np.asanyarray(STORE_COST.on(device, p=np.atleast_1d(part), l=np.atleast_1d(share)))
 
 
 def mean_store_cost(

@@ -33,21 +33,19 @@ FOUND_WARM = Formula(
         "c": "capacity [B]",
         "half": "footprint over capacity of which half is left, the device's or `WARM_HALF` by "
         "`perfmodel.models.l2.slices.working_share` [1]",
-        "all": "footprint over capacity of which all is left [1]",
+        "all": Coefficient("l2.warm_lines.warm_all"),
         "step": "footprint over capacity that halves what little is lost before [1]",
     },
     holds="strided copies of 0.08 to 1.3 times L2",
     source="fitted form",
 )
 WARM_HALF: Final = Coefficient("l2.warm_lines.warm_half")
-WARM_STEP: Final = Coefficient("l2.warm_lines.warm_step")
-WARM_ALL: Final = Coefficient("l2.warm_lines.warm_all")
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
     unit="1",
     text="sqrt(even**2 + 0.146*half*r/(w*c))",
     symbols={
-        "even": "the same of lines in order, which fill all sets alike [1]",
+        "even": Coefficient("l2.warm_lines.warm_step"),
         "half": "footprint over capacity of which half is left [1]",
         "r": "lines at random places [B]",
         "c": "capacity [B]",
@@ -69,10 +67,8 @@ def found_warm(
     capacity of which half is left.
     """
     f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
-    step = UNEVEN_STEP(
-        even=WARM_STEP(device), half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS)
-    )
-    return np.asanyarray(FOUND_WARM(f=f, c=c, half=half, step=step, all=WARM_ALL(device)))
+    step = UNEVEN_STEP.on(device, half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS))
+    return np.asanyarray(FOUND_WARM.on(device, f=f, c=c, half=half, step=step))
 
 
 @mechanism(neutral=lambda accesses, misses: np.zeros(1), evidence=["l2", "gather"])

@@ -22,17 +22,14 @@ STREAMING_MISSES = Formula(
         "streaming": "bytes of the buffer marked streaming [B]",
         "size": "bytes of the buffer [B]",
         "c": "capacity of L2 [B]",
-        "scale": "powers of 2 for a 16th of L2, of a set of its size [1]",
-        "power": "how these grow with the bytes marked streaming [1]",
-        "larger": "how these grow with the buffer [1]",
+        "scale": Coefficient("l2.windows.streaming_scale"),
+        "power": Coefficient("l2.windows.streaming_power"),
+        "larger": Coefficient("l2.windows.streaming_size_power"),
     },
     holds="sets of 0.4 to 1.3 times L2 that are read alone: such lines push out their like "
     "first, so normal ones that nobody reads stay, launch after launch",
     source="fitted form",
 )
-STREAMING_SCALE: Final = Coefficient("l2.windows.streaming_scale")
-STREAMING_POWER: Final = Coefficient("l2.windows.streaming_power")
-STREAMING_SIZE_POWER: Final = Coefficient("l2.windows.streaming_size_power")
 IN_WAVE = Formula(
     name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
     unit="1",
@@ -62,16 +59,14 @@ OWN_STREAMING = Formula(
     symbols={
         "size": "bytes of the buffer [B]",
         "c": "capacity of L2 [B]",
-        "middle": "share of L2 at which half of them miss [1]",
-        "width": "share of L2 that halves what is kept, beyond [1]",
+        "middle": Coefficient("l2.windows.own_middle"),
+        "width": Coefficient("l2.windows.own_width"),
     },
     holds="sets of 0.4 to 1.07 times L2 that are read alone: lines that were there before the "
     "window stay, launch after launch. A copy or a kernel that has just written the set leaves "
     "less of it from 40 MiB on, and then more misses",
     source="fitted form",
 )
-OWN_MIDDLE: Final = Coefficient("l2.windows.own_middle")
-OWN_WIDTH: Final = Coefficient("l2.windows.own_width")
 EMPTY_START: Final = Coefficient("l2.windows.empty_start")
 EMPTY_RISE: Final = Coefficient("l2.windows.empty_rise")
 
@@ -121,18 +116,10 @@ def streaming_misses(
     L2 is full of others' lines at the start, or empty; warm, it holds what the same launch left.
     """
     if warm:
-        middle, width = OWN_MIDDLE(device), OWN_WIDTH(device)
-        return np.asanyarray(OWN_STREAMING(size=size, c=capacity, middle=middle, width=width))
+        return np.asanyarray(OWN_STREAMING.on(device, size=size, c=capacity))
     if full:
         return np.asanyarray(
-            STREAMING_MISSES(
-                streaming=streaming,
-                size=size,
-                c=capacity,
-                scale=STREAMING_SCALE(device),
-                power=STREAMING_POWER(device),
-                larger=STREAMING_SIZE_POWER(device),
-            )
+            STREAMING_MISSES.on(device, streaming=streaming, size=size, c=capacity)
         )
     start, rise = EMPTY_START(device), EMPTY_RISE(device)
     return np.asanyarray(np.clip((size / capacity - start) / rise, 0.0, 1.0))
