@@ -26,7 +26,7 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import Knee, resident_share
 
 _ZERO: Final = np.zeros(1)
 
@@ -82,7 +82,7 @@ STORE_WAITS = Formula(
         "lone": "share of the sectors that are alone in their line: none where two are [1]",
         "pair": Coefficient("dram.scattered_stores.pair_wait"),
         "filled": "bytes of these [B]",
-        "write": "wait for one that is stored whole and written, as dense bytes [B]",
+        "write": Coefficient("dram.scattered_stores.write_wait"),
         "part": "share of the sectors that are stored in part [1]",
         "once": "bytes of the different sectors [B]",
         "left": "of them, those that may stay changed [B]",
@@ -94,11 +94,14 @@ STORE_WAITS = Formula(
 
 PART_LINES: Final = Coefficient("dram.scattered_stores.part_lines")
 CHANGED_LINES: Final = Coefficient("dram.scattered_stores.changed_lines")
-WRITE_WAIT: Final = Coefficient("dram.scattered_stores.write_wait")
-RANDOM_KNEE_LOW: Final = Coefficient("dram.scattered_stores.random_knee_low")
-RANDOM_KNEE_HIGH: Final = Coefficient("dram.scattered_stores.random_knee_high")
-CYCLIC_KNEE_LOW: Final = Coefficient("dram.scattered_stores.cyclic_knee_low")
-CYCLIC_KNEE_HIGH: Final = Coefficient("dram.scattered_stores.cyclic_knee_high")
+RANDOM_KNEE: Final = Knee(
+    Coefficient("dram.scattered_stores.random_knee_low"),
+    Coefficient("dram.scattered_stores.random_knee_high"),
+)
+CYCLIC_KNEE: Final = Knee(
+    Coefficient("dram.scattered_stores.cyclic_knee_low"),
+    Coefficient("dram.scattered_stores.cyclic_knee_high"),
+)
 RANDOM_STAYS: Final = Coefficient("dram.scattered_stores.random_stays")
 
 
@@ -107,19 +110,14 @@ class ScatteredStores:
     """What stores at scattered places of one buffer move between L2 and DRAM."""
 
     members: tuple[int, ...]  # positions of the accesses
-    # filled and written: dRAM bytes read and written
+    # filled and written: DRAM bytes read and written
     filled: Array
     written: Array
     waited: Array  # what that adds to L2's time, as dense DRAM bytes
     left: Array  # bytes of changed sectors that are still in L2 at the end
 
 
-def _none(accesses: GlobalAccesses, chosen: Sequence[int]) -> tuple[ScatteredStores, ...]:
-    """Return no such stores: all go by the rules of others."""
-    return ()
-
-
-@mechanism(neutral=_none, evidence=["dram"])
+@mechanism(neutral=lambda accesses, chosen: (), evidence=["dram"])
 def scattered_stores(
     accesses: GlobalAccesses, chosen: Sequence[int]
 ) -> tuple[ScatteredStores, ...]:
@@ -186,91 +184,54 @@ def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
     return np.where(inside, np.minimum((SECTOR - word + gap) / np.maximum(most, 1.0), 1.0), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What scattered stores to a buffer touch."""
-
-    random: bool  # whether places are random
-    # sectors and lines: of all stores
-    sectors: Array
-    lines: Array
-    part: Array  # share of the sectors that are stored in part
-    # once and touched: bytes of the different sectors, and of their lines
-    once: Array
-    touched: Array
-
-
-def _stored(accesses: GlobalAccesses, members: Sequence[int]) -> _Stored:
-    stores = [accesses.requests[i] for i in members]
-    size = buffer_bytes(accesses.instance, stores[0])
+def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredStores:
+    """Return what scattered stores to one buffer move."""
+    stores, device, capacity = (
+        [accesses.requests[i] for i in members],
+        accesses.device,
+        accesses.l2_size,
+    )
+    size, random = buffer_bytes(accesses.instance, stores[0]), all(r.random for r in stores)
     # Sectors that warps of a block store to together leave as one.
     blocks = [_in_block(r) for r in stores]
     sectors, lines = (np.asanyarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
     wholes = (
         b[0] * (1.0 if r.filled is None else r.filled) for b, r in zip(blocks, stores, strict=True)
     )
+    once, touched = _different(sectors, size, SECTOR, random), _different(lines, size, LINE, random)
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - sum(wholes, _ZERO) / np.maximum(sectors, 1e-9)), 0.0, 1.0)
-    random = all(r.random for r in stores)
-    once, touched = (_different(n, size, g, random) for n, g in ((sectors, SECTOR), (lines, LINE)))
-    return _Stored(random, sectors, lines, part, once, touched)
-
-
-def _stays(found: _Stored, capacity: float, device: Device) -> Array:
-    """Return the share of whole sectors that are still in L2 when they are stored to again."""
-    low, high = (
-        (RANDOM_KNEE_LOW, RANDOM_KNEE_HIGH) if found.random else (CYCLIC_KNEE_LOW, CYCLIC_KNEE_HIGH)
-    )
-    knee = low(device), high(device)
-    stays = resident_share(found.touched, np.asanyarray(capacity), knee)
-    if found.random:
-        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS(device) * capacity / found.touched))
-    return stays
-
-
-def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredStores:
-    found, capacity, device = _stored(accesses, members), accesses.l2_size, accesses.device
-    changed = CHANGED_LINES(device)
-    once, part, touched = found.once, found.part, found.touched
-    each = found.sectors / np.maximum(found.lines, 1e-9)
+    gone = 1 - _stays(touched, random, capacity, device)
+    each, changed = sectors / np.maximum(lines, 1e-9), CHANGED_LINES(device)
+    some = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}
     last, left = (
-        np.minimum(
-            LAST_SECTORS(
-                s=each, lines=np.maximum(touched / LINE, 1.0), room=share * capacity / LINE
-            ),
-            once,
-        )
+        np.minimum(LAST_SECTORS(**some, room=share * capacity / LINE), once)
         for share in (PART_LINES(device), changed)
     )
-    stored, gone = found.sectors * SECTOR, 1 - _stays(found, capacity, device)
-    filled = np.asanyarray(FILLED(part=part, once=once, last=last, stored=stored, gone=gone))
-    written = WRITTEN_BACK(
-        part=part,
-        once=once,
-        last=last,
-        left=left,
-        stored=stored,
-        gone=gone,
-        dirty=changed * capacity,
-        footprint=touched,
-    )
+    known = {"part": part, "once": once, "last": last, "stored": sectors * SECTOR, "gone": gone}
+    filled = np.asanyarray(FILLED(**known))
+    room = {"dirty": changed * capacity, "footprint": touched}
+    written = np.asanyarray(WRITTEN_BACK(**known, **room, left=left))
     waited = STORE_WAITS.on(
         device,
-        lone=np.clip(2 * found.lines / np.maximum(found.sectors, 1e-9) - 1, 0.0, 1.0),
+        lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),
         filled=filled,
-        write=WRITE_WAIT(device),
         part=part,
         once=once,
         left=left,
         sparse=SPARSE(f=touched, rows=ROWS(device)),
     )
-    return ScatteredStores(
-        members=tuple(members),
-        filled=filled,
-        written=np.asanyarray(written),
-        waited=np.asanyarray(waited),
-        left=np.maximum(once - written, 0.0),
-    )
+    waited = np.asanyarray(waited)
+    return ScatteredStores(tuple(members), filled, written, waited, np.maximum(once - written, 0.0))
+
+
+def _stays(touched: Array, random: bool, capacity: float, device: Device) -> Array:
+    """Return the share of whole sectors that are still in L2 when they are stored to again."""
+    knee = RANDOM_KNEE if random else CYCLIC_KNEE
+    stays = resident_share(touched, np.asanyarray(capacity), knee(device))
+    if random:
+        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS(device) * capacity / touched))
+    return stays
 
 
 def _in_block(r: Requests) -> tuple[Array, Array]:

@@ -26,12 +26,14 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import Knee, resident_share
 
-L1_AGAIN_LOW: Final = Coefficient("reuse.rereads.l1_again_low")
-L1_AGAIN_HIGH: Final = Coefficient("reuse.rereads.l1_again_high")
-L2_AGAIN_LOW: Final = Coefficient("reuse.rereads.l2_again_low")
-L2_AGAIN_HIGH: Final = Coefficient("reuse.rereads.l2_again_high")
+L1_AGAIN: Final = Knee(
+    Coefficient("reuse.rereads.l1_again_low"), Coefficient("reuse.rereads.l1_again_high")
+)
+L2_AGAIN: Final = Knee(
+    Coefficient("reuse.rereads.l2_again_low"), Coefficient("reuse.rereads.l2_again_high")
+)
 L1_BACK: Final = Coefficient("reuse.rereads.l1_back")
 L2_BACK: Final = Coefficient("reuse.rereads.l2_back")
 _DENSE: Final = 1.6
@@ -68,8 +70,7 @@ class Reread:
         touched = self.per_block * blocks + self.alike
         if self.back:
             return _missing(touched, capacity * L1_BACK(device))
-        knee = L1_AGAIN_LOW(device), L1_AGAIN_HIGH(device)
-        lost = 1 - resident_share(touched, capacity, knee)
+        lost = 1 - resident_share(touched, capacity, L1_AGAIN(device))
         return np.asanyarray(1 - self.common * (1 - lost))
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array, device: Device) -> Array:
@@ -78,8 +79,7 @@ class Reread:
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK(device))
             return np.asanyarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
-        knee = L2_AGAIN_LOW(device), L2_AGAIN_HIGH(device)
-        lost = 1 - resident_share(touched, capacity, knee)
+        lost = 1 - resident_share(touched, capacity, L2_AGAIN(device))
         new = 1 - self.common
         known = np.maximum(near - new, 0.0)
         return np.asanyarray((known * lost + new) / np.maximum(known + new, 1e-9))

@@ -19,14 +19,6 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.groups import Group
 
-KNEE_LOW: Final = Coefficient("reuse.reuse_windows.knee_low")
-KNEE_HIGH: Final = Coefficient("reuse.reuse_windows.knee_high")
-WARM_LOW: Final = Coefficient("reuse.reuse_windows.warm_low")
-WARM_HIGH: Final = Coefficient("reuse.reuse_windows.warm_high")
-DIRTY_LOW: Final = Coefficient("reuse.reuse_windows.dirty_low")
-DIRTY_HIGH: Final = Coefficient("reuse.reuse_windows.dirty_high")
-REWRITTEN_LOW: Final = Coefficient("reuse.reuse_windows.rewritten_low")
-REWRITTEN_HIGH: Final = Coefficient("reuse.reuse_windows.rewritten_high")
 RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
@@ -45,41 +37,37 @@ RESIDENT_SHARE = Formula(
 class Knee(NamedTuple):
     """Footprint over capacity at which reuse starts to fail, and at which none is left."""
 
-    low: float
-    high: float
+    low: Coefficient
+    high: Coefficient
+
+    def __call__(self, device: Device) -> tuple[float, float]:
+        """Return both on a device."""
+        return self.low(device), self.high(device)
 
 
-def reuse_knee(device: Device) -> Knee:
-    """Return the knee of data that a launch reads again."""
-    return Knee(KNEE_LOW(device), KNEE_HIGH(device))
-
-
-def warm_knee(device: Device) -> Knee:
-    """Return the knee of data that the next launch reads again."""
-    return Knee(WARM_LOW(device), WARM_HIGH(device))
-
-
-def dirty_knee(device: Device) -> Knee:
-    """Return the knee of written lines over the room that dirty ones have with a set-aside."""
-    return Knee(DIRTY_LOW(device), DIRTY_HIGH(device))
-
-
-def rewritten_knee(device: Device) -> Knee:
-    """Return the knee of data that a launch writes again."""
-    return Knee(REWRITTEN_LOW(device), REWRITTEN_HIGH(device))
+reuse_knee: Final = Knee(
+    Coefficient("reuse.reuse_windows.knee_low"), Coefficient("reuse.reuse_windows.knee_high")
+)
+"""Of data that a launch reads again."""
+warm_knee: Final = Knee(
+    Coefficient("reuse.reuse_windows.warm_low"), Coefficient("reuse.reuse_windows.warm_high")
+)
+"""Of data that the next launch reads again."""
+dirty_knee: Final = Knee(
+    Coefficient("reuse.reuse_windows.dirty_low"), Coefficient("reuse.reuse_windows.dirty_high")
+)
+"""Of written lines over the room that dirty ones have with a set-aside."""
+rewritten_knee: Final = Knee(
+    Coefficient("reuse.reuse_windows.rewritten_low"),
+    Coefficient("reuse.reuse_windows.rewritten_high"),
+)
+"""Of data that a launch writes again."""
 
 
 def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float]) -> Array:
     """Return the share of the reuse that survives, 0 to 1, with a knee such as `reuse_knee`."""
-    low, high = knee
-    return np.asanyarray(
-        RESIDENT_SHARE(
-            f=np.asanyarray(footprint_bytes, float),
-            c=np.asanyarray(capacity, float),
-            low=low,
-            high=high,
-        )
-    )
+    f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
+    return np.asanyarray(RESIDENT_SHARE(f=f, c=c, low=knee[0], high=knee[1]))
 
 
 @dataclass(frozen=True, slots=True)
