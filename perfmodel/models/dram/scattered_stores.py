@@ -209,9 +209,9 @@ def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredSto
         for share in (PART_LINES(device), changed)
     )
     known = {"part": part, "once": once, "last": last, "stored": sectors * SECTOR, "gone": gone}
-    filled = np.asanyarray(FILLED(**known))
+    filled = FILLED(**known)
     room = {"dirty": changed * capacity, "footprint": touched}
-    written = np.asanyarray(WRITTEN_BACK(**known, **room, left=left))
+    written = WRITTEN_BACK(**known, **room, left=left)
     waited = STORE_WAITS.on(
         device,
         lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),

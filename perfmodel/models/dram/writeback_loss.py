@@ -140,8 +140,8 @@ def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool =
     normal = np.maximum(mix.normal, 0.0)
     if not tabled:
         each = _streams_loss(w, normal / np.maximum(writes, 1.0), device)
-        return np.asanyarray(STREAMS_LOSS(writes=writes, each=each))
-    mixed = np.asanyarray(MIXED(n=normal, writes=writes))
+        return STREAMS_LOSS(writes=writes, each=each)
+    mixed = MIXED(n=normal, writes=writes)
     persisting = np.asanyarray(mix.persisting, dtype=float)
     spilled = np.minimum(1.0, persisting / np.maximum(writes, 1.0))
     loss = WRITE_BACK.on(

@@ -218,15 +218,13 @@ class _Readers:
         barred = self.instance.kernel.barriers
         drifting = self.shared if barred else np.maximum(self.shared, UNBARRED(device))
         drifting = drifting / np.clip(alone, 1.0, self.shared)
-        return np.asanyarray(
-            READS_MERGED.on(
-                device,
-                fresh=np.clip(fresh, 0.0, 1.0) if self.cold else 0.0,
-                first=FILLS_SHARED.on(device, step=step, n=drifting, u=self.load),
-                step=step,
-                n=self.shared,
-                u=self.load,
-            )
+        return READS_MERGED.on(
+            device,
+            fresh=np.clip(fresh, 0.0, 1.0) if self.cold else 0.0,
+            first=FILLS_SHARED.on(device, step=step, n=drifting, u=self.load),
+            step=step,
+            n=self.shared,
+            u=self.load,
         )
 
 

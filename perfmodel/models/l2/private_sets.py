@@ -90,7 +90,7 @@ class PartedSet:
     @property
     def young(self) -> Array:
         """Share of the re-reads before the set has settled: see `YOUNG_SHARE`."""
-        return np.asanyarray(YOUNG_SHARE(again=self.again, before=self.before, half=self.half))
+        return YOUNG_SHARE(again=self.again, before=self.before, half=self.half)
 
     def lost(self, young: Any) -> Array:
         """Return the share of the re-reads that miss, of which a share is young."""

@@ -81,16 +81,14 @@ class TableLines:
     @property
     def misses(self) -> Array:
         """Share of the re-reads that miss."""
-        return np.asanyarray(
-            residency.TABLE_MISSES(
-                persisting=self.persisting,
-                overflow=self.overflow,
-                spilled_miss=self.spilled_miss,
-                normal=self.normal,
-                normal_miss=self.normal_miss,
-                streaming=self.streaming,
-                streaming_miss=self.streaming_miss,
-            )
+        return residency.TABLE_MISSES(
+            persisting=self.persisting,
+            overflow=self.overflow,
+            spilled_miss=self.spilled_miss,
+            normal=self.normal,
+            normal_miss=self.normal_miss,
+            streaming=self.streaming,
+            streaming_miss=self.streaming_miss,
         )
 
 
@@ -132,10 +130,8 @@ class Table:
     @property
     def found_by_walks(self) -> Array:
         """Share of what loads in order touch of it that draws at random places have brought."""
-        return np.asanyarray(
-            BROUGHT_BY_DRAWS(
-                f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
-            )
+        return BROUGHT_BY_DRAWS(
+            f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
         )
 
     def read(self, warm: bool) -> Array:
