@@ -18,8 +18,7 @@ from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.l2.table_costs import random_fills
-from perfmodel.models.l2.table_misses import with_table
-from perfmodel.models.l2.tables import Table, find_tables
+from perfmodel.models.l2.tables import Table, find_tables, with_table
 from perfmodel.models.l2.throughput import mean_store_cost
 from perfmodel.models.l2.warm_lines import left_by_launch, without_left
 from perfmodel.models.reuse.placement import buffer_bytes

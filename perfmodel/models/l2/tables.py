@@ -30,6 +30,7 @@ from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.private_sets import PartedSet, settled_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -253,3 +254,35 @@ def _settled(
     # Blocks that move on do not stay in step: some find what others fetch at that time.
     lost = np.where(found.moves > 0, found.lost, lost)
     return np.where(accesses.running < 1, 0.0, np.where(found.moves > 0, 1.0, settled)), lost
+
+
+def with_table(table: Table, accesses: GlobalAccesses, l1: L1, misses: Misses) -> Misses:
+    """Return the misses where a table's loads miss by their shares, and its stores write again."""
+    requests, fills = accesses.requests, l1.fills
+    sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
+    loads = [i for i in table.members if requests[i].access.kind == "load"]
+    walks = [i for i in loads if table.random and not requests[i].random]
+    loads = [i for i in loads if i not in walks]
+    asked = sum((fills[i] for i in loads), np.zeros(1))
+    fetched = table.read(accesses.warm)
+    rewritten = np.zeros(1)
+    found = table.found_by_walks
+    for i in table.members:
+        if i in walks:
+            once = np.minimum(misses.touched[i], dram_bytes[i])
+            dram_bytes[i] = dram_bytes[i] - once * found
+            once = np.minimum(misses.touched[i] / SECTOR, sectors[i])
+            sectors[i] = sectors[i] - once * found
+        elif i in loads:
+            part = fills[i] / np.maximum(asked, 1e-9)
+            dram_bytes[i] = fetched * part
+            sectors[i] = np.minimum(fetched / SECTOR * part, fills[i])
+        elif requests[i].sharing is None:  # what atomics write back is worked out on its own
+            again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
+            rewritten = rewritten + again * table.misses
+    return replace(
+        misses,
+        sectors=sectors,
+        dram_bytes=dram_bytes,
+        rewritten=misses.rewritten + rewritten,
+    )
