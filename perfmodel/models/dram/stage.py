@@ -85,7 +85,7 @@ def _reads(accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes) -> _Reads:
 def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
     within = {i: t.size / t.waves.number for t in l2.tables if t.random for i in t.members}
-    filled = {i: union.of_lines for i, union in l1.unions.items()}
+    filled = {i: union.whole.of_lines for i, union in l1.unions.items()}
     costs = (
         l2.misses.dram_bytes[i]
         * dram_read_cost(
