@@ -17,17 +17,6 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
-MIXED = Formula(
-    name="reads between the writes",
-    unit="1",
-    text="min(1, n/max(writes, 1))",
-    symbols={
-        "n": "DRAM bytes read of normal lines [B]",
-        "writes": "DRAM bytes written [B]",
-    },
-    holds="by definition: 0 for writes alone, 1 for copies and for more reads",
-    source="definition",
-)
 WRITE_BACK = Formula(
     name="what writes lose with a set-aside, as bytes at the reference's DRAM peak by slice",
     unit="B",
@@ -37,11 +26,12 @@ WRITE_BACK = Formula(
     " + streaming*(s/max(writes, 1))**c*(1 - beside*mixed)*(1 - left*resident**2)) - spare*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
-        "mixed": "reads of normal lines between them [1]",
+        "mixed": "reads of normal lines between them: 0 for writes alone, 1 for copies and more "
+        "reads [1]",
         "spilled": "reads of persisting lines that find no way, between them; without those there "
         "is more room for others [1]",
         "alone": "loss of a byte with no reads [1]",
-        "a": "exponent: how fast reads between the writes take that away [1]",
+        "a": Coefficient("dram.writeback_loss.alone_sharp"),
         "kept": Coefficient("dram.writeback_loss.alone_resident"),
         "copied": "loss with as many reads [1]",
         "reread": "the same where the reads are those of tables, again and again [1]",
@@ -66,7 +56,7 @@ WRITE_BACK = Formula(
     holds="tables of 1 to 64 MiB concurrent with a write or a copy, copies and writes: 1.6% in the "
     "median and 5.7% at the ninetieth percentile of points not fitted to on the reference, 2.1% "
     "and 6.5% with `LOST_TIME` on a GPU of fewer slices",
-    source="fitted form: see alone and what follows it",
+    source="fitted form",
 )
 STREAMS_LOSS = Formula(
     name="what writes lose with a set-aside, streams",
@@ -83,14 +73,14 @@ STREAMS_LOSS = Formula(
 )
 _WAYS: Final = (3, 4, 5, 6, 7, 8, 9, 10)
 """Ways set aside that the tables below are by, straight between; more than 10 cannot be."""
-ALONE: Final = CoefficientTable("dram.writeback_loss.alone")
-COPIED: Final = CoefficientTable("dram.writeback_loss.copied")
-REREAD: Final = CoefficientTable("dram.writeback_loss.reread")
-FLEETING: Final = CoefficientTable("dram.writeback_loss.fleeting")
-THRASHED: Final = CoefficientTable("dram.writeback_loss.thrashed")
-SPARE: Final = CoefficientTable("dram.writeback_loss.spare")
-ALONE_SHARP: Final = Coefficient("dram.writeback_loss.alone_sharp")
-
+_BY_WAYS: Final = {
+    "alone": CoefficientTable("dram.writeback_loss.alone"),
+    "copied": CoefficientTable("dram.writeback_loss.copied"),
+    "reread": CoefficientTable("dram.writeback_loss.reread"),
+    "streaming": CoefficientTable("dram.writeback_loss.fleeting"),
+    "thrashed": CoefficientTable("dram.writeback_loss.thrashed"),
+    "spare": CoefficientTable("dram.writeback_loss.spare"),
+}
 _STREAMS: Final = (
     (0.0, CoefficientTable("dram.writeback_loss.streams_none")),
     (1 / 3, CoefficientTable("dram.writeback_loss.streams_third")),
@@ -131,9 +121,8 @@ class SetAside:
 def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool = True) -> Array:
     """Return the bytes that the reference's DRAM could move while write-backs are held up.
 
-    0 with fewer than 4 ways set aside.
-
-    Streams alone lose other than where a table is read again and again concurrently, `tabled`.
+    0 with fewer than 4 ways set aside. Streams alone lose other than where a table is read again
+    and again concurrently, `tabled`.
     """
     w = np.asanyarray(aside.ways, dtype=float)
     writes = np.asanyarray(mix.written, dtype=float)
@@ -141,28 +130,21 @@ def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool =
     if not tabled:
         each = _streams_loss(w, normal / np.maximum(writes, 1.0), device)
         return STREAMS_LOSS(writes=writes, each=each)
-    mixed = MIXED(n=normal, writes=writes)
+    mixed = np.minimum(1.0, normal / np.maximum(writes, 1.0))
     persisting = np.asanyarray(mix.persisting, dtype=float)
     spilled = np.minimum(1.0, persisting / np.maximum(writes, 1.0))
-    loss = WRITE_BACK.on(
+    return WRITE_BACK.on(
         device,
+        **{name: np.interp(w, _WAYS, table(device)) for name, table in _BY_WAYS.items()},
         writes=writes,
         mixed=mixed,
         spilled=spilled * (1 - mixed),
-        alone=np.interp(w, _WAYS, ALONE(device)),
-        a=ALONE_SHARP(device),
-        copied=np.interp(w, _WAYS, COPIED(device)),
-        reread=np.interp(w, _WAYS, REREAD(device)),
         again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
         filled=np.asanyarray(aside.filled, dtype=float),
-        thrashed=np.interp(w, _WAYS, THRASHED(device)),
-        streaming=np.interp(w, _WAYS, FLEETING(device)),
         s=np.maximum(mix.streaming, 0.0),
         resident=np.minimum(aside.resident, 1.0),
-        spare=np.interp(w, _WAYS, SPARE(device)),
         more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
     )
-    return np.asanyarray(loss)
 
 
 def _streams_loss(ways: Array, read: Any, device: Device) -> Array:
