@@ -59,13 +59,11 @@ def brought_once(
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
         alone = [np.minimum(found[i], touched[i]) for i in members]
-        first = sum(alone, _ZERO)
         # A walk by itself brings what it does, atoms around its ends too.
         least = largest(sizes[buffer], *alone)
-        spared = BROUGHT_ONCE(resident=resident, first=first, buffer=least)
-        part = 1 - spared / np.maximum(every, 1e-9)
-        for i in members:
-            found[i] = found[i] * np.clip(part, 0.0, 1.0)
+        spared = BROUGHT_ONCE(resident=resident, first=sum(alone, _ZERO), buffer=least)
+        part = np.clip(1 - spared / np.maximum(every, 1e-9), 0.0, 1.0)
+        found = [n * part if i in members else n for i, n in enumerate(found)]
     return found
 
 
@@ -81,19 +79,13 @@ def changed_once(
     found: dict[int, Array] = {}
     for buffer in {requests[i].access.buffer for i in changing}:
         members = [i for i in changing if requests[i].access.buffer == buffer]
-        loads = [
-            i
-            for i, r in enumerate(requests)
-            if r.access.buffer == buffer and r.access.kind == "load"
-        ]
+        loads = [i for i in accesses.of("load") if requests[i].access.buffer == buffer]
         atomic = sum((dram_reads[i] for i in members), _ZERO)
-        loaded = sum((dram_reads[i] for i in loads), _ZERO)
         size = buffer_bytes(accesses.instance, requests[members[0]])
-        own = [dram_reads[i] for i in (*members, *loads)]
-        least = largest(size, *own)
         resident = resident_share(size, accesses.l2_size, knee)
-        spared = np.minimum(
-            BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least), atomic
-        )
+        loaded = sum((dram_reads[i] for i in loads), _ZERO)
+        least = largest(size, *(dram_reads[i] for i in (*members, *loads)))
+        spared = BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least)
+        spared = np.minimum(spared, atomic)
         found |= dict.fromkeys(members, 1 - spared / np.maximum(atomic, 1e-9))
     return found

@@ -7,8 +7,7 @@ others, `perfmodel.models.reuse.reuse_windows` says what misses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -30,26 +29,20 @@ from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
 INTRUDING: Final = Coefficient("l2.competing_misses.intruding")
 BEFORE_COPIES: Final = Coefficient("l2.competing_misses.before_copies")
+_ZERO: Final = np.zeros(1)
 
 
-def _none() -> Array:
-    return np.zeros(1)
-
-
-@dataclass(frozen=True, slots=True)
-class CompetingMisses:
+class CompetingMisses(NamedTuple):
     """How re-reads of a table's competing lines miss; the rest as in `Table`."""
 
     lost: Array  # share of them that miss
-    scattered: Array = field(default_factory=_none)
-    crossing: Array = field(default_factory=_none)
-    merged: Array = field(default_factory=_none)
-    waiting: Array = field(default_factory=_none)
-    # share of the first reads that the launch before has left in L2
-    left: Array = field(default_factory=lambda: np.ones(1))
+    scattered: Array = _ZERO
+    crossing: Array = _ZERO
+    merged: Array = _ZERO
+    waiting: Array = _ZERO
+    left: Array = np.ones(1)  # share of the first reads that the launch before has left in L2
     parts: PartedSet | None = None  # the table, where each block has its own part of it
-    # by how many blocks a block's part is another's in the next pass
-    moves: Array = field(default_factory=_none)
+    moves: Array = _ZERO  # by how many blocks a block's part is another's in the next pass
     drawn: RandomReads | None = None  # what is read at random places
 
 
@@ -65,27 +58,25 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         return _in_order(launch, one)
     if all(is_private(launch.accesses.instance, r) for r in own):
         return _in_parts(launch, one, own)
-    dram = sum((launch.dram_bytes[i] for i in one.own.members), np.zeros(1))
+    dram = sum((launch.dram_bytes[i] for i in one.own.members), _ZERO)
     again = np.maximum(one.own.loads - one.size, 1.0)
     return CompetingMisses(np.clip((dram - one.size) / again, 0.0, 1.0))
 
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     device, control = launch.accesses.device, launch.accesses.control
-    early = BEFORE_COPIES(device)
-    ways = residency.granted_ways(control.set_aside, device.l2_size)
-    reaching = reaching_writes(device, ways)
+    every, let_pass = one.passing, one.let_pass
+    reaching = reaching_writes(device, residency.granted_ways(control.set_aside, device.l2_size))
     normal = residency.normal_misses(
         one.resident,
-        residency.Streams(one.read, one.written * reaching),
-        residency.Streams(one.streaming_read, one.streaming_written * reaching),
+        residency.Streams(every.read, every.written * reaching),
+        residency.Streams(let_pass.read, let_pass.written * reaching),
         one.capacity,
         device,
     )
-    lost = normal.lost
+    lost, early = normal.lost, BEFORE_COPIES(device)
     passing = residency.Streams(
-        one.read - early * one.streaming_read,
-        one.written - early * one.streaming_written,
+        every.read - early * let_pass.read, every.written - early * let_pass.written
     )
     used = residency.distance(residency.TABLE_WEIGHT, one.resident, passing, device)
     set_aside_share = one.persisting * (1 - one.spilled)
@@ -103,7 +94,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     first_of = instance.kernel.accesses.index(own[0].access)
     moves = np.asanyarray(instance.moves[first_of]) % np.asanyarray(instance.blocks)
     parts, lost = _part_misses(launch, one, moves)
-    merged = waiting = np.zeros(1)
+    merged = waiting = _ZERO
     if not agreed(moves == 0):
         merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
     return CompetingMisses(
@@ -126,7 +117,9 @@ def _part_misses(launch: TableLaunch, one: TableUse, moves: Array) -> tuple[Part
     accesses, running = launch.accesses, launch.accesses.running
     device, passes, streaming = accesses.device, one.passes, one.size * one.streaming
     resident = (one.resident + INTRUDING(device) * one.size * one.streaming) * running
-    streams = residency.Streams((one.read - streaming) * running, one.written * running)
+    streams = residency.Streams(
+        (one.passing.read - streaming) * running, one.passing.written * running
+    )
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
     # of 16 KiB (measurements/operators, stalls/seen.csv).
     times = np.where(running < 1, 1e9, passes)

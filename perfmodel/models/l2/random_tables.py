@@ -74,21 +74,21 @@ def random_reads(launch: TableLaunch, one: TableUse) -> RandomReads:
     device, number, granule = accesses.device, one.waves.number, accesses.granule
     capacity = one.capacity * working_share(device)
     shares = Shares(one.persisting * (1 - one.spilled), one.streaming)
-    passing_read = one.read - one.size * one.streaming
+    read, written = one.passing.read - one.size * one.streaming, one.passing.written
     requests = past_l1(accesses.requests, members, one.own.loads)
     every, wide = random_draws(requests, members, granule)
     draws, size = every / number, one.size / number
     atoms, lines = np.maximum(size / wide, 1.0), size / LINE
     pitch = _pitch([requests[i] for i in members])
     first = atoms * drawn_share(draws / atoms, None if pitch is None else wide / pitch)
-    stream = STREAM_LINES * (passing_read + one.written) * one.passes / every
+    stream = STREAM_LINES * (read + written) * one.passes / every
     others = [o._replace(often=o.often / number) for o in _other_tables(launch, one)]
     room = _room(shares, size, capacity, device)
     hits, steady, full = random_line_hits(size, stream, draws, room, shares, waves.alone, others)
     # Streams push out what there is room for too, between two draws of the same place: measured,
     # 16 Mi floats of a table of 16 MiB (measurements/gather, runs/kept.csv, session 2).
     between = one.passes / number * np.minimum(atoms / draws, 1.0)
-    leak = residency.leak(passing_read * between, one.written * between, capacity, device)
+    leak = residency.leak(read * between, written * between, capacity, device)
     parts = residency.ATOM_HITS(h=hits, a=LINE / wide)
     missed = np.maximum(draws * np.maximum(1 - parts, leak * full), first)
     # Where no line ever leaves, each part of it is fetched once.

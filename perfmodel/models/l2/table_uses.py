@@ -64,12 +64,8 @@ class TableUse:
     normal: Array
     spilled: Array  # share of the persisting ones that find no way
     capacity: float  # L2 that is left by what other kernels keep [B]
-    # read and written: bytes of streams in one pass over it, with its own lines marked streaming
-    read: Array
-    written: Array
-    # streaming_read and streaming_written: of these, what is marked streaming
-    streaming_read: Array
-    streaming_written: Array
+    passing: residency.Streams  # in one pass over it, with its own lines marked streaming
+    let_pass: residency.Streams  # of these, what is marked streaming
     resident: Array  # bytes that it and other tables want to keep in L2
     streams: Array  # bytes of streams of other buffers in one pass over it
     # first and again: bytes that first reads and all others ask for, where it is read in order
@@ -130,10 +126,8 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         normal=1 - persisting - streaming,
         spilled=spilled_share(control, buffer, size, random, claimed, l2_size, accesses.device),
         capacity=number(residency.room_left(l2_size, control.set_aside, claimed)),
-        read=passing.read + size * streaming,
-        written=passing.written,
-        streaming_read=let_pass.read + size * streaming,
-        streaming_written=let_pass.written,
+        passing=residency.Streams(passing.read + size * streaming, passing.written),
+        let_pass=residency.Streams(let_pass.read + size * streaming, let_pass.written),
         resident=resident,
         streams=passing.read + passing.written,
         first=first,

@@ -16,7 +16,6 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2 import residency
@@ -33,18 +32,6 @@ from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
-
-BROUGHT_BY_DRAWS = Formula(
-    name="share of what a walk through a table touches that draws have brought",
-    unit="1",
-    text="f*(1 - m)",
-    symbols={
-        "f": "share of the table that draws at random places fetch [1]",
-        "m": "share of later draws that miss [1]",
-    },
-    holds="places that have nothing to do with where the walk is",
-    source="derived: of the table's lines f are drawn at all, and of these 1 - m are still there",
-)
 
 ALONE: Final = Coefficient("l2.tables.alone")
 _AGAIN: Final = 1.5
@@ -130,10 +117,12 @@ class Table:
 
     @property
     def found_by_walks(self) -> Array:
-        """Share of what loads in order touch of it that draws at random places have brought."""
-        return BROUGHT_BY_DRAWS(
-            f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
-        )
+        """Share of what loads in order touch of it that draws at random places have brought.
+
+        Derived: of its lines a share is drawn at all, wherever the walk is, and not missed later.
+        """
+        drawn = np.minimum(self.first / np.maximum(self.size, 1.0), 1.0)
+        return np.asanyarray(drawn * (1 - self.misses))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
