@@ -151,7 +151,7 @@ def dirty_left(
         writes=writes,
     )
     over = np.minimum(writes / np.maximum(room, 1.0), 1e6)
-    return DIRTY_KEPT(writes=writes, over=over, p=_knee(drawn, device))
+    return np.asanyarray(DIRTY_KEPT(writes=writes, over=over, p=_knee(drawn, device)))
 
 
 def _knee(drawn: Any, device: Device) -> Array:

@@ -164,7 +164,7 @@ def random_wait(wide: Any, table: Any, device: Device) -> Array:
 def _sparse(table: Any, device: Device) -> Array:
     """Evaluate `SPARSE`; of rows by slice of L2: each has its channels of DRAM."""
     rows = ROWS(device) * slice_count(device) / FITTED_SLICES(device)
-    return SPARSE(f=np.asanyarray(table, dtype=float), rows=rows)
+    return np.asanyarray(SPARSE(f=np.asanyarray(table, dtype=float), rows=rows))
 
 
 def _by_width(values: Array, wide: Any) -> Array:

@@ -92,7 +92,7 @@ def reaching_writes(device: Device, ways: Any) -> Array:
     w = np.asanyarray(ways, dtype=float)
     if not delays_writebacks(device):
         return np.ones(w.shape)
-    return SHIELDED.on(device, w=w)
+    return np.asanyarray(SHIELDED.on(device, w=w))
 
 
 def set_aside_write_cost(device: Device, ways: Any) -> Array:
@@ -100,7 +100,7 @@ def set_aside_write_cost(device: Device, ways: Any) -> Array:
     w = np.asanyarray(ways, dtype=float)
     if delays_writebacks(device):
         return np.ones(w.shape)
-    return SET_ASIDE_WRITE_COST.on(device, w=w)
+    return np.asanyarray(SET_ASIDE_WRITE_COST.on(device, w=w))
 
 
 def streams_between(normal: Any, again: Any, written: Any) -> Array:

@@ -129,21 +129,23 @@ def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool =
     normal = np.maximum(mix.normal, 0.0)
     if not tabled:
         each = _streams_loss(w, normal / np.maximum(writes, 1.0), device)
-        return STREAMS_LOSS(writes=writes, each=each)
+        return np.asanyarray(STREAMS_LOSS(writes=writes, each=each))
     mixed = np.minimum(1.0, normal / np.maximum(writes, 1.0))
     persisting = np.asanyarray(mix.persisting, dtype=float)
     spilled = np.minimum(1.0, persisting / np.maximum(writes, 1.0))
-    return WRITE_BACK.on(
-        device,
-        **{name: np.interp(w, _WAYS, table(device)) for name, table in _BY_WAYS.items()},
-        writes=writes,
-        mixed=mixed,
-        spilled=spilled * (1 - mixed),
-        again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
-        filled=np.asanyarray(aside.filled, dtype=float),
-        s=np.maximum(mix.streaming, 0.0),
-        resident=np.minimum(aside.resident, 1.0),
-        more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
+    return np.asanyarray(
+        WRITE_BACK.on(
+            device,
+            **{name: np.interp(w, _WAYS, table(device)) for name, table in _BY_WAYS.items()},
+            writes=writes,
+            mixed=mixed,
+            spilled=spilled * (1 - mixed),
+            again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
+            filled=np.asanyarray(aside.filled, dtype=float),
+            s=np.maximum(mix.streaming, 0.0),
+            resident=np.minimum(aside.resident, 1.0),
+            more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
+        )
     )
 
 

@@ -160,7 +160,7 @@ TABLE_WEIGHT: Final = 1.5
 
 def granted_ways(set_aside: Any, capacity: float) -> Array:
     """Return the ways that a set-aside takes."""
-    return GRANTED_WAYS(s=np.asanyarray(set_aside, dtype=float), c=capacity)
+    return np.asanyarray(GRANTED_WAYS(s=np.asanyarray(set_aside, dtype=float), c=capacity))
 
 
 def granted(set_aside: Any, capacity: float) -> Array:
@@ -170,12 +170,12 @@ def granted(set_aside: Any, capacity: float) -> Array:
 
 def room_left(capacity: float, set_aside: Any, others: Any) -> Array:
     """Return the L2 that is left by what other kernels keep in a set-aside [B]."""
-    return ROOM(c=capacity, others=others, granted=granted(set_aside, capacity))
+    return np.asanyarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
 
 
 def picked_share(hit_ratio: Any) -> Array:
     """Return the share of a window's lines that hitRatio picks."""
-    return PICKED(r=np.asanyarray(hit_ratio, dtype=float))
+    return np.asanyarray(PICKED(r=np.asanyarray(hit_ratio, dtype=float)))
 
 
 def best_hit_ratio(set_aside: Any, window: Any, device: Device) -> Array:
@@ -203,7 +203,7 @@ class NormalMisses:
     @property
     def lost(self) -> Array:
         """All that miss."""
-        return NORMAL_MISSES(leak=self.leak, knee=self.knee)
+        return np.asanyarray(NORMAL_MISSES(leak=self.leak, knee=self.knee))
 
 
 def normal_misses(
@@ -224,25 +224,29 @@ def normal_misses(
 
 def knee_misses(used: Array, capacity: float, device: Device) -> Array:
     """Return the share of re-reads that are lost for lack of room: see `KNEE`."""
-    return KNEE.on(device, d=used, c=capacity)
+    return np.asanyarray(KNEE.on(device, d=used, c=capacity))
 
 
 def distance(table: float, resident: Any, streams: Streams, device: Device) -> Array:
     """Return the L2 used between two reads of a line [B], a byte of a table takes `table`."""
-    return DISTANCE.on(
-        device,
-        table=table,
-        resident=np.asanyarray(resident, dtype=float),
-        sr=np.asanyarray(streams.read, dtype=float),
-        sw=np.asanyarray(streams.written, dtype=float),
+    return np.asanyarray(
+        DISTANCE.on(
+            device,
+            table=table,
+            resident=np.asanyarray(resident, dtype=float),
+            sr=np.asanyarray(streams.read, dtype=float),
+            sw=np.asanyarray(streams.written, dtype=float),
+        )
     )
 
 
 def leak(read: Any, written: Any, capacity: float, device: Device) -> Array:
     """Return the share of re-reads lost though there is room, by normal streams: see `LEAK`."""
-    return LEAK.on(
-        device,
-        sr=np.asanyarray(read, dtype=float),
-        sw=np.asanyarray(written, dtype=float),
-        c=capacity,
+    return np.asanyarray(
+        LEAK.on(
+            device,
+            sr=np.asanyarray(read, dtype=float),
+            sw=np.asanyarray(written, dtype=float),
+            c=capacity,
+        )
     )

@@ -172,7 +172,7 @@ def nearest_measured(slices: float, measured: Iterable[int]) -> int:
 
 def packet_slot(s: Array, device: Device) -> Array:
     """Return the clocks of a pass of a busy slice, of packets of `s` sectors: `PACKET_SLOT`."""
-    return PACKET_SLOT.on(device, s=s)
+    return np.asanyarray(PACKET_SLOT.on(device, s=s))
 
 
 def slice_slot(

@@ -117,7 +117,7 @@ def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> A
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - filled), 0.0, 1.0)
     share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
-    return STORE_COST.on(device, p=np.atleast_1d(part), l=np.atleast_1d(share))
+    return np.asanyarray(STORE_COST.on(device, p=np.atleast_1d(part), l=np.atleast_1d(share)))
 
 
 def mean_store_cost(

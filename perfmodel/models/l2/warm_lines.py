@@ -68,7 +68,7 @@ def found_warm(
     """
     f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
     step = UNEVEN_STEP.on(device, half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS))
-    return FOUND_WARM.on(device, f=f, c=c, half=half, step=step)
+    return np.asanyarray(FOUND_WARM.on(device, f=f, c=c, half=half, step=step))
 
 
 @mechanism(neutral=lambda accesses, misses: np.zeros(1), evidence=["l2", "gather"])

@@ -116,9 +116,11 @@ def streaming_misses(
     L2 is full of others' lines at the start, or empty; warm, it holds what the same launch left.
     """
     if warm:
-        return OWN_STREAMING.on(device, size=size, c=capacity)
+        return np.asanyarray(OWN_STREAMING.on(device, size=size, c=capacity))
     if full:
-        return STREAMING_MISSES.on(device, streaming=streaming, size=size, c=capacity)
+        return np.asanyarray(
+            STREAMING_MISSES.on(device, streaming=streaming, size=size, c=capacity)
+        )
     start, rise = EMPTY_START(device), EMPTY_RISE(device)
     return np.asanyarray(np.clip((size / capacity - start) / rise, 0.0, 1.0))
 

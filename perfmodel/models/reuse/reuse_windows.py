@@ -67,7 +67,7 @@ rewritten_knee: Final = Knee(
 def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float]) -> Array:
     """Return the share of the reuse that survives, 0 to 1, with a knee such as `reuse_knee`."""
     f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
-    return RESIDENT_SHARE(f=f, c=c, low=knee[0], high=knee[1])
+    return np.asanyarray(RESIDENT_SHARE(f=f, c=c, low=knee[0], high=knee[1]))
 
 
 @dataclass(frozen=True, slots=True)
