@@ -94,14 +94,8 @@ STORE_WAITS = Formula(
 
 PART_LINES: Final = Coefficient("dram.scattered_stores.part_lines")
 CHANGED_LINES: Final = Coefficient("dram.scattered_stores.changed_lines")
-RANDOM_KNEE: Final = Knee(
-    Coefficient("dram.scattered_stores.random_knee_low"),
-    Coefficient("dram.scattered_stores.random_knee_high"),
-)
-CYCLIC_KNEE: Final = Knee(
-    Coefficient("dram.scattered_stores.cyclic_knee_low"),
-    Coefficient("dram.scattered_stores.cyclic_knee_high"),
-)
+RANDOM_KNEE: Final = Knee("dram.scattered_stores.random_knee")
+CYCLIC_KNEE: Final = Knee("dram.scattered_stores.cyclic_knee")
 RANDOM_STAYS: Final = Coefficient("dram.scattered_stores.random_stays")
 
 

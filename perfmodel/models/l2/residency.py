@@ -168,11 +168,6 @@ def granted(set_aside: Any, capacity: float) -> Array:
     return np.asanyarray(granted_ways(set_aside, capacity) * (capacity / WAYS))
 
 
-def room_left(capacity: float, set_aside: Any, others: Any) -> Array:
-    """Return the L2 that is left by what other kernels keep in a set-aside [B]."""
-    return np.asanyarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
-
-
 def picked_share(hit_ratio: Any) -> Array:
     """Return the share of a window's lines that hitRatio picks."""
     return np.asanyarray(PICKED(r=np.asanyarray(hit_ratio, dtype=float)))

@@ -112,6 +112,7 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         whole = buffer_bytes(accesses.instance, accesses.requests[own.members[0]])
         size, waves = _drawn_from(launch, own, whole)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
+    granted = residency.granted(control.set_aside, l2_size)
     persisting, streaming = marked(control, buffer, size)
     own_resident = np.asanyarray(size * (1 - streaming))
     passing, let_pass, resident = _passing(launch, own, tables, passes, own_resident)
@@ -125,7 +126,7 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         streaming=streaming,
         normal=1 - persisting - streaming,
         spilled=spilled_share(control, buffer, size, random, claimed, l2_size, accesses.device),
-        capacity=number(residency.room_left(l2_size, control.set_aside, claimed)),
+        capacity=number(residency.ROOM(c=l2_size, others=claimed, granted=granted)),
         passing=residency.Streams(passing.read + size * streaming, passing.written),
         let_pass=residency.Streams(let_pass.read + size * streaming, let_pass.written),
         resident=resident,

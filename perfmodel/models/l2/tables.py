@@ -14,7 +14,6 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
@@ -31,7 +30,6 @@ from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, c
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
-from perfmodel.models.requests.warp_requests import Requests
 
 ALONE: Final = Coefficient("l2.tables.alone")
 _AGAIN: Final = 1.5
@@ -143,18 +141,14 @@ def _is_table(launch: TableLaunch, buffer: str) -> bool:
     window, use = launch.accesses.control.window, launch.uses[buffer]
     instance, every = launch.accesses.instance, launch.requests_of(use)
     own = [r for r in every if r.access.kind == "load"]
-    drawn = any(r.random and _draws(instance, r) for r in own)
+    # Data may also decide only whether a load takes place, not where it goes.
+    drawn = any(r.random and uses_random(instance.expression(r.access.index)) for r in own)
     if (drawn or any(r.period is not None for r in own)) and not comes_back(own):
         return True
     looped = (window is not None and window.buffer == buffer) or any(
         is_private(instance, r) for r in every
     )
     return looped and agreed(use.loads > _AGAIN * use.touched)
-
-
-def _draws(instance: Instance, r: Requests) -> bool:
-    """Say whether data decides where a load goes, not only whether it takes place."""
-    return uses_random(instance.expression(r.access.index))
 
 
 def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:

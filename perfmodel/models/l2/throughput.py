@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -73,7 +73,8 @@ STORE_COST = Formula(
 def concurrent_reads(traffic: Traffic, device: Device) -> Array:
     """Return the share of L2's reads, where they hit, that run concurrently with its writes."""
     streams, tables = CONCURRENT(device), TABLES_CONCURRENT(device)
-    found = streams + (tables - streams) * _tables(traffic)
+    repeated = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    found = streams + (tables - streams) * np.minimum(repeated, 1.0)
     return np.atleast_1d(np.where(traffic.compression > 1, tables, found))
 
 
@@ -82,11 +83,6 @@ def unpacked_bytes(traffic: Traffic, device: Device) -> Array:
     packed = traffic.compression > 1
     brought = traffic.dram_read_bytes * traffic.compression
     return np.asanyarray(np.where(packed, brought * (1 / COMPRESSED_RATE(device) - 1), 0.0))
-
-
-def _tables(traffic: Traffic) -> Array:
-    tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
-    return np.minimum(tables, 1.0)
 
 
 def read_sectors(traffic: Traffic, device: Device) -> Array:
@@ -111,15 +107,6 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     return np.asanyarray(total)
 
 
-def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> Array:
-    """Return the mean cost of a store's sectors, relative to sectors of full lines."""
-    filled = np.asanyarray(wanted_bytes) / np.maximum(np.asanyarray(sectors) * 32.0, 1.0)
-    # A run that starts or ends inside a sector leaves two sectors in part.
-    part = np.clip(2 * (1 - filled), 0.0, 1.0)
-    share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
-    return np.asanyarray(STORE_COST.on(device, p=np.atleast_1d(part), l=np.atleast_1d(share)))
-
-
 def mean_store_cost(
     stores: Sequence[tuple[Array, Array, Array]], sectors: Array, device: Device
 ) -> Array:
@@ -127,5 +114,10 @@ def mean_store_cost(
 
     Of each: sectors and lines that reach L2, and bytes that lanes store.
     """
-    costs = (each * store_cost(each, lines, wanted, device) for each, lines, wanted in stores)
-    return np.where(sectors > 0, sum(costs, np.zeros(1)) / np.maximum(sectors, 1e-9), 1.0)
+    cost = np.zeros(1)
+    for each, lines, wanted in stores:
+        # A run that starts or ends inside a sector leaves two sectors in part.
+        part = np.clip(2 * (1 - wanted / np.maximum(each * 32.0, 1.0)), 0.0, 1.0)
+        share = np.clip(lines / np.maximum(each, 1.0), 0.25, 1.0)
+        cost = cost + each * STORE_COST.on(device, p=np.atleast_1d(part), l=np.atleast_1d(share))
+    return np.where(sectors > 0, cost / np.maximum(sectors, 1e-9), 1.0)

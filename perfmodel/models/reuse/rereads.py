@@ -28,12 +28,8 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.reuse_windows import Knee, resident_share
 
-L1_AGAIN: Final = Knee(
-    Coefficient("reuse.rereads.l1_again_low"), Coefficient("reuse.rereads.l1_again_high")
-)
-L2_AGAIN: Final = Knee(
-    Coefficient("reuse.rereads.l2_again_low"), Coefficient("reuse.rereads.l2_again_high")
-)
+L1_AGAIN: Final = Knee("reuse.rereads.l1_again")
+L2_AGAIN: Final = Knee("reuse.rereads.l2_again")
 L1_BACK: Final = Coefficient("reuse.rereads.l1_back")
 L2_BACK: Final = Coefficient("reuse.rereads.l2_back")
 _DENSE: Final = 1.6

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,33 +34,24 @@ RESIDENT_SHARE = Formula(
 )
 
 
-class Knee(NamedTuple):
+class Knee:
     """Footprint over capacity at which reuse starts to fail, and at which none is left."""
 
-    low: Coefficient
-    high: Coefficient
+    def __init__(self, stem: str) -> None:
+        self.low, self.high = Coefficient(f"{stem}_low"), Coefficient(f"{stem}_high")
 
     def __call__(self, device: Device) -> tuple[float, float]:
         """Return both on a device."""
         return self.low(device), self.high(device)
 
 
-reuse_knee: Final = Knee(
-    Coefficient("reuse.reuse_windows.knee_low"), Coefficient("reuse.reuse_windows.knee_high")
-)
+reuse_knee: Final = Knee("reuse.reuse_windows.knee")
 """Of data that a launch reads again."""
-warm_knee: Final = Knee(
-    Coefficient("reuse.reuse_windows.warm_low"), Coefficient("reuse.reuse_windows.warm_high")
-)
+warm_knee: Final = Knee("reuse.reuse_windows.warm")
 """Of data that the next launch reads again."""
-dirty_knee: Final = Knee(
-    Coefficient("reuse.reuse_windows.dirty_low"), Coefficient("reuse.reuse_windows.dirty_high")
-)
+dirty_knee: Final = Knee("reuse.reuse_windows.dirty")
 """Of written lines over the room that dirty ones have with a set-aside."""
-rewritten_knee: Final = Knee(
-    Coefficient("reuse.reuse_windows.rewritten_low"),
-    Coefficient("reuse.reuse_windows.rewritten_high"),
-)
+rewritten_knee: Final = Knee("reuse.reuse_windows.rewritten")
 """Of data that a launch writes again."""
 
 
