@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -134,6 +134,13 @@ class GlobalAccesses:
     def of(self, *kinds: str) -> list[int]:
         """Return the positions of the accesses of some kinds, kind by kind: "load", "store"."""
         return [i for k in kinds for i, r in enumerate(self.requests) if r.access.kind == k]
+
+    def by_buffer(self, chosen: Iterable[int]) -> dict[str, list[int]]:
+        """Return positions by the buffer of their accesses."""
+        found: dict[str, list[int]] = {}
+        for i in chosen:
+            found.setdefault(self.requests[i].access.buffer, []).append(i)
+        return found
 
 
 def gpc_run(blocks: Array, device: Device) -> Array:

@@ -117,11 +117,8 @@ def scattered_stores(
 ) -> tuple[ScatteredStores, ...]:
     """Return what stores without strides move, buffer by buffer, of those `chosen`."""
     requests = accesses.requests
-    members: dict[str, list[int]] = {}
-    for i in chosen:
-        if requests[i].strides is None and requests[i].filled is not None:
-            members.setdefault(requests[i].access.buffer, []).append(i)
-    every = (_of_buffer(accesses, found) for found in members.values())
+    placed = (i for i in chosen if requests[i].strides is None and requests[i].filled is not None)
+    every = (_of_buffer(accesses, found) for found in accesses.by_buffer(placed).values())
     return tuple(s for s in every if np.any(s.waited > 0))
 
 
@@ -135,13 +132,10 @@ def strided_parts(
     """
     requests = accesses.requests
     room = PART_LINES(accesses.device) * accesses.l2_size
-    members: dict[str, list[int]] = {}
-    for i in chosen:
-        members.setdefault(requests[i].access.buffer, []).append(i)
     # What is read in the same launch is there when it is stored to.
     read = {r.access.buffer for r in requests if r.access.kind != "store"}
     filled = _ZERO
-    for buffer, found in members.items():
+    for buffer, found in accesses.by_buffer(chosen).items():
         if buffer in read or any(requests[i].strides is None for i in found):
             continue
         # Accesses that touch the same are not told apart from such that do not: no more is read.

@@ -47,12 +47,11 @@ def brought_once(
     Of loads that come back to data, at the positions `known`, that is known already.
     """
     requests, found = accesses.requests, list(dram_reads)
-    loads: dict[str, list[int]] = {}
-    for i, r in enumerate(requests):
-        if i in known or r.random or r.period is not None:
-            continue
-        if r.access.kind == "load":
-            loads.setdefault(r.access.buffer, []).append(i)
+    loads = accesses.by_buffer(
+        i
+        for i in accesses.of("load")
+        if i not in known and not requests[i].random and requests[i].period is None
+    )
     sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
     knee = reuse_knee(accesses.device)
     resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size, knee)
@@ -77,8 +76,7 @@ def changed_once(
     """
     requests, knee = accesses.requests, reuse_knee(accesses.device)
     found: dict[int, Array] = {}
-    for buffer in {requests[i].access.buffer for i in changing}:
-        members = [i for i in changing if requests[i].access.buffer == buffer]
+    for buffer, members in accesses.by_buffer(changing).items():
         loads = [i for i in accesses.of("load") if requests[i].access.buffer == buffer]
         atomic = sum((dram_reads[i] for i in members), _ZERO)
         size = buffer_bytes(accesses.instance, requests[members[0]])

@@ -88,10 +88,7 @@ def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
 
     Of one configuration, and where addresses say it: loads at random places are left out.
     """
-    chosen: dict[str, list[int]] = {}
-    for i, r in enumerate(accesses.requests):
-        if _followed(r):
-            chosen.setdefault(r.access.buffer, []).append(i)
+    chosen = accesses.by_buffer(i for i, r in enumerate(accesses.requests) if _followed(r))
     found: dict[int, Union] = {}
     if math.prod(accesses.instance.shape) != 1:
         return found
@@ -109,10 +106,8 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
     requests, found = accesses.requests, list(fills)
     if math.prod(accesses.instance.shape) != 1:
         return found
-    chosen: dict[str, list[int]] = {}
-    for i, r in enumerate(requests):
-        if r.access.kind == "load" and r.access.cache == "l1" and agreed(r.requests > 0):
-            chosen.setdefault(r.access.buffer, []).append(i)
+    cached = (i for i in accesses.of("load") if requests[i].access.cache == "l1")
+    chosen = accesses.by_buffer(i for i in cached if agreed(requests[i].requests > 0))
     for positions in chosen.values():
         loads = [requests[i] for i in positions]
         if any(r.access.counted is not None or r.random or r.period is not None for r in loads):
