@@ -24,8 +24,6 @@ class L2:
     left: Array
     # DRAM bytes that are read while most of the launch's data is found in L2 [B]
     missed_early: Array
-    # stored sectors that reach L2, by position; of other accesses those that they ask for
-    sent_sectors: Sequence[Array]
     # read_sectors, write_sectors and atomic_sectors: sectors that L2 is asked for
     read_sectors: Array
     write_sectors: Array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -42,9 +42,13 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     for table in tables:
         misses = with_table(table, accesses, l1, misses)
     misses, atomics = _with_atomics(accesses, l1, misses)
-    asked = _asked(accesses, l1)
+    reads, (writes, write_cost) = (
+        total(l1.asked_sectors, accesses.of("load")),
+        _stored(accesses, l1),
+    )
+    passes = total([l2_passes(r) for r in accesses.requests], accesses.of("atomic"))
     missed = total(misses.sectors, accesses.of("load", "atomic"))
-    every = asked.reads + asked.writes + asked.atomics
+    every = reads + writes + passes
     return L2(
         misses=misses,
         reread_misses=again,
@@ -53,45 +57,30 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
         left=left,
         # Parts that are read again and again take DRAM's time first, L2's later.
         missed_early=early + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO),
-        sent_sectors=asked.sent,
-        read_sectors=asked.reads,
-        write_sectors=asked.writes,
-        atomic_sectors=asked.atomics,
+        read_sectors=reads,
+        write_sectors=writes,
+        atomic_sectors=passes,
         hit_rate=np.where(every > 0, 1 - missed / np.maximum(every, 1), 0.0),
-        write_cost=asked.write_cost,
+        write_cost=write_cost,
         filled_sectors=random_fills(accesses, tables, isolated_sector(accesses.device)),
         repeated_sectors=_repeated(accesses, l1, tables),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Sectors that L2 is asked for: stored ones by position, and all of each kind."""
-
-    sent: list[Array]
-    reads: Array
-    writes: Array
-    atomics: Array
-    write_cost: Array
-
-
-def _asked(accesses: GlobalAccesses, l1: L1) -> _Asked:
-    requests, stores = accesses.requests, accesses.of("store")
-    reaching = sent(l1.groups, requests, accesses.warps_on_sm, accesses.device)
-    stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
-    lines = [r.lines * part for r, part in zip(requests, reaching, strict=True)]
-    writes = total(stored, stores)
-    return _Asked(
-        sent=stored,
-        reads=total(l1.asked_sectors, accesses.of("load")),
-        writes=writes,
-        atomics=total([l2_passes(r) for r in requests], accesses.of("atomic")),
-        write_cost=mean_store_cost(
-            [(stored[i], lines[i], requests[i].wanted_bytes) for i in stores],
-            writes,
-            accesses.device,
-        ),
-    )
+def _stored(accesses: GlobalAccesses, l1: L1) -> tuple[Array, Array]:
+    """Return the stored sectors that reach L2, and their mean cost over those of full lines."""
+    requests, device = accesses.requests, accesses.device
+    reaching = sent(l1.groups, requests, accesses.warps_on_sm, device)
+    stores = [
+        (
+            requests[i].sectors * reaching[i],
+            requests[i].lines * reaching[i],
+            requests[i].wanted_bytes,
+        )
+        for i in accesses.of("store")
+    ]
+    sectors = np.asanyarray(sum((each for each, *_ in stores), _ZERO))
+    return sectors, mean_store_cost(stores, sectors, device)
 
 
 def _with_atomics(
