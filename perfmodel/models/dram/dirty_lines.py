@@ -32,17 +32,17 @@ DIRTY_LEFT = Formula(
     text="min(min(dirty*c, streams*c*writes/max(reads + writes, 1)), max(0, c*(set - way*w)))",
     symbols={
         "c": "capacity of L2 [B]",
-        "dirty": "share of it that dirty lines can have [1]",
-        "streams": "share of it that the last bytes read and written are in [1]",
-        "set": "share of it that dirty lines can have with a set-aside, by a line to no ways [1]",
-        "way": "what each way set aside takes of that [1]",
+        "dirty": DIRTY_SHARE,
+        "streams": STREAM_ROOM,
+        "set": SET_ASIDE_ROOM,
+        "way": WAY_ROOM,
         "w": "ways set aside, of 16: dirty lines may not use them [1]",
         "reads": "bytes read from DRAM, of lines not written then [B]",
         "writes": "bytes written to L2 [B]",
     },
     holds="copies and writes of 1 to 12 Mi floats within 2% of what they move; set-asides within "
     "3% of the capacity",
-    source="fitted form: see dirty_share, stream_room, set_aside_room and way_room",
+    source="fitted form",
 )
 DIRTY_KEPT = Formula(
     name="written bytes that stay in L2",
@@ -140,16 +140,7 @@ def dirty_left(
 ) -> Array:
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asanyarray(reads, dtype=float), np.asanyarray(writes, dtype=float)
-    room = DIRTY_LEFT(
-        c=capacity,
-        dirty=DIRTY_SHARE(device),
-        streams=STREAM_ROOM(device),
-        set=SET_ASIDE_ROOM(device),
-        way=WAY_ROOM(device),
-        w=np.asanyarray(ways),
-        reads=reads,
-        writes=writes,
-    )
+    room = DIRTY_LEFT.on(device, c=capacity, w=np.asanyarray(ways), reads=reads, writes=writes)
     over = np.minimum(writes / np.maximum(room, 1.0), 1e6)
     return np.asanyarray(DIRTY_KEPT(writes=writes, over=over, p=_knee(drawn, device)))
 

@@ -56,7 +56,7 @@ OPENING = Formula(
     symbols={
         "bandwidth": "peak of DRAM [B/s]",
         "slices": "slices of L2, each with its channels of DRAM [1]",
-        "usual": "peak by slice of the reference, on which the costs were measured [B/s]",
+        "usual": PEAK_BY_SLICE,
         "least": Coefficient("dram.throughput.opening_least"),
         "most": Coefficient("dram.throughput.opening_most"),
     },
@@ -123,13 +123,8 @@ def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: De
 
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
-    found = OPENING.on(
-        device,
-        bandwidth=device.dram_bandwidth,
-        slices=slice_count(device),
-        usual=PEAK_BY_SLICE(device),
-    )
-    return number(found)
+    slices = slice_count(device)
+    return number(OPENING.on(device, bandwidth=device.dram_bandwidth, slices=slices))
 
 
 def read_cost(pitch: Any, granule: int, device: Device) -> Array:

@@ -31,6 +31,7 @@ from perfmodel.models.requests.unrolled import loop_unroll
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import AccessTraffic, Traffic
 
+STEP: Final = Coefficient("l2.merged_reads.step")
 MERGED_READS = Formula(
     name="reads that L2 sees, for each of an SM",
     unit="1",
@@ -51,7 +52,7 @@ READS_MERGED = Formula(
     symbols={
         "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
         "first": "share of such reads that are merged: see `FILLS_SHARED` [1]",
-        "step": "share of reads of blocks in step that are merged [1]",
+        "step": STEP,
         "n": "blocks that share an SM [1]",
         "u": "load of the SM's busiest unit [1]",
         "drift": Coefficient("l2.merged_reads.drift"),
@@ -65,7 +66,7 @@ FILLS_SHARED = Formula(
     unit="1",
     text="step - min(most, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
     symbols={
-        "step": "share of reads of blocks in step that are merged [1]",
+        "step": STEP,
         "lost": Coefficient("l2.merged_reads.lost"),
         "most": Coefficient("l2.merged_reads.most_lost"),
         "n": "blocks that share an SM, more where no barrier keeps warps in step [1]",
@@ -75,7 +76,6 @@ FILLS_SHARED = Formula(
     holds="as `MERGED_READS`",
     source="chosen as `READS_MERGED`; counts of products and of attention were in view",
 )
-STEP: Final = Coefficient("l2.merged_reads.step")
 CHANCE: Final = Coefficient("l2.merged_reads.chance")
 UNBARRED: Final = Coefficient("l2.merged_reads.unbarred")
 LOAD_SHARP: Final = Coefficient("l2.merged_reads.load_sharp")
@@ -206,7 +206,7 @@ class _Readers:
 
     def merged(self, i: int) -> Array:
         """Evaluate `READS_MERGED` for a load."""
-        access, device, step = self.accesses[i], self.device, STEP(self.device)
+        access, device = self.accesses[i], self.device
         fills, every = np.maximum(access.l1_fill_sectors, 1e-9), self.reading(i)
         # Blocks of an SM that find in L1 what others brought are one to L2.
         whole = access.l1_fill_sectors > 0.99 * access.sectors
@@ -221,8 +221,7 @@ class _Readers:
         return READS_MERGED.on(
             device,
             fresh=np.clip(fresh, 0.0, 1.0) if self.cold else 0.0,
-            first=FILLS_SHARED.on(device, step=step, n=drifting, u=self.load),
-            step=step,
+            first=FILLS_SHARED.on(device, n=drifting, u=self.load),
             n=self.shared,
             u=self.load,
         )

@@ -224,24 +224,10 @@ def knee_misses(used: Array, capacity: float, device: Device) -> Array:
 
 def distance(table: float, resident: Any, streams: Streams, device: Device) -> Array:
     """Return the L2 used between two reads of a line [B], a byte of a table takes `table`."""
-    return np.asanyarray(
-        DISTANCE.on(
-            device,
-            table=table,
-            resident=np.asanyarray(resident, dtype=float),
-            sr=np.asanyarray(streams.read, dtype=float),
-            sw=np.asanyarray(streams.written, dtype=float),
-        )
-    )
+    sums = {"resident": resident, "sr": streams.read, "sw": streams.written}
+    return np.asanyarray(DISTANCE.on(device, table=table, **sums))
 
 
 def leak(read: Any, written: Any, capacity: float, device: Device) -> Array:
     """Return the share of re-reads lost though there is room, by normal streams: see `LEAK`."""
-    return np.asanyarray(
-        LEAK.on(
-            device,
-            sr=np.asanyarray(read, dtype=float),
-            sw=np.asanyarray(written, dtype=float),
-            c=capacity,
-        )
-    )
+    return np.asanyarray(LEAK.on(device, sr=read, sw=written, c=capacity))

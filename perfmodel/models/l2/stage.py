@@ -42,10 +42,8 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     for table in tables:
         misses = with_table(table, accesses, l1, misses)
     misses, atomics = _with_atomics(accesses, l1, misses)
-    reads, (writes, write_cost) = (
-        total(l1.asked_sectors, accesses.of("load")),
-        _stored(accesses, l1),
-    )
+    reads, stored = total(l1.asked_sectors, accesses.of("load")), _stored(accesses, l1)
+    writes, write_cost = stored
     passes = total([l2_passes(r) for r in accesses.requests], accesses.of("atomic"))
     missed = total(misses.sectors, accesses.of("load", "atomic"))
     every = reads + writes + passes

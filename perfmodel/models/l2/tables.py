@@ -67,15 +67,7 @@ class TableLines:
     @property
     def misses(self) -> Array:
         """Share of the re-reads that miss."""
-        return residency.TABLE_MISSES(
-            persisting=self.persisting,
-            overflow=self.overflow,
-            spilled_miss=self.spilled_miss,
-            normal=self.normal,
-            normal_miss=self.normal_miss,
-            streaming=self.streaming,
-            streaming_miss=self.streaming_miss,
-        )
+        return residency.TABLE_MISSES.of(self)
 
 
 @dataclass(frozen=True, slots=True)
