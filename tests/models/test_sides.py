@@ -12,7 +12,7 @@ from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.l2.moved_sets import NEAR_STEADY, moved_set
+from perfmodel.models.l2.moved_sets import moved_set
 from perfmodel.models.l2.residency import Streams
 from perfmodel.models.l2.sides import CROSSING_TIME, crossing_inputs, near_lost
 from perfmodel.prediction import predict, predict_many
@@ -150,6 +150,7 @@ def test_drift_has_limits() -> None:
         return float(one.lost(one.young))
 
     assert missed(passes=2) > 0.99
-    assert missed(passes=1e6) == pytest.approx(NEAR_STEADY(H200), abs=0.01)
+    steady = H200.coefficients.values["l2.moved_sets.near_steady"]
+    assert missed(passes=1e6) == pytest.approx(steady, abs=0.01)
     assert missed(passes=30, resident=16 * MIB) < 1e-3
     assert missed(passes=30, warm=True) < missed(passes=30)

@@ -143,17 +143,14 @@ def strided_parts(
         wanted = sum((requests[i].wanted_bytes for i in found), _ZERO)
         lines = sum((requests[i].lines for i in found), _ZERO)
         sectors = sum((requests[i].sectors for i in found), _ZERO)
-        part = largest(_run_ends(wanted, once), _gaps(requests, found))
+        # Of runs that start or end inside a sector, and of lanes that leave a gap.
+        ends = np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0)
+        part = largest(ends, _gaps(requests, found))
         part = np.where(wanted < once, part, 0.0)
         each = np.maximum(part * sectors / np.maximum(lines, 1e-9), 1.0)
         last = np.minimum(part * once, room / LINE * each * SECTOR)
         filled = filled + np.maximum(part * once - last, 0.0)
     return np.asanyarray(filled)
-
-
-def _run_ends(wanted: Array, once: Array) -> Array:
-    """Return the share of sectors in part where runs start or end inside of them."""
-    return np.asanyarray(np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0))
 
 
 def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:

@@ -49,22 +49,13 @@ MOVED_KNEE = Formula(
 )
 
 
-NEAR_MIDDLE: Final = Coefficient("l2.moved_sets.near_middle")
-NEAR_WIDTH: Final = Coefficient("l2.moved_sets.near_width")
-NEAR_STEADY: Final = Coefficient("l2.moved_sets.near_steady")
-NEAR_SCALE: Final = Coefficient("l2.moved_sets.near_scale")
-NEAR_POWER: Final = Coefficient("l2.moved_sets.near_power")
-FAR_MIDDLE: Final = Coefficient("l2.moved_sets.far_middle")
-FAR_WIDTH: Final = Coefficient("l2.moved_sets.far_width")
-FAR_STEADY: Final = Coefficient("l2.moved_sets.far_steady")
-FAR_SCALE: Final = Coefficient("l2.moved_sets.far_scale")
-FAR_POWER: Final = Coefficient("l2.moved_sets.far_power")
 NEIGHBOURS: Final = Coefficient("l2.moved_sets.neighbours")
 WARM_DRIFT: Final = Coefficient("l2.moved_sets.warm_drift")
 
 
-_NEAR: Final = (NEAR_MIDDLE, NEAR_WIDTH, NEAR_STEADY, NEAR_SCALE, NEAR_POWER)
-_FAR: Final = (FAR_MIDDLE, FAR_WIDTH, FAR_STEADY, FAR_SCALE, FAR_POWER)
+_KNEE: Final = ("middle", "width", "steady", "scale", "power")
+_NEAR: Final = [Coefficient(f"l2.moved_sets.near_{name}") for name in _KNEE]
+_FAR: Final = [Coefficient(f"l2.moved_sets.far_{name}") for name in _KNEE]
 
 
 def moved_set(

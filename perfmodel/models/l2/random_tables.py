@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +26,6 @@ from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, comes_back
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.request_record import past_l1
-from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 
 RANDOM_ROOM: Final = Coefficient("l2.random_tables.random_room")
@@ -79,7 +77,10 @@ def random_reads(launch: TableLaunch, one: TableUse) -> RandomReads:
     every, wide = random_draws(requests, members, granule)
     draws, size = every / number, one.size / number
     atoms, lines = np.maximum(size / wide, 1.0), size / LINE
-    pitch = _pitch([requests[i] for i in members])
+    # Bytes between places, if no load draws one twice.
+    pitches = [requests[i].pitch for i in members if requests[i].random]
+    known = [p for p in pitches if p is not None]
+    pitch = smallest(*known) if known and len(known) == len(pitches) else None
     first = atoms * drawn_share(draws / atoms, None if pitch is None else wide / pitch)
     stream = STREAM_LINES * (read + written) * one.passes / every
     others = [o._replace(often=o.often / number) for o in _other_tables(launch, one)]
@@ -135,10 +136,3 @@ def _other_tables(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
             draws, _ = random_draws(accesses.requests, drawn, accesses.granule)
             found.append(OtherTable(size, draws * LINE / np.maximum(size, LINE), "load" in kinds))
     return found
-
-
-def _pitch(requests: Sequence[Requests]) -> Array | None:
-    """Return the bytes between places of a table, if none of its loads draws one twice."""
-    pitches = [r.pitch for r in requests if r.random]
-    known = [p for p in pitches if p is not None]
-    return smallest(*known) if known and len(known) == len(pitches) else None

@@ -67,29 +67,18 @@ TWO_LINES_ONE: Final = Coefficient("l2.slices.two_lines_one")
 TWO_LINES_TWO: Final = Coefficient("l2.slices.two_lines_two")
 
 _Tables = Mapping[int, tuple[CoefficientTable, CoefficientTable]]
-"""Places and what was found of them, by the slices of the GPU that it was measured on."""
-_SIDE_BY_SIDE: Final[_Tables] = {
-    94: (CoefficientTable("l2.slices.pieces_94"), CoefficientTable("l2.slices.most_94")),
-    80: (CoefficientTable("l2.slices.pieces_80"), CoefficientTable("l2.slices.most_80")),
-}
-_IN_TURN: Final[_Tables] = {
-    94: (CoefficientTable("l2.slices.turn_pieces_94"), CoefficientTable("l2.slices.turn_most_94")),
-    80: (CoefficientTable("l2.slices.turn_pieces_80"), CoefficientTable("l2.slices.turn_most_80")),
-}
-_BACK: Final[_Tables] = {
-    94: (CoefficientTable("l2.slices.back_pieces_94"), CoefficientTable("l2.slices.back_most_94")),
-    80: (CoefficientTable("l2.slices.back_pieces_80"), CoefficientTable("l2.slices.back_most_80")),
-}
-_TABLES: Final[_Tables] = {
-    94: (
-        CoefficientTable("l2.slices.table_kib_94"),
-        CoefficientTable("l2.slices.table_busiest_94"),
-    ),
-    80: (
-        CoefficientTable("l2.slices.table_kib_80"),
-        CoefficientTable("l2.slices.table_busiest_80"),
-    ),
-}
+
+
+def _measured(places: str, found: str) -> _Tables:
+    """Return places and what was found of them, by the slices of the GPUs that were measured."""
+    names = ((n, f"l2.slices.{places}_{n}", f"l2.slices.{found}_{n}") for n in (94, 80))
+    return {n: (CoefficientTable(one), CoefficientTable(other)) for n, one, other in names}
+
+
+_SIDE_BY_SIDE: Final = _measured("pieces", "most")
+_IN_TURN: Final = _measured("turn_pieces", "turn_most")
+_BACK: Final = _measured("back_pieces", "back_most")
+_TABLES: Final = _measured("table_kib", "table_busiest")
 STACK: Final = 16
 """Slices at each stack of DRAM."""
 
