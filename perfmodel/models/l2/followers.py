@@ -38,7 +38,7 @@ CAUGHT_MISSES = Formula(
         "middle": Coefficient("l2.followers.caught_middle"),
         "width": Coefficient("l2.followers.caught_width"),
     },
-    holds="as `perfmodel.models.l2.private_sets.MOVED_KNEE`, close neighbours",
+    holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, close neighbours",
     source="fitted form, with `CAUGHT`",
 )
 CAUGHT = Formula(
