@@ -23,7 +23,7 @@ WRITE_BACK = Formula(
     text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**a*(1 - kept*resident**4)"
     " + (copied*(1 - again) + reread*again*(1 - held*resident))*mixed**b*(1 - room*filled)"
     " + thrashed*spilled"
-    " + streaming*(s/max(writes, 1))**c*(1 - beside*mixed)*(1 - left*resident**2)) - spare*more)",
+    " + streaming*(s/max(writes, 1))**c*(1 - between*mixed)*(1 - left*resident**2)) - spare*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
         "mixed": "reads of normal lines between them: 0 for writes alone, 1 for copies and more "
@@ -44,13 +44,13 @@ WRITE_BACK = Formula(
         "out their like alone [1]",
         "streaming": "loss by lines marked streaming [1]",
         "c": Coefficient("dram.writeback_loss.streaming_sharp"),
-        "beside": Coefficient("dram.writeback_loss.streaming_mixed"),
+        "between": Coefficient("dram.writeback_loss.streaming_mixed"),
         "left": Coefficient("dram.writeback_loss.streaming_resident"),
         "s": "DRAM bytes read of lines marked streaming [B]",
         "resident": "share of the set-aside that persisting lines keep: what is left of it is less "
         "for others [1]",
         "spare": "what each further byte read spares: reads lose nothing, and go on while writes "
-        "are held up [1]",
+        "are delayed [1]",
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
     holds="tables of 1 to 64 MiB concurrent with a write or a copy, copies and writes: 1.6% in the "

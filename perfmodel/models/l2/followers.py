@@ -45,14 +45,14 @@ CAUGHT = Formula(
     name="re-reads merged with another block's outstanding L2 request",
     unit="1",
     text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + kept)"
-    "/(1 + (apart*loads_each/again)**2))",
+    "/(1 + (spread*loads_each/again)**2))",
     symbols={
         "waiting": "those that wait for DRAM [1]",
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
         "loads_each": "loads that a block makes in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
         "kept": Coefficient("l2.followers.loads_kept"),
-        "apart": Coefficient("l2.followers.loads_apart"),
+        "spread": Coefficient("l2.followers.loads_apart"),
     },
     holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
     source="fitted form; with a barrier of all blocks after each pass none are",

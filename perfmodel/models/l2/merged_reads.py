@@ -38,7 +38,7 @@ MERGED_READS = Formula(
     text="1 - merged*(1 - 1/min(alike, most))",
     symbols={
         "merged": "share of the reads merged with one that is outstanding [1]",
-        "alike": "SMs of a GPC whose blocks, handed out one after the other, read the same [1]",
+        "alike": "SMs of a GPC whose consecutive blocks read the same [1]",
         "most": "SMs that one read of L2 answers, at most [1]",
     },
     holds="blocks that start together",
@@ -59,7 +59,7 @@ READS_MERGED = Formula(
     },
     holds="as `MERGED_READS`",
     source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
-    "on with them; what L2 has is there so soon that only blocks in step merge",
+    "on with them; what L2 has is there so soon that only blocks in lockstep merge",
 )
 FILLS_SHARED = Formula(
     name="fraction of in-flight DRAM fills shared by several SMs",
@@ -69,7 +69,7 @@ FILLS_SHARED = Formula(
         "step": STEP,
         "lost": Coefficient("l2.merged_reads.lost"),
         "most": Coefficient("l2.merged_reads.most_lost"),
-        "n": "blocks that share an SM, more where no barrier keeps warps in step [1]",
+        "n": "blocks that share an SM, more where no barrier keeps warps in lockstep [1]",
         "u": "load of the SM's busiest unit [1]",
         "full": Coefficient("l2.merged_reads.full"),
     },

@@ -32,7 +32,7 @@ HALF_DRIFTED = Formula(
     source="fitted form, together with it",
 )
 MOVED_KNEE = Formula(
-    name="re-reads of others' parts lost for lack of room",
+    name="re-reads of other blocks' parts lost for lack of room",
     unit="1",
     text="(steady + (1 - steady)*young)/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
@@ -43,8 +43,8 @@ MOVED_KNEE = Formula(
         "width": "share of L2 that halves what is kept, beyond [1]",
         "steady": "share of these that still miss at last [1]",
     },
-    holds="sets of 0.13 to 2 times L2, two blocks an SM, read 5 to 60 times; with all blocks in "
-    "step after each time, sets that take nearly all of L2 miss all of it",
+    holds="sets of 0.13 to 2 times L2, two blocks per SM, read 5 to 60 times; with all blocks in "
+    "lockstep after each time, sets that take nearly all of L2 miss all of it",
     source="fitted form",
 )
 

@@ -72,7 +72,7 @@ SIDES_TIME = Formula(
         "p": "exponent: how sharply the longer of both decides [1]",
     },
     holds="as its parts",
-    source="both work at a time; where misses and writes cross in turn, each waits for the other",
+    source="both work at a time; where misses and writes alternate, each waits for the other",
 )
 TURNS_SHARP: Final = Coefficient("l2.sides.turns_sharp")
 ALONE_SHARP: Final = Coefficient("l2.sides.alone_sharp")

@@ -19,8 +19,8 @@ L2_READS = Formula(
     unit="s",
     text="max((reads + filled + unpacked)/read + scattered/dram, packed/dram)",
     symbols={
-        "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
-        "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
+        "reads": "bytes that the SMs read from L2, single sectors of lines as a lookup takes [B]",
+        "filled": "bytes that misses at random places bring in, single sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "packed": "bytes that DRAM brings compressed: writes wait for those [B]",
