@@ -67,14 +67,14 @@ def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     device, control = launch.accesses.device, launch.accesses.control
     every, let_pass = one.passing, one.let_pass
     reaching = reaching_writes(device, residency.granted_ways(control.set_aside, device.l2_size))
-    normal = residency.normal_misses(
+    lost, scattered = residency.normal_misses(
         one.resident,
         residency.Streams(every.read, every.written * reaching),
         residency.Streams(let_pass.read, let_pass.written * reaching),
         one.capacity,
         device,
     )
-    lost, early = normal.lost, BEFORE_COPIES(device)
+    early = BEFORE_COPIES(device)
     passing = residency.Streams(
         every.read - early * let_pass.read, every.written - early * let_pass.written
     )
@@ -83,7 +83,7 @@ def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     competing = one.persisting * one.spilled + one.normal
     return CompetingMisses(
         lost,
-        scattered=normal.leak * (1 - normal.knee) / np.maximum(lost, 1e-9),
+        scattered=scattered,
         crossing=near_lost(used, one.capacity, set_aside_share, competing, lost, device),
     )
 

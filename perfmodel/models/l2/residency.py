@@ -188,33 +188,20 @@ class Streams:
     written: Any
 
 
-@dataclass(frozen=True, slots=True)
-class NormalMisses:
-    """Shares of a table's re-reads that miss as normal lines."""
-
-    leak: Array  # lost though there is room
-    knee: Array  # lost for lack of room
-
-    @property
-    def lost(self) -> Array:
-        """All that miss."""
-        return np.asanyarray(NORMAL_MISSES(leak=self.leak, knee=self.knee))
-
-
 def normal_misses(
     resident: Any, streams: Streams, harmless: Streams, capacity: float, device: Device
-) -> NormalMisses:
-    """Return the shares of a table's re-reads that miss as normal lines, with streams passing.
+) -> tuple[Array, Array]:
+    """Return the share of a table's re-reads that miss as normal lines, with streams passing.
 
-    L2 and all tables that are to stay in it are in bytes. Of the streams, what is marked streaming
-    is harmless: it takes room, and no more.
+    And of these, the share that miss though there is room: at scattered places. L2 and all tables
+    that are to stay in it are in bytes. Of the streams, what is marked streaming is harmless: it
+    takes room, and no more.
     """
-    used = distance(TABLE_WEIGHT, resident, streams, device)
+    knee = knee_misses(distance(TABLE_WEIGHT, resident, streams, device), capacity, device)
     read, written = streams.read - harmless.read, streams.written - harmless.written
-    return NormalMisses(
-        leak=leak(read, written, capacity, device),
-        knee=knee_misses(used, capacity, device),
-    )
+    scattered = leak(read, written, capacity, device)
+    lost = NORMAL_MISSES(leak=scattered, knee=knee)
+    return lost, np.asanyarray(scattered * (1 - knee) / np.maximum(lost, 1e-9))
 
 
 def knee_misses(used: Array, capacity: float, device: Device) -> Array:
