@@ -66,6 +66,7 @@ def _reads(
     moved = total(l2.misses.dram_bytes, accesses.of("load", "atomic"))
     taken = _usual_cost(accesses, l1, l2) + of_atomics
     taken = taken + scattered_cost(l2.tables, moved, writes.written, accesses.warm, accesses.device)
+    taken = taken + sum((t.read(accesses.warm) * t.pinned for t in l2.tables), _ZERO)
     ratio = accesses.control.compression
     return (moved + writes.made_whole) / ratio, (taken + writes.made_whole) / ratio
 

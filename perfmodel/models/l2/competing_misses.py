@@ -24,6 +24,7 @@ from perfmodel.models.l2.random_tables import RandomReads, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
+from perfmodel.models.l2.windows import PINNED
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
@@ -40,6 +41,7 @@ class CompetingMisses(NamedTuple):
     crossing: Array = _ZERO
     merged: Array = _ZERO
     waiting: Array = _ZERO
+    pinned: Array = _ZERO
     left: Array = np.ones(1)  # share of the first reads that the launch before has left in L2
     parts: PartedSet | None = None  # the table, where each block has its own part of it
     moves: Array = _ZERO  # by how many blocks a block's part is another's in the next pass
@@ -97,8 +99,12 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     merged = waiting = _ZERO
     if not agreed(moves == 0):
         merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
+    granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
+    stays = one.size * one.persisting * (1 - one.spilled * lost)
+    room = {"set_aside": granted, "c": one.capacity}
     return CompetingMisses(
         lost,
+        pinned=PINNED.on(accesses.device, size=one.size, picked=stays, **room),
         parts=parts,
         merged=merged,
         waiting=waiting,

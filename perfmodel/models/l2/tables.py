@@ -104,6 +104,8 @@ class Table:
     # that wait for DRAM
     merged: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
+    # what a byte read takes of L2 beyond one, with persisting lines set aside
+    pinned: Array = field(default_factory=lambda: np.zeros(1))
 
     @property
     def found_by_walks(self) -> Array:
@@ -170,6 +172,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         scattered=np.atleast_1d(scattered / np.maximum(misses, 1e-9)),
         merged=np.atleast_1d(competing * found.merged),
         waiting=np.atleast_1d(competing * found.waiting),
+        pinned=np.asanyarray(found.pinned),
         waves=one.waves,
     )
     drawn = found.drawn

@@ -17,11 +17,12 @@ from perfmodel.traffic import Traffic
 L2_READS = Formula(
     name="time of L2's reads",
     unit="s",
-    text="max((reads + filled + unpacked)/read + scattered/dram, packed/dram)",
+    text="max((reads + filled + unpacked + pinned)/read + scattered/dram, packed/dram)",
     symbols={
         "reads": "bytes that the SMs read from L2, single sectors of lines as a lookup takes [B]",
         "filled": "bytes that misses at random places bring in, single sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
+        "pinned": "what reads of private parts take more with persisting lines set aside [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
         "packed": "bytes that DRAM brings compressed: writes wait for those [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
@@ -76,6 +77,11 @@ def concurrent_reads(traffic: Traffic, device: Device) -> Array:
     repeated = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
     found = streams + (tables - streams) * np.minimum(repeated, 1.0)
     return np.atleast_1d(np.where(traffic.compression > 1, tables, found))
+
+
+def pinned_bytes(traffic: Traffic) -> Array:
+    """Return what reads of private parts take of L2 more with persisting lines set aside [B]."""
+    return np.asanyarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
 
 
 def unpacked_bytes(traffic: Traffic, device: Device) -> Array:

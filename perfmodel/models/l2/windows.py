@@ -67,6 +67,24 @@ OWN_STREAMING = Formula(
     "less of it from 40 MiB on, and then more misses",
     source="fitted form",
 )
+PINNED = Formula(
+    name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
+    unit="1",
+    text="slope*max(0, min(picked, set_aside)/c - start)*min(1, max(0, size/c - fits)/rise)",
+    symbols={
+        "picked": "bytes marked persisting that stay in L2 [B]",
+        "set_aside": "bytes of the ways set aside [B]",
+        "size": "bytes of the set [B]",
+        "c": "capacity of L2 [B]",
+        "slope": Coefficient("l2.windows.pinned_slope"),
+        "start": Coefficient("l2.windows.pinned_start"),
+        "fits": Coefficient("l2.windows.pinned_fits"),
+        "rise": Coefficient("l2.windows.pinned_rise"),
+    },
+    holds="sets of 0.67 to 1.6 times L2, each block its own part; a set that fits L2 loses "
+    "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
+    source="fitted form",
+)
 EMPTY_START: Final = Coefficient("l2.windows.empty_start")
 EMPTY_RISE: Final = Coefficient("l2.windows.empty_rise")
 

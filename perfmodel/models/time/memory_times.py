@@ -25,6 +25,7 @@ from perfmodel.models.l2.throughput import (
     L2_READS,
     L2_TIME,
     concurrent_reads,
+    pinned_bytes,
     read_sectors,
     unpacked_bytes,
 )
@@ -234,6 +235,7 @@ def _own_l2_time(traffic: Traffic, device: Device, streams: L2Streams, fetched: 
         reads=streams.read_bytes,
         filled=np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
         unpacked=unpacked,
+        pinned=np.atleast_1d(pinned_bytes(traffic)),
         scattered=np.atleast_1d(traffic.scattered_bytes),
         packed=np.atleast_1d(np.where(traffic.compression > 1, fetched, 0.0)),
         dram=device.dram_read_bandwidth,
