@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.arrays import Parts, evaluate_arrays
 from perfmodel.expressions.nodes import Node, names, shown
-from perfmodel.expressions.points import evaluate_point
 from perfmodel.expressions.scalars import LARGEST_INTEGER, Scalar, evaluate_scalars
 
 
@@ -54,9 +53,6 @@ def evaluate(
         or an operation overflows or is undefined (division by zero, log2 of 0, ...).
     """
     node = _kept(node)
-    point = evaluate_point(node, values)
-    if point is not None:
-        return point
     given: dict[str, Any] = {}
     for name in names(node):
         try:
