@@ -19,6 +19,7 @@ from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.kernels import expanded
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.rewrites import known_values
 
 Array = npt.NDArray[Any]
 
@@ -33,12 +34,6 @@ def some(count: int) -> list[int]:
     """Return a few numbers below `count`: the first, the last and some between."""
     wanted = {0, 1, count // 4, count // 2, 3 * count // 4, count - 2, count - 1}
     return sorted(i for i in wanted if 0 <= i < count)
-
-
-def known_values(base: Prediction) -> dict[str, Any]:
-    """Return what is fixed in a launch, by name."""
-    known = base.details.instance.known.items()
-    return {name: np.asarray(value).reshape(-1)[0] for name, value in known}
 
 
 def words_of_groups(
