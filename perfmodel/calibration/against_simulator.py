@@ -49,34 +49,21 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What both counted of a launch.
-
-    Attributes
-    ----------
-    family, params : str
-    ratio : float
-        Footprint over L2's capacity.
-    passes : int
-        Times over it.
-    simulated_sectors, closed_sectors : float
-        Asked of L2.
-    simulated_reads, closed_reads, simulated_writes, closed_writes : float
-        DRAM bytes.
-    stored : float
-        Bytes stored to L2.
-    """
+    """What both counted of a launch."""
 
     family: str
     params: str
-    ratio: float
-    passes: int
+    ratio: float  # footprint over L2's capacity
+    passes: int  # times over it
+    # Asked of L2.
     simulated_sectors: float
     closed_sectors: float
+    # DRAM bytes.
     simulated_reads: float
     closed_reads: float
     simulated_writes: float
     closed_writes: float
-    stored: float
+    stored: float  # bytes stored to L2
 
     @property
     def sector_error(self) -> float:

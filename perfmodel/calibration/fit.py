@@ -21,38 +21,22 @@ _NEAR: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class FittedFigure:
-    """One figure after a fit.
-
-    Attributes
-    ----------
-    name : str
-    value, standard_error : float
-        In SI; the error is infinite where the data say nothing about it.
-    at_bound : bool
-        Whether the fit ended at a bound: the value is then no measurement.
-    """
+    """One figure after a fit."""
 
     name: str
+    # In SI; the error is infinite where the data say nothing about it.
     value: float
     standard_error: float
-    at_bound: bool
+    at_bound: bool  # whether the fit ended at a bound: the value is then no measurement
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fit of some figures.
-
-    Attributes
-    ----------
-    figures : tuple of FittedFigure
-    labels : tuple of str
-        What was fitted on, a case each.
-    measured_s, before_s, after_s : array
-        Times: measured, and predicted before and after the fit [s].
-    """
+    """A fit of some figures."""
 
     figures: tuple[FittedFigure, ...]
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # what was fitted on, a case each
+    # Times: measured, and predicted before and after the fit [s].
     measured_s: Array
     before_s: Array
     after_s: Array

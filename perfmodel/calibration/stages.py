@@ -17,20 +17,11 @@ _FILE: Final = Path(__file__).parent / "stages.toml"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Which rows take part.
-
-    Attributes
-    ----------
-    topics : tuple of str
-    words : mapping of str to str
-        Columns of text that must say so.
-    where : str
-        Expression over the row's numbers, ``sms`` and ``l2_bytes``; empty takes all.
-    """
+    """Which rows take part."""
 
     topics: tuple[str, ...]
-    words: Mapping[str, str] = field(default_factory=dict)
-    where: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # columns of text that must say so
+    where: str = ""  # expression over the row's numbers, ``sms`` and ``l2_bytes``; empty takes all
 
     def keep(self, row: Row, machine: Mapping[str, Any]) -> bool:
         """Say whether a row takes part: one to fit on, trusted, and kept by `where`."""

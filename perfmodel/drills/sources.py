@@ -47,70 +47,44 @@ class FigureOf:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One number of a prediction.
-
-    Attributes
-    ----------
-    kernel, mapping, device : str
-    params, control, options : tuple of (name, Expression or word)
-        Of the kernel; of `L2Control` and its window; of `perfmodel.predict`.
-    concurrent : tuple of (Expression, Expression)
-        Windows of kernels beside it: bytes and hitRatio.
-    read : str
-        Which number: ``time_s``, ``traffic.dram_read_bytes``, ``access.A.sectors_per_request``.
-    """
+    """One number of a prediction."""
 
     kernel: str
+    # Which number: ``time_s``, ``traffic.dram_read_bytes``, ``access.A.sectors_per_request``.
     read: str
     mapping: str = ""
     device: str = ""
+    # Of the kernel; of `L2Control` and its window; of `perfmodel.predict`.
     params: tuple[tuple[str, Expression | str], ...] = ()
     control: tuple[tuple[str, Expression | str], ...] = ()
     options: tuple[tuple[str, str | bool], ...] = ()
+    # Windows of kernels beside it: bytes and hitRatio.
     concurrent: tuple[tuple[Expression, Expression], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Warp:
-    """What one request of a warp touches.
+    """What one request of a warp touches."""
 
-    Attributes
-    ----------
-    address : Expression
-        Byte address of ``lane``.
-    lanes, bytes, granule : Expression
-        Lanes; bytes that each wants; bytes of a granule (sector 32, line 128).
-    read : str
-        "granules", "moved_bytes", "wanted_bytes" or "efficiency".
-    """
-
-    address: Expression
+    address: Expression  # byte address of ``lane``
+    # Lanes; bytes that each wants; bytes of a granule (sector 32, line 128).
     lanes: Expression
     bytes: Expression
     granule: Expression
-    read: str
+    read: str  # "granules", "moved_bytes", "wanted_bytes" or "efficiency"
 
 
 @dataclass(frozen=True, slots=True)
 class Lru:
-    """Lines of a window read in order, pass after pass, in a least-recently-used set-aside.
+    """Lines of a window read in order, pass after pass, in a least-recently-used set-aside."""
 
-    Attributes
-    ----------
-    capacity, window : Expression
-        Lines that the set-aside holds, and lines of the window.
-    picked : Expression
-        Share of the window's lines that persist, evenly spread; the others pass by.
-    passes : Expression
-    read : str
-        "hits", "misses" or "hit_share" of the last pass, or "held": lines held at the end.
-    """
-
+    # Lines that the set-aside holds, and lines of the window.
     capacity: Expression
     window: Expression
+    # Share of the window's lines that persist, evenly spread; the others pass by.
     picked: Expression
     passes: Expression
-    read: str
+    read: str  # "hits", "misses" or "hit_share" of the last pass, or "held": lines held at the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +115,10 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A table of expressions over a variable.
-
-    Attributes
-    ----------
-    variable : str
-    values : tuple of int
-        What it takes, one row each.
-    columns : tuple of (heading, Expression)
-    """
+    """A table of expressions over a variable."""
 
     variable: str
-    values: tuple[int, ...]
+    values: tuple[int, ...]  # what it takes, one row each
     columns: tuple[tuple[str, Expression], ...]
 
 

@@ -43,44 +43,22 @@ _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 @dataclass(frozen=True, slots=True)
 class CoefficientValue:
-    """The value of a coefficient on one architecture.
+    """The value of a coefficient on one architecture."""
 
-    Attributes
-    ----------
-    value : float or tuple of float
-        In `unit`; several for a table.
-    unit : str
-    kind : {"fitted", "measured", "derived", "assumed", "datasheet"}
-    source : str
-        The measurements and rows, the derivation, or the publication.
-    note : str
-        Residual of the fit, what other values give, doubts.
-    standard_error : float or None
-        In `unit`.
-    """
-
-    value: float | tuple[float, ...]
+    value: float | tuple[float, ...]  # in `unit`; several for a table
     unit: str
     kind: Kind
-    source: str
-    note: str = ""
-    standard_error: float | None = None
+    source: str  # the measurements and rows, the derivation, or the publication
+    note: str = ""  # residual of the fit, what other values give, doubts
+    standard_error: float | None = None  # in `unit`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coefficients:
-    """All coefficients of an architecture.
+    """All coefficients of an architecture."""
 
-    Attributes
-    ----------
-    compute_capability : str
-        Of the GPUs that they were fitted on.
-    values : mapping of str to float or tuple of float
-        By name, "STAGE.MECHANISM.COEFFICIENT"; recorded numbers while a derivation is recorded.
-    origins : mapping of str to CoefficientValue
-    """
-
-    compute_capability: str
+    compute_capability: str  # of the GPUs that they were fitted on
+    # By name, "STAGE.MECHANISM.COEFFICIENT"; recorded numbers while a derivation is recorded.
     values: Mapping[str, Any]
     origins: Mapping[str, CoefficientValue]
 
@@ -102,20 +80,12 @@ class Coefficients:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A number of a mechanism that each architecture has its own of.
+    """A number of a mechanism that each architecture has its own of."""
 
-    Attributes
-    ----------
-    name : str
-        "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number.
-    unit : str
-    text : str
-        What it is, in one line.
-    """
-
+    # "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number.
     name: str
     unit: str
-    text: str
+    text: str  # what it is, in one line
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""

@@ -32,46 +32,25 @@ _WHOLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Inheritance:
-    """What a GPU that nobody measured has from the one whose file its own extends.
+    """What a GPU that nobody measured has from the one whose file its own extends."""
 
-    Attributes
-    ----------
-    device : str
-        Name of that GPU.
-    compute_capability : str
-        Of that GPU.
-    figures : tuple of str
-        Names of the figures that were measured or worked out for it, or, where the compute
-        capability differs, of all that are taken over.
-    """
-
-    device: str
-    compute_capability: str
+    device: str  # name of that GPU
+    compute_capability: str  # of that GPU
+    # Names of the figures that were measured or worked out for it, or, where the compute capability
+    # differs, of all that are taken over.
     figures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a field of `Device` holds.
+    """What a field of `Device` holds."""
 
-    Attributes
-    ----------
-    dimension : str
-        Dimension of its unit (see `perfmodel.hardware.figure.UNITS`).
-    doc : str
-        What it is, in one line.
-    required : bool
-        Whether every device has it; an optional one is None where unknown or absent.
-    many : bool
-        Whether it is a list.
-    minimum, maximum : float or None
-        Bounds on the SI value; `minimum` None means above zero, without the zero.
-    """
-
-    dimension: str
-    doc: str
+    dimension: str  # dimension of its unit (see `perfmodel.hardware.figure.UNITS`)
+    doc: str  # what it is, in one line
+    # Whether every device has it; an optional one is None where unknown or absent.
     required: bool = True
-    many: bool = False
+    many: bool = False  # whether it is a list
+    # Bounds on the SI value; `minimum` None means above zero, without the zero.
     minimum: float | None = None
     maximum: float | None = None
 

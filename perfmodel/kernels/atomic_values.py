@@ -12,16 +12,9 @@ Integers = int | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AtomicValues:
-    """What kind of atomic an access is.
+    """What kind of atomic an access is."""
 
-    Attributes
-    ----------
-    dtype : int
-        Position in `DATA_TYPES`.
-    returns, aggregated : int
-        1 if so, else 0.
-    """
-
-    dtype: Integers
+    dtype: Integers  # position in `DATA_TYPES`
+    # 1 if so, else 0.
     returns: Integers
     aggregated: Integers

@@ -29,21 +29,11 @@ _RESOLUTION: Final = 1 << 52
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Probabilities of the values of a random index.
+    """Probabilities of the values of a random index."""
 
-    Attributes
-    ----------
-    starts : array of int
-        First bin of each group.
-    sizes : array of int
-        Bins of each group.
-    likely : array of float
-        Probability of each of a group's bins.
-    """
-
-    starts: Array
-    sizes: Array
-    likely: Array
+    starts: Array  # first bin of each group
+    sizes: Array  # bins of each group
+    likely: Array  # probability of each of a group's bins
 
     @property
     def bins(self) -> int:

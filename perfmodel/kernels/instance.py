@@ -48,51 +48,29 @@ class Instance:
 
     With numbers for the parameters all values here are Python numbers. If one or more parameters
     are arrays, all values are read-only arrays of `shape`, one element a configuration.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    shape : tuple of int
-        Shape that the parameters broadcast to; () for one configuration.
-    values : mapping of str to int
-        All parameters, defaults filled in.
-    grid, block : three ints
-        Blocks of the grid and threads of a block, (x, y, z).
-    registers, shared_bytes : int
-        Registers of a thread; shared memory of a block [B].
-    trips : mapping of str to int
-        Iterations of each loop, by its variable.
-    lengths, element_bytes : mapping of str to int
-        Elements of each buffer (of each block's copy if shared), and their size [B].
-    vectors : tuple of int
-        Elements a thread moves at once, for each of ``kernel.accesses``.
-    atomics : tuple of AtomicValues or None
-        What each of them is as an atomic; None for loads and stores.
-    counts : tuple of float
-        Instructions of a thread, for each of ``kernel.arithmetic``.
-    flop : float
-        Useful floating-point operations of the launch.
-    loads_in_flight : int, float or None
-        As the kernel states it.
-    multicast, moves, pipeline
-        As the kernel states them; the first two for each of ``kernel.accesses``.
     """
 
     kernel: Kernel
-    shape: tuple[int, ...]
-    values: Mapping[str, Integers]
+    shape: tuple[int, ...]  # shape that the parameters broadcast to; () for one configuration
+    values: Mapping[str, Integers]  # all parameters, defaults filled in
+    # Blocks of the grid and threads of a block, (x, y, z).
     grid: Dimensions
     block: Dimensions
+    # Registers of a thread; shared memory of a block [B].
     registers: Integers
     shared_bytes: Integers
-    trips: Mapping[str, Integers]
+    trips: Mapping[str, Integers]  # iterations of each loop, by its variable
+    # Elements of each buffer (of each block's copy if shared), and their size [B].
     lengths: Mapping[str, Integers]
     element_bytes: Mapping[str, Integers]
+    # Elements a thread moves at once, for each of ``kernel.accesses``.
     vectors: tuple[Integers, ...]
+    # What each of them is as an atomic; None for loads and stores.
     atomics: tuple[AtomicValues | None, ...]
-    counts: tuple[Numbers, ...]
-    flop: Numbers
-    loads_in_flight: Numbers | None
+    counts: tuple[Numbers, ...]  # instructions of a thread, for each of ``kernel.arithmetic``
+    flop: Numbers  # useful floating-point operations of the launch
+    loads_in_flight: Numbers | None  # as the kernel states it
+    # As the kernel states them; the first two for each of ``kernel.accesses``.
     multicast: tuple[Integers, ...]
     moves: tuple[Integers, ...]
     pipeline: PipelineValues | None = None

@@ -20,14 +20,9 @@ _MOST_BYTES = 2**48
 
 @dataclass(frozen=True, eq=False)
 class PipelineValues:
-    """A `Pipeline` in numbers, one for each configuration.
+    """A `Pipeline` in numbers, one for each configuration."""
 
-    Attributes
-    ----------
-    tiles, launched, resident, waits, parts, parts_ns, part_bytes, result_bytes : int
-        As in `perfmodel.kernels.kernel.Pipeline`.
-    """
-
+    # As in `perfmodel.kernels.kernel.Pipeline`.
     tiles: Integers
     launched: Integers
     resident: Integers

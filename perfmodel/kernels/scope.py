@@ -33,26 +33,15 @@ _BASES: Final = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @dataclass
 class Scope:
-    """The names of a kernel as far as it is read.
+    """The names of a kernel as far as it is read."""
 
-    Attributes
-    ----------
-    where : str
-        Start of the error messages.
-    kinds : dict
-        Name to what it is: "parameter", "definition" or "loop variable".
-    definitions : dict
-        Name to expression, in order.
-    nests : dict
-        Loop variable to the variables of the loops around its body, itself included.
-    words : dict
-        Word that a parameter can be, to the integer that it stands for.
-    """
-
-    where: str
+    where: str  # start of the error messages
+    # Name to what it is: "parameter", "definition" or "loop variable".
     kinds: dict[str, str] = field(default_factory=dict)
-    definitions: dict[str, Node] = field(default_factory=dict)
+    definitions: dict[str, Node] = field(default_factory=dict)  # name to expression, in order
+    # Loop variable to the variables of the loops around its body, itself included.
     nests: dict[str, frozenset[str]] = field(default_factory=dict)
+    # Word that a parameter can be, to the integer that it stands for.
     words: dict[str, int] = field(default_factory=dict)
     _depths: dict[str, int] = field(default_factory=dict)
     # What each definition is made of in the end.

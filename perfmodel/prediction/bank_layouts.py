@@ -30,22 +30,12 @@ _TYPES: Final = {1: "char", 2: "half", 4: "float", 8: "double", 16: "float4"}
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A shared array laid out otherwise.
-
-    Attributes
-    ----------
-    buffer : str
-    row : int
-        Elements of a row.
-    pad : int
-        Elements left out after each row; 0 for a swizzle.
-    unit, period : int
-        Of a swizzle: elements that stay together, and rows after which it starts again.
-    """
+    """A shared array laid out otherwise."""
 
     buffer: str
-    row: int
-    pad: int = 0
+    row: int  # elements of a row
+    pad: int = 0  # elements left out after each row; 0 for a swizzle
+    # Of a swizzle: elements that stay together, and rows after which it starts again.
     unit: int = 1
     period: int = 1
 

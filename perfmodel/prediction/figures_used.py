@@ -19,24 +19,13 @@ _STEP: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class UsedFigure:
-    """A figure of the device that a prediction comes from.
+    """A figure of the device that a prediction comes from."""
 
-    Attributes
-    ----------
-    name : str
-        Field of `perfmodel.hardware.Device`.
-    figure : Figure
-        With unit, kind, source and note.
-    purpose : str
-        "time", or "roofline" where only the roofs need it.
-    influence : float or None
-        Change of the time, as a share, where the figure is 1% larger and all other figures stay;
-        None for whole numbers.
-    """
-
-    name: str
-    figure: Figure
-    purpose: str
+    name: str  # field of `perfmodel.hardware.Device`
+    figure: Figure  # with unit, kind, source and note
+    purpose: str  # "time", or "roofline" where only the roofs need it
+    # Change of the time, as a share, where the figure is 1% larger and all other figures stay; None
+    # for whole numbers.
     influence: float | None
 
     def to_json(self) -> dict[str, Any]:

@@ -70,45 +70,27 @@ _REGIME_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Where 90% of the measured times lie, over predicted ones of a regime.
+    """Where 90% of the measured times lie, over predicted ones of a regime."""
 
-    Attributes
-    ----------
-    low, high : float
-        Factors of the predicted time: below and above 1.
-    """
-
+    # Factors of the predicted time: below and above 1.
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualOrigin:
-    """Where the residuals behind a prediction's interval are from.
+    """Where the residuals behind a prediction's interval are from."""
 
-    Attributes
-    ----------
-    class_name : str
-        One of `CLASSES`.
-    residuals : Residuals
-    cases, sweeps : int or None
-        The class's own; None where it borrows those of another.
-    held_out : float or None
-        Share of left-out cases that lay inside.
-    source, date : str
-        Measurements that they were fitted to, and when.
-    widened : float
-        Power of the residuals that makes the interval: above 1 for kernels from PTX.
-    """
-
-    class_name: str
+    class_name: str  # one of `CLASSES`
     residuals: Residuals
+    # The class's own; None where it borrows those of another.
     cases: int | None
     sweeps: int | None
-    held_out: float | None
+    held_out: float | None  # share of left-out cases that lay inside
+    # Measurements that they were fitted to, and when.
     source: str
     date: str
-    widened: float
+    widened: float  # power of the residuals that makes the interval: above 1 for kernels from PTX
 
 
 def bottleneck(terms: Mapping[str, Any]) -> Array:

@@ -36,21 +36,7 @@ PATIENCE: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class SimulatedLaunch:
-    """A simulated launch and what it was.
-
-    Attributes
-    ----------
-    kernel : str
-    mapping : str or None
-    params : mapping of str to int or str
-    device : Device
-    cache : {"cold", "warm"}
-    control : L2Control
-    seed : int
-    simulation : Simulation
-    notes : tuple of str
-        What of L2 control has no effect, and what the simulator does not count.
-    """
+    """A simulated launch and what it was."""
 
     kernel: str
     mapping: str | None
@@ -60,6 +46,7 @@ class SimulatedLaunch:
     control: L2Control
     seed: int
     simulation: Simulation
+    # What of L2 control has no effect, and what the simulator does not count.
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

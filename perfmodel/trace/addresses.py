@@ -31,22 +31,14 @@ AXES: Final = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Requests of one access of all warps of a wave in some iterations, as lines.
+    """Requests of one access of all warps of a wave in some iterations, as lines."""
 
-    Attributes
-    ----------
-    lines : Lines
-        `request` counts iterations, blocks and warps, the warps fastest.
-    requests, lanes : int
-        Requests that have a lane, and their lanes.
-    addresses, busiest, passes : int
-        Of atomics: distinct addresses, lanes at each request's busiest one, and passes through
-        sectors.
-    """
-
-    lines: Lines
+    lines: Lines  # `request` counts iterations, blocks and warps, the warps fastest
+    # Requests that have a lane, and their lanes.
     requests: int
     lanes: int
+    # Of atomics: distinct addresses, lanes at each request's busiest one, and passes through
+    # sectors.
     addresses: int = 0
     busiest: int = 0
     passes: int = 0
@@ -54,17 +46,11 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """Blocks that are on the GPU together, and which of their threads do anything.
+    """Blocks that are on the GPU together, and which of their threads do anything."""
 
-    Attributes
-    ----------
-    blocks : array
-        Their positions in the grid.
-    mask : array of bool, shape (blocks, warps, 32), or None
-        Threads for which the kernel's guard holds; None is all.
-    """
-
-    blocks: Array
+    blocks: Array  # their positions in the grid
+    # Threads for which the kernel's guard holds; None is all; array of bool, shape (blocks, warps,
+    # 32), or None
     mask: Array | None
 
 

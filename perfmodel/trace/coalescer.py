@@ -24,24 +24,12 @@ _UNUSED = np.iinfo(np.int64).max
 
 
 class Lines(NamedTuple):
-    """Lines that requests touch, ordered by request and address; arrays of one length.
+    """Lines that requests touch, ordered by request and address; arrays of one length."""
 
-    Attributes
-    ----------
-    request : int64
-        Row of the request.
-    line : int64
-        Byte address // 128.
-    sectors : uint8
-        Touched sectors, a bit each.
-    words : uint32
-        Words of 4 B of which every byte is touched, a bit each; 0 unless asked for.
-    """
-
-    request: Array
-    line: Array
-    sectors: Array
-    words: Array
+    request: Array  # row of the request
+    line: Array  # byte address // 128
+    sectors: Array  # touched sectors, a bit each
+    words: Array  # words of 4 B of which every byte is touched, a bit each; 0 unless asked for
 
 
 def coalesce(

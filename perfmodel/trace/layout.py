@@ -27,13 +27,7 @@ _RANKS: Final = {"streaming": STREAMING, "normal": NORMAL, "persisting": PERSIST
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Global buffers in the order of their addresses [B].
-
-    Attributes
-    ----------
-    names : tuple of str
-    starts, sizes : tuple of int
-    """
+    """Global buffers in the order of their addresses [B]."""
 
     names: tuple[str, ...]
     starts: tuple[int, ...]

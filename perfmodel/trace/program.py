@@ -26,19 +26,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some iterations of an innermost body, in order.
+    """Some iterations of an innermost body, in order."""
 
-    Attributes
-    ----------
-    accesses : tuple of int
-        Their positions in the kernel.
-    loops : mapping of str to array
-        Value of every loop variable in each iteration.
-    iterations : int
-    """
-
-    accesses: tuple[int, ...]
-    loops: Mapping[str, Array]
+    accesses: tuple[int, ...]  # their positions in the kernel
+    loops: Mapping[str, Array]  # value of every loop variable in each iteration
     iterations: int
 
 

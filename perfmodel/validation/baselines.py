@@ -24,22 +24,13 @@ FEWEST_FITTED = 10
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """A roofline's fitted constants.
+    """A roofline's fitted constants."""
 
-    Attributes
-    ----------
-    bandwidth, compute : float
-        Shares of the data sheet's peaks that are reached.
-    floor : float
-        Time of a launch that does nothing [s].
-    cases : int
-        That they were fitted on.
-    """
-
+    # Shares of the data sheet's peaks that are reached.
     bandwidth: float
     compute: float
-    floor: float
-    cases: int
+    floor: float  # time of a launch that does nothing [s]
+    cases: int  # that they were fitted on
 
 
 def data_sheet(cases: Sequence[Case], device: Device) -> Array:

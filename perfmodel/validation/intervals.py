@@ -41,25 +41,17 @@ _FACTORS: Final = np.arange(1.0, 4.0, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The residuals of one class.
+    """The residuals of one class."""
 
-    Attributes
-    ----------
-    low, high : float
-        Factors of the predicted time, below and above 1.
-    cases, sweeps : int
-        Of its own.
-    prior_sweeps : float
-        Weight of all classes' residuals in it, in sweeps; infinite where it has too few cases.
-    held_out : float
-        Share of left-out cases that the intervals hold; NaN where none could be left out.
-    """
-
+    # Factors of the predicted time, below and above 1.
     low: float
     high: float
+    # Of its own.
     cases: int
     sweeps: int
+    # Weight of all classes' residuals in it, in sweeps; infinite where it has too few cases.
     prior_sweeps: float
+    # Share of left-out cases that the intervals hold; NaN where none could be left out.
     held_out: float
 
 

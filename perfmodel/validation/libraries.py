@@ -36,29 +36,17 @@ Progress = Callable[[int, int], Any]
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """A published time of a library's kernel.
+    """A published time of a library's kernel."""
 
-    Attributes
-    ----------
-    workload, device, source, kernel : str
-        As `LibraryClass` has them; a key of the sources; a built-in kernel.
-    params : dict of str to int or str
-    cache : str
-        State of L2 that comes nearest to the protocol.
-    time_s : float
-        Published [s].
-    use : str
-        "fit", or "validation" where the last byte of the SHA-256 of the row's text is odd.
-    """
-
+    # As `LibraryClass` has them; a key of the sources; a built-in kernel.
     workload: str
     device: str
     source: str
     kernel: str
     params: dict[str, Any]
-    cache: str
-    time_s: float
-    use: str
+    cache: str  # state of L2 that comes nearest to the protocol
+    time_s: float  # published [s]
+    use: str  # "fit", or "validation" where the last byte of the SHA-256 of the row's text is odd
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +68,11 @@ class LibraryClass:
 
 @dataclass(frozen=True, slots=True)
 class LibraryCase:
-    """A row and its prediction.
-
-    Attributes
-    ----------
-    row : LibraryRow
-    predicted_s : float
-    own_s : tuple of two float
-        Interval by the residuals of the prediction's own class [s].
-    """
+    """A row and its prediction."""
 
     row: LibraryRow
     predicted_s: float
-    own_s: tuple[float, float]
+    own_s: tuple[float, float]  # interval by the residuals of the prediction's own class [s]
 
     @property
     def ratio(self) -> float:
@@ -108,24 +88,15 @@ class LibraryCase:
 
 @dataclass(frozen=True, slots=True)
 class LibraryFit:
-    """The interval of a class.
+    """The interval of a class."""
 
-    Attributes
-    ----------
-    low, high : float
-        Factors of the predicted time.
-    median : float
-        Of measured over predicted times, of all rows.
-    rows, held_out_rows : int
-    before, held_out : float
-        Share of the left-out rows inside the interval of their own residuals, and of this one.
-    """
-
+    # Factors of the predicted time.
     low: float
     high: float
-    median: float
+    median: float  # of measured over predicted times, of all rows
     rows: int
     held_out_rows: int
+    # Share of the left-out rows inside the interval of their own residuals, and of this one.
     before: float
     held_out: float
 

@@ -18,24 +18,13 @@ CHANGED: Final = "launches that change"
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """A scoreboard with mechanisms and without them, of the same launches.
+    """A scoreboard with mechanisms and without them, of the same launches."""
 
-    Attributes
-    ----------
-    mechanisms : tuple of str
-        Those that are switched off.
-    device : Device
-    changed : int
-        Launches whose predicted time is another without them.
-    launches : int
-    scores : tuple of pair of Score
-        With and without: by regime, of all launches ("all"), and of those that change.
-    """
-
-    mechanisms: tuple[str, ...]
+    mechanisms: tuple[str, ...]  # those that are switched off
     device: Device
-    changed: int
+    changed: int  # launches whose predicted time is another without them
     launches: int
+    # With and without: by regime, of all launches ("all"), and of those that change.
     scores: tuple[tuple[Score, Score], ...]
 
 
