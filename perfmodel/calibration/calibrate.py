@@ -58,7 +58,6 @@ def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Cal
 
     Parameters
     ----------
-    recording : Recording
     progress : callable
         Is told how many stages of how many are done.
 

@@ -17,7 +17,6 @@ def device_text(calibration: Calibration, name: str) -> str:
 
     Parameters
     ----------
-    calibration : Calibration
     name : str
         Of the device: a-z, 0-9 and '-'.
     """

@@ -68,7 +68,6 @@ def fit_figures(
         Where to begin, and between what, in SI.
     measured : array
         Times [s].
-    labels : sequence of str
 
     Raises
     ------

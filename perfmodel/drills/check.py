@@ -39,7 +39,6 @@ def check(solution: Solution, answer: str) -> Verdict:
 
     Parameters
     ----------
-    solution : Solution
     answer : str
         ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names.
 

@@ -56,7 +56,6 @@ def find(source: Source, number: Value, device: str, file: Path) -> Found:
 
     Parameters
     ----------
-    source : Source
     number : callable
         Gives the value of an expression of the step.
     device : str

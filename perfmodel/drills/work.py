@@ -57,7 +57,6 @@ def work(drill: Drill, device: str = "") -> Solution:
 
     Parameters
     ----------
-    drill : Drill
     device : str
         GPU in place of the drill's own: a catalogue name or a device file.
 

@@ -83,7 +83,6 @@ def histogram(access: Access, bins: int, known: Mapping[str, Any]) -> Histogram:
 
     Parameters
     ----------
-    access : Access
     bins : int
         Values that the index can take.
     known : mapping

@@ -46,7 +46,6 @@ def profile_sweeps(
     ----------
     program : str
         Nsight Compute's command line.
-    sweeps : sequence of Sweep
     gpu_index, facts, folder
         Where, and where to.
     seconds : float

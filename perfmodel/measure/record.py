@@ -81,10 +81,8 @@ def open_folder(
 
     Parameters
     ----------
-    path : Path
     sweeps : sequence of Sweep
         All that will write to it: they decide the columns.
-    facts : GpuFacts
     about : mapping
         ``command`` and ``date``, for the record.
 

@@ -43,8 +43,6 @@ def run_sweeps(
 
     Parameters
     ----------
-    gpu : Gpu
-    sweeps : sequence of Sweep
     folder : Folder
         Where rows go, one after the other.
     step : callable

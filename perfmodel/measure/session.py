@@ -34,7 +34,6 @@ def measure_gpu(
     ----------
     folder : Path
         New, or of an earlier run of the same GPU, which is gone on with.
-    gpu_index : int
     names : sequence of str, optional
         Sweep files or topics; all by default.
     profiler : bool

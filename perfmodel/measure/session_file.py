@@ -51,7 +51,6 @@ def read_session(folder: Path, where: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    folder : Path
     where : str
         How messages call the folder.
 

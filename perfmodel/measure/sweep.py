@@ -166,7 +166,6 @@ def points(sweep: Sweep, gpu: Mapping[str, int]) -> Iterator[Point]:
 
     Parameters
     ----------
-    sweep : Sweep
     gpu : mapping
         ``sms``, ``l2_bytes`` and ``persisting_max`` of the GPU.
     """

@@ -29,7 +29,6 @@ def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
 
     Parameters
     ----------
-    details : Details
     method : {"closed-form", "simulated"}
     cache : {"cold", "warm"}
     """

@@ -25,7 +25,6 @@ def residency_lines(control: L2Control, percent: int | None = None) -> tuple[str
 
     Parameters
     ----------
-    control : L2Control
     percent : int, optional
         Of L2, for the environment of an MPS server: under one no call sets L2 aside.
     """

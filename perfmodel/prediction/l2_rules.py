@@ -63,7 +63,6 @@ def l2_setting(
         What the program asks for.
     instance : Instance
         The launch, whose buffers windows name.
-    device : Device
     mig, mps : bool
         Whether the GPU is in multi-instance mode, or shared by a multi-process server.
     concurrent : sequence of AccessPolicyWindow

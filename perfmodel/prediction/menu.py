@@ -41,7 +41,6 @@ def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> npt.NDArr
 
     Parameters
     ----------
-    kernel : Kernel
     every : mapping of str to array
         Parameters of all combinations of menus, a launch's in a row.
     count : int
@@ -61,7 +60,6 @@ def fastest(
 
     Parameters
     ----------
-    kernel : Kernel
     given : mapping of str to array
         What the caller chose, one-dimensional arrays of one length.
     time : callable

@@ -43,12 +43,9 @@ def words_of_groups(
 
     Parameters
     ----------
-    base : Prediction
-    r : Requests
     scaled : sequence of str
         Variables that count words together, the fastest first: ``threadIdx.x``, ``blockIdx.x`` or
         a loop's, or both.
-    words : int
     """
     index = expanded(base.details.instance.kernel, r.access.index)
     element = float(np.max(base.details.instance.element_bytes[r.access.buffer]))

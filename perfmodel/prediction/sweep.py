@@ -80,7 +80,6 @@ def sweep(
         The kernel, or what gives the one at a value of a name that a program's launch follows from.
     name : str
         A key of `KNOBS`, or a parameter of the kernel.
-    values : sequence of float or str
     control : L2Control, optional
         Where the other knobs stand.
     params : mapping of str to int or str, optional

@@ -24,7 +24,6 @@ def derive_time(details: Details, timing: Timing, traffic: Traffic | None = None
 
     Parameters
     ----------
-    details : Details
     timing : {"profiler", "events"}
     traffic : Traffic, optional
         By default what `details` have, where reads of several SMs are merged already.

@@ -143,8 +143,6 @@ def place(line: Array, sets: int, run: int) -> Array:
 
     Parameters
     ----------
-    line : array of int64
-    sets : int
     run : int
         Neighbouring lines, at most `sets`, that lie in neighbouring sets; a hash decides where the
         next run starts. 0 is no hashing: line modulo sets.

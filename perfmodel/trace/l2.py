@@ -104,12 +104,10 @@ def l2_shape(
     ----------
     size : int
         Capacity [B].
-    partitions : int
     set_aside : int
         Capacity kept for persisting lines [B].
     fetch_granularity : int
         Least that a miss reads from DRAM [B].
-    ways : int
     epoch : int
         Accesses under way at a time.
     one_in : int

@@ -54,7 +54,6 @@ def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
 
     Parameters
     ----------
-    instance : Instance
     first : int
         Where the first may start [B].
     """

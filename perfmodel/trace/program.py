@@ -64,7 +64,6 @@ def batches(body: Body, most: int, share: slice | None = None) -> Iterator[Batch
 
     Parameters
     ----------
-    body : Body
     most : int
         Accesses in a batch; at least one iteration is.
     share : slice, optional

@@ -18,7 +18,6 @@ def separable(node: Node, moving: frozenset[str]) -> bool:
 
     Parameters
     ----------
-    node : Node
     moving : set of str
         Variables that change besides: of blocks and loops. All others are constants.
     """

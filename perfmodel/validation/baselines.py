@@ -41,15 +41,8 @@ def data_sheet(cases: Sequence[Case], device: Device) -> Array:
 def fit_constants(cases: Sequence[Case], device: Device) -> dict[str, Constants]:
     """Return the constants of the fitted roofline, by timing; fitted on fit cases only.
 
-    Robust least squares on the logarithm of the time, bounded to what a GPU can do.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        Those for validation are left out here.
-    device : Device
-
-    A timing with fewer than `FEWEST_FITTED` cases gets none.
+    Robust least squares on the logarithm of the time, bounded to what a GPU can do. Cases for
+    validation are left out, and a timing with fewer than `FEWEST_FITTED` others gets none.
     """
     fitted = {}
     for timing in sorted({case.timing for case in cases}):

@@ -142,8 +142,6 @@ def cases_of(
 
     Parameters
     ----------
-    recordings : sequence of Recording
-    device : Device
     progress : callable, optional
         Is told how many cases of how many are done.
     use : {"fit", "validation"}, optional

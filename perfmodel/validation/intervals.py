@@ -107,7 +107,6 @@ def fit_intervals(
         On devices with published figures.
     about : mapping of str to str
         Where the cases come from, and when: goes into the file.
-    path : Path
     translated : float
         Power of all these that holds kernels translated from PTX.
     """

@@ -169,7 +169,6 @@ def fit_libraries(path: Path = LIBRARY, progress: Progress | None = None) -> Non
 
     Parameters
     ----------
-    path : Path
     progress : callable, optional
         Is told how many classes of how many are done.
     """

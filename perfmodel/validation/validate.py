@@ -87,8 +87,6 @@ def validate(
 
     Parameters
     ----------
-    recordings : sequence of Recording
-    device : Device
     progress : callable, optional
         Is told how many cases of how many are done.
     workers : int

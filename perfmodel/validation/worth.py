@@ -39,8 +39,6 @@ def worth(
 
     Parameters
     ----------
-    recordings : sequence of Recording
-    device : Device
     names : sequence of str
         Of `perfmodel.models.mechanism.mechanisms`.
     progress : callable, optional
