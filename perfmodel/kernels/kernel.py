@@ -139,7 +139,7 @@ class Barrier:
     In a loop, it is an iteration's.
     """
 
-    count: Node
+    count: Node = _ONE
     loop: str | None = None
 
 

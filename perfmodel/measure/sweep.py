@@ -18,7 +18,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, AccessPolicyWindow, L2Control
-from perfmodel.kernels.values import check_keys, is_list
+from perfmodel.tables import check_keys, is_list
 from perfmodel.text_files import parse_toml, read_text
 
 SOURCES: Final = Path(__file__).parent / "sources"

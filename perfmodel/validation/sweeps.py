@@ -18,9 +18,9 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels import Kernel, builtin_names, find_kernel, load_kernel
 from perfmodel.kernels.l2_control import L2Control
-from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.measure.recorded import Row
 from perfmodel.measure.sweep import SWEEPS, l2_control
+from perfmodel.tables import check_keys, is_list
 from perfmodel.text_files import parse_toml, read_text
 
 KERNELS: Final = Path(__file__).parent / "kernels"

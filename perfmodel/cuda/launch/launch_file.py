@@ -41,7 +41,7 @@ from perfmodel.cuda.launch.rules import Stated, sides
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.cuda.launch.stated import StatedArgument, StatedLaunch, three
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.kernels.values import check_keys, choice, is_list, whole
+from perfmodel.tables import check_keys, choice, is_list, whole
 from perfmodel.text_files import parse_toml, read_text
 
 _KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")

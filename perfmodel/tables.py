@@ -1,4 +1,4 @@
-"""Single values of a kernel's tables, checked by type and range.
+"""Tables of the files that users write: their keys and values, checked by type and range.
 
 Every error is a `PerfmodelError` of one line that starts with `where`.
 """
@@ -6,13 +6,16 @@ Every error is a `PerfmodelError` of one line that starts with `where`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeGuard
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any, Final, TypeGuard, TypeVar
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 
+_T = TypeVar("_T")
+Reader = Callable[[Any, str], Any]
 MOST_ENTRIES: Final = 64
-"""Entries of a kernel's table or list."""
+"""Entries of a table or list."""
 
 _LONGEST_TEXT: Final = 500
 
@@ -44,6 +47,42 @@ def check_keys(
         if key not in table:
             raise PerfmodelError(f"{where} has no {key}: add {key} = ...")
     return table
+
+
+def read_record(
+    record: type[_T], value: object, where: str, readers: Mapping[str, Reader], **given: Any
+) -> _T:
+    """Return the dataclass record that a table states, each key by a reader of its own.
+
+    A reader has the value and its place. Keys of fields that have a default may be left out; fields
+    that are `given` are not read.
+    """
+    needed = [
+        f.name
+        for f in fields(record)  # type: ignore[arg-type]
+        if f.name in readers and f.default is MISSING and f.default_factory is MISSING
+    ]
+    table = check_keys(value, tuple(readers), needed, where)
+    read = {key: readers[key](table[key], f"{where}: {key}") for key in readers if key in table}
+    return record(**given, **read)
+
+
+def read_each(
+    table: Mapping[str, Any], key: str, what: str, where: str, read: Callable[[Any, str], _T]
+) -> tuple[_T, ...]:
+    """Return what `read` makes of each entry of an array of tables, called `what` in messages."""
+    entries = table.get(key, ())
+    if not is_list(entries) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise PerfmodelError(
+            f"{where}: {key} must be a list of tables, each under [[{key}]], not {shown(entries)}"
+        )
+    if len(entries) > MOST_ENTRIES:
+        raise PerfmodelError(
+            f"{where} has {len(entries)} {key}: at most {MOST_ENTRIES} are allowed"
+        )
+    return tuple(
+        read(entry, f"{where}, {what} {number}") for number, entry in enumerate(entries, 1)
+    )
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -78,6 +117,18 @@ def choice(value: object, known: Sequence[str], where: str, what: str = "") -> s
         raise PerfmodelError(
             f"{where} must be {wanted}, not {shown(value)}{nearest(str(value), known)}"
         )
+    return value
+
+
+def one_of(known: Sequence[str]) -> Reader:
+    """Return the reader of one of the known names."""
+    return lambda value, where: choice(value, known, where)
+
+
+def truth(value: object, where: str) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise PerfmodelError(f"{where} must be true or false, not {shown(value)}")
     return value
 
 
