@@ -31,13 +31,13 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.figure import Kind
+from perfmodel.tables import Reader, one_of, read_record
 from perfmodel.text_files import parse_toml, read_text
 
 if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
 
 FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
-_KEYS: Final = ("value", "unit", "kind", "source", "note", "standard_error")
 _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 
@@ -206,21 +206,29 @@ def _read(capability: str) -> Coefficients:
 
 
 def _value(entry: object, where: str) -> CoefficientValue:
-    table = _checked(entry, where)
-    value = table["value"]
-    many = isinstance(value, list)
-    error = table.get("standard_error")
-    for one in (*(value if many else [value]), 0.0 if error is None else error):
-        if not _is_number(one):
-            raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(one)}")
-    return CoefficientValue(
-        tuple(float(one) for one in value) if many else float(value),
-        table["unit"],
-        table["kind"],
-        " ".join(table["source"].split()),
-        " ".join(table.get("note", "").split()),
-        error,
-    )
+    def numbers(value: Any, _: str) -> float | tuple[float, ...]:
+        if isinstance(value, list):
+            return tuple(number(one, where) for one in value)
+        return number(value, where)
+
+    def number(value: Any, _: str) -> float:
+        if not _is_number(value):
+            raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(value)}")
+        return float(value)
+
+    readers: dict[str, Reader] = {
+        "value": numbers,
+        **dict.fromkeys(("unit", "source", "note"), _text),
+        "kind": one_of(get_args(Kind)),
+        "standard_error": number,
+    }
+    return read_record(CoefficientValue, entry, where, readers)
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise PerfmodelError(f"{where} must be text in quotes, not {shown(value)}")
+    return " ".join(value.split())
 
 
 def _is_number(value: object) -> bool:
@@ -231,21 +239,3 @@ def _is_number(value: object) -> bool:
         return math.isfinite(float(value))
     except OverflowError:  # an integer of hundreds of digits
         return False
-
-
-def _checked(entry: object, where: str) -> dict[str, Any]:
-    """Return the table of a coefficient whose keys and texts are as they must be."""
-    if not isinstance(entry, dict):
-        raise PerfmodelError(f"{where} must be a table with value, unit, kind and source")
-    for key in entry:
-        if key not in _KEYS:
-            raise PerfmodelError(f"{where} has an unknown key {shown(key)}{nearest(key, _KEYS)}")
-    for key in _KEYS[:4]:
-        if key not in entry:
-            raise PerfmodelError(f"{where} has no {key}")
-    if entry["kind"] not in get_args(Kind):
-        raise PerfmodelError(f"{where}: kind must be one of {', '.join(get_args(Kind))}")
-    for key in ("unit", "source", "note"):
-        if not isinstance(entry.get(key, ""), str):
-            raise PerfmodelError(f"{where}: {key} must be text in quotes, not {shown(entry[key])}")
-    return entry

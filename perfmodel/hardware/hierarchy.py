@@ -35,22 +35,12 @@ class Level:
 # then the device's fields for size, bandwidth and latency.
 _LEVELS: tuple[tuple[str, Scope, Manager, Extent, str, str, str], ...] = (
     (
-        "registers",
-        "thread",
-        "compiler",
-        "SM",
-        "register_file_size",
-        "register_bandwidth",
-        "register_latency",
+        *("registers", "thread", "compiler", "SM"),
+        *("register_file_size", "register_bandwidth", "register_latency"),
     ),
     (
-        "shared memory",
-        "block",
-        "programmer",
-        "SM",
-        "shared_per_sm",
-        "shared_bandwidth",
-        "shared_latency",
+        *("shared memory", "block", "programmer", "SM"),
+        *("shared_per_sm", "shared_bandwidth", "shared_latency"),
     ),
     ("L1", "SM", "hardware", "SM", "l1_shared_size", "l1_bandwidth", "l1_latency"),
     ("L2", "GPU", "hardware", "GPU", "l2_size", "l2_read_bandwidth", "l2_latency"),
