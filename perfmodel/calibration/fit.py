@@ -102,7 +102,7 @@ def fit_figures(
         ftol=1e-6,
         xtol=1e-5,
     )
-    errors = _standard_errors(found.jac, residuals(found.x))
+    errors = standard_errors(found.jac, residuals(found.x))
     at_bound = (found.x - low < _NEAR * (high - low)) | (high - found.x < _NEAR * (high - low))
     final = values(found.x)
     return Fit(
@@ -117,8 +117,11 @@ def fit_figures(
     )
 
 
-def _standard_errors(jacobian: Array, residuals: Array) -> Array:
-    """Return relative standard errors; infinite where no residual depends on a figure."""
+def standard_errors(jacobian: Array, residuals: Array) -> Array:
+    """Return standard errors of parameters; infinite where no residual depends on one.
+
+    `jacobian` is of the residuals, a column a parameter.
+    """
     freedom = max(len(residuals) - jacobian.shape[1], 1)
     variance = float(residuals @ residuals) / freedom
     tells = np.linalg.norm(jacobian, axis=0) > 1e-9
