@@ -56,10 +56,7 @@ def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Cal
     First what the driver said, then figures that rows tell by themselves, then fits through the
     time model, in the order of ``stages.toml``. Rows marked for validation take no part.
 
-    Parameters
-    ----------
-    progress : callable
-        Is told how many stages of how many are done.
+    `progress` is told how many stages of how many are done.
 
     Raises
     ------

@@ -37,10 +37,7 @@ class Verdict:
 def check(solution: Solution, answer: str) -> Verdict:
     """Hold an answer against a worked drill.
 
-    Parameters
-    ----------
-    answer : str
-        ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names.
+    `answer`: ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names.
 
     Raises
     ------

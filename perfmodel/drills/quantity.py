@@ -81,12 +81,8 @@ def check_unit(unit: str, what: str) -> str:
 def read_quantity(text: str, what: str) -> Quantity:
     """Return the quantity that a text states.
 
-    Parameters
-    ----------
-    text
-        Number or fraction, then perhaps a unit: ``"16MiB"``, ``"2 TB/s"``, ``"1/8"``.
-    what
-        Start of the error messages.
+    `text`: number or fraction, then perhaps a unit: ``"16MiB"``, ``"2 TB/s"``, ``"1/8"``. `what`:
+    start of the error messages.
 
     Raises
     ------

@@ -55,10 +55,7 @@ def given(drill: Drill, device: str = "") -> dict[str, Quantity]:
 def work(drill: Drill, device: str = "") -> Solution:
     """Work a drill out.
 
-    Parameters
-    ----------
-    device : str
-        GPU in place of the drill's own: a catalogue name or a device file.
+    `device`: GPU in place of the drill's own: a catalogue name or a device file.
 
     Raises
     ------

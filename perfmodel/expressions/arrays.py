@@ -67,13 +67,8 @@ def evaluate_arrays(
 ) -> Array:
     """Evaluate with int64, float64 or bool arrays, and Python numbers, for the variables.
 
-    Parameters
-    ----------
-    node, values
-        As for `perfmodel.expressions.evaluate`.
-    parts : dict, optional
-        What expressions evaluated before with the same values have in common with this one; its
-        own parts are added.
+    `node`, `values`: as for `perfmodel.expressions.evaluate`. `parts`: what expressions evaluated
+    before with the same values have in common with this one; its own parts are added.
 
     Raises
     ------

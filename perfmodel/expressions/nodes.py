@@ -221,12 +221,8 @@ def names(node: Node) -> frozenset[str]:
 def substitute(node: Node, mapping: Mapping[str, Node]) -> Node:
     """Replace variables by trees, all at once.
 
-    Parameters
-    ----------
-    node
-        The tree; it is not changed, and its untouched parts are shared with the result.
-    mapping
-        Name of the variable to the tree in its place. Other variables stay.
+    `node`: the tree; it is not changed, and its untouched parts are shared with the result.
+    `mapping`: name of the variable to the tree in its place. Other variables stay.
     """
     done: dict[Node, Node] = {}
 

@@ -134,12 +134,7 @@ def coefficients_of(
 ) -> Coefficients:
     """Return the coefficients that GPUs of a compute capability have, their own or inherited.
 
-    Parameters
-    ----------
-    compute_capability : str
-        Such as "9.0".
-    stated : mapping of str to CoefficientValue
-        By name, what a device file states instead.
+    `compute_capability`: such as "9.0". `stated`: by name, what a device file states instead.
     """
     known = architectures()
     found = _read(compute_capability if compute_capability in known else known[-1])
@@ -155,12 +150,8 @@ def coefficients_of(
 def stated_coefficients(table: object, where: str) -> dict[str, CoefficientValue]:
     """Return the coefficients of a device file's table ``[coefficients]``, by name.
 
-    Parameters
-    ----------
-    table : object
-        As read: ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` with the keys of the catalogue.
-    where : str
-        Start of the error messages.
+    `table`: as read: ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` with the keys of the
+    catalogue. `where`: start of the error messages.
 
     Raises
     ------

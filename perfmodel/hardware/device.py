@@ -246,10 +246,7 @@ class Device:
     def tensor_rate(self, precision: str) -> float:
         """Return the rate that tensor cores reach in a precision, else their peak [1/s].
 
-        Parameters
-        ----------
-        precision : str
-            "bf16_tensor" and the like.
+        `precision`: "bf16_tensor" and the like.
 
         Raises
         ------

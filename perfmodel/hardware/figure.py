@@ -104,12 +104,8 @@ class Figure:
     def si_value(self, sm_clock: float | None = None, sm_count: int | None = None) -> float:
         """Return `value` in SI units (bytes, seconds, hertz, operations).
 
-        Parameters
-        ----------
-        sm_clock : float, optional
-            SM clock [Hz] of the GPU; needed by cycle-based units.
-        sm_count : int, optional
-            SMs of the GPU; needed by units per SM.
+        `sm_clock`: SM clock [Hz] of the GPU; needed by cycle-based units. `sm_count`: SMs of the
+        GPU; needed by units per SM.
 
         Raises
         ------

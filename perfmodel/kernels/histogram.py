@@ -81,12 +81,7 @@ def uniform(bins: int) -> Histogram:
 def histogram(access: Access, bins: int, known: Mapping[str, Any]) -> Histogram:
     """Return the histogram of an access's random index.
 
-    Parameters
-    ----------
-    bins : int
-        Values that the index can take.
-    known : mapping
-        Parameters and dimensions, plain numbers.
+    `bins`: values that the index can take. `known`: parameters and dimensions, plain numbers.
 
     Raises
     ------

@@ -79,12 +79,8 @@ def open_folder(
 ) -> Folder:
     """Start a measurement folder, or go on with one of the same GPU.
 
-    Parameters
-    ----------
-    sweeps : sequence of Sweep
-        All that will write to it: they decide the columns.
-    about : mapping
-        ``command`` and ``date``, for the record.
+    `sweeps`: all that will write to it: they decide the columns. `about`: ``command`` and ``date``,
+    for the record.
 
     Raises
     ------

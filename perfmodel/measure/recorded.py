@@ -159,11 +159,8 @@ class Recording:
 def read_recording(folder: str | Path) -> Recording:
     """Return the measurements of a folder.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Has a session file and CSVs, some of which may lie in folders of their own; what lies in
-        ``program/`` is not read.
+    `folder` has a session file and CSVs, some of which may lie in folders of their own; what lies
+    in ``program/`` is not read.
 
     Raises
     ------

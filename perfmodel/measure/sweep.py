@@ -164,10 +164,7 @@ def counter_metrics() -> Mapping[str, Sequence[str]]:
 def points(sweep: Sweep, gpu: Mapping[str, int]) -> Iterator[Point]:
     """Yield the points of a sweep, in order.
 
-    Parameters
-    ----------
-    gpu : mapping
-        ``sms``, ``l2_bytes`` and ``persisting_max`` of the GPU.
+    `gpu`: ``sms``, ``l2_bytes`` and ``persisting_max`` of the GPU.
     """
     table = sweep.table
     vary = {name: list(values) for name, values in table.get("vary", {}).items()}

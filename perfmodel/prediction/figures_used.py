@@ -46,12 +46,8 @@ class UsedFigure:
 def figures_used(prediction: Prediction, way: Derivation | None = None) -> tuple[UsedFigure, ...]:
     """Return the figures that the time and the roofs of a prediction come from, in order.
 
-    Parameters
-    ----------
-    prediction : Prediction
-        Of simulated traffic, what the time comes from beside it.
-    way : Derivation, optional
-        Of this prediction, if it is at hand.
+    `prediction`: of simulated traffic, what the time comes from beside it. `way`: of this
+    prediction, if it is at hand.
     """
     device = prediction.details.device
     way = way or derive_as_far(prediction)

@@ -41,11 +41,8 @@ def words_of_groups(
 ) -> Literal["consecutive", "one"] | None:
     """Say what groups of `words` threads touch: vectors, one element, or neither (None).
 
-    Parameters
-    ----------
-    scaled : sequence of str
-        Variables that count words together, the fastest first: ``threadIdx.x``, ``blockIdx.x`` or
-        a loop's, or both.
+    `scaled`: variables that count words together, the fastest first: ``threadIdx.x``,
+    ``blockIdx.x`` or a loop's, or both.
     """
     index = expanded(base.details.instance.kernel, r.access.index)
     element = float(np.max(base.details.instance.element_bytes[r.access.buffer]))

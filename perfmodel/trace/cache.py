@@ -141,11 +141,8 @@ def draw(stamp: Any, other: Any) -> Any:
 def place(line: Array, sets: int, run: int) -> Array:
     """Return the set of lines.
 
-    Parameters
-    ----------
-    run : int
-        Neighbouring lines, at most `sets`, that lie in neighbouring sets; a hash decides where the
-        next run starts. 0 is no hashing: line modulo sets.
+    `run`: neighbouring lines, at most `sets`, that lie in neighbouring sets; a hash decides where
+    the next run starts. 0 is no hashing: line modulo sets.
     """
     if not run:
         return line % sets

@@ -93,10 +93,7 @@ def atomic_groups(address: Array, active: Array | None) -> tuple[int, int, int]:
     These are distinct addresses, lanes at each request's busiest one, and passes through sectors:
     lanes at one address take turns, and those at others of its sector go with them.
 
-    Parameters
-    ----------
-    address, active
-        As for `coalesce`.
+    `address`, `active`: as for `coalesce`.
 
     Notes
     -----

@@ -52,10 +52,7 @@ class Layout:
 def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
     """Give every global buffer its addresses, one after the other, as if allocated in turn.
 
-    Parameters
-    ----------
-    first : int
-        Where the first may start [B].
+    `first`: where the first may start [B].
     """
     sizes = {
         b.name: int(instance.lengths[b.name]) * int(instance.element_bytes[b.name])

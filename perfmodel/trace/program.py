@@ -62,12 +62,8 @@ def executions(body: Body) -> int:
 def batches(body: Body, most: int, share: slice | None = None) -> Iterator[Batch]:
     """Yield the accesses of a block in order.
 
-    Parameters
-    ----------
-    most : int
-        Accesses in a batch; at least one iteration is.
-    share : slice, optional
-        Only these iterations of the outermost loops; what is outside loops goes with the first.
+    `most`: accesses in a batch; at least one iteration is. `share`: only these iterations of the
+    outermost loops; what is outside loops goes with the first.
     """
     yield from _walk(body, {}, most, share)
 

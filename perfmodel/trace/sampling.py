@@ -73,12 +73,7 @@ def estimate(parts: Array, weights: tuple[float, ...]) -> Array:
 def relative_error(sums: Sequence[Array], weights: tuple[float, ...]) -> float:
     """Return two standard errors of the worst estimate, over it.
 
-    Parameters
-    ----------
-    sums : sequence of array
-        Quantities, by part.
-    weights : tuple of float
-        Of each part.
+    `sums`: quantities, by part. `weights`: of each part.
     """
     if len(weights) < 3:
         return 0.0

@@ -16,10 +16,7 @@ THREAD = frozenset({"threadIdx.x", "threadIdx.y", "threadIdx.z"})
 def separable(node: Node, moving: frozenset[str]) -> bool:
     """Say whether an expression is a sum of terms in `THREAD` alone and terms in `moving` alone.
 
-    Parameters
-    ----------
-    moving : set of str
-        Variables that change besides: of blocks and loops. All others are constants.
+    `moving`: variables that change besides: of blocks and loops. All others are constants.
     """
     used = names(node)
     if not (used & THREAD) or not (used & moving):

@@ -154,12 +154,7 @@ def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fi
     The others are no narrower than what they could have been taken from: few cases that happen to
     agree do not make a GPU better known than one that we measured.
 
-    Parameters
-    ----------
-    fits : mapping of str to Fit
-        Of devices with few cases.
-    by : mapping of str to Fit
-        Of devices with many.
+    `fits`: of devices with few cases. `by`: of devices with many.
     """
     both = [n for n in fits if not (math.isinf(fits[n].prior_sweeps + by[n].prior_sweeps))]
     widths = [sum(math.log(f[n].high / f[n].low) for n in both) for f in (fits, by)]

@@ -99,10 +99,7 @@ class LibraryCase:
 def read_rows(folder: Path | None = None) -> tuple[LibraryRow, ...]:
     """Return the published rows.
 
-    Parameters
-    ----------
-    folder : Path, optional
-        Of ``rows.csv`` and ``sources.toml``; by default that of the repository.
+    `folder`: of ``rows.csv`` and ``sources.toml``; by default that of the repository.
     """
     folder = folder or folders.repository() / folders.PUBLISHED / FOLDER
     sources = tomllib.loads((folder / "sources.toml").read_text(encoding="utf-8"))
@@ -172,10 +169,7 @@ def fitted(cases: Sequence[LibraryCase], each: LibraryClass | None = None) -> Wi
 def fit_libraries(path: Path = LIBRARY, progress: Progress | None = None) -> None:
     """Predict all rows, fit the intervals and write the data file that predictions read.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Is told how many classes of how many are done.
+    `progress` is told how many classes of how many are done.
     """
     import tomli_w
 

@@ -25,12 +25,8 @@ FIRST_LOOKS: Final = tuple(f"source-kernels/h200-sxm/corpus-blind{n}" for n in r
 def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
     """Fit the intervals to all recorded measurements, ours and published ones, and write them.
 
-    Parameters
-    ----------
-    path : Path
-        The data file; by default the one that predictions read.
-    workers : int
-        Processes that share the predictions.
+    `path`: the data file; by default the one that predictions read. `workers`: processes that share
+    the predictions.
 
     Raises
     ------

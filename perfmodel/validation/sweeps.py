@@ -154,10 +154,7 @@ def _sweep(entry: Mapping[str, Any], where: str) -> Sweep:
 def measured_sweeps(folder: Path = SWEEPS) -> list[Sweep]:
     """Return the sweeps of the measuring package whose rows a known kernel predicts.
 
-    Parameters
-    ----------
-    folder : Path
-        Of sweep files, as `perfmodel.measure.sweep` reads them.
+    `folder`: of sweep files, as `perfmodel.measure.sweep` reads them.
     """
     found = []
     for path in sorted(folder.glob("*.toml")):
