@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions.array_operators import APPROXIMATE, BITWISE, BOUNDS, DOMAINS, FUNCTIONS
+from perfmodel.expressions.array_operators import APPROXIMATE, BOUNDS, FUNCTIONS
 from perfmodel.expressions.float_arrays import evaluate_floats
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
 from perfmodel.expressions.scalars import (
+    BITWISE,
+    DOMAINS,
     FLOAT_OVERFLOW,
     LARGEST_INTEGER,
     OVERFLOW,

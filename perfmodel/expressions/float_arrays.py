@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions.array_operators import BITWISE, BOUNDS, FUNCTIONS
+from perfmodel.expressions.array_operators import BOUNDS, FUNCTIONS
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation, names
-from perfmodel.expressions.scalars import LARGEST_INTEGER
+from perfmodel.expressions.scalars import BITWISE, LARGEST_INTEGER
 
 Function = Callable[[list[Any]], Any]
 """Value of a part, from the inputs in the order of their names, and what shared parts gave."""
