@@ -78,11 +78,13 @@ def evaluate_arrays(
         If shapes do not broadcast, or an operation overflows or is undefined.
     """
     arrays = {name: np.asarray(value) for name, value in values.items()}
+    shapes = {array.shape for array in arrays.values()} - {()}
     try:
-        np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        if len(shapes) > 1:
+            np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
-        raise PerfmodelError(f"arrays must broadcast together, not {shapes}") from None
+        listed = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
+        raise PerfmodelError(f"arrays must broadcast together, not {listed}") from None
     with np.errstate(all="raise", under="ignore"):
         result = evaluate_floats(node, arrays)
         if result is None:

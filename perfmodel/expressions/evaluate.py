@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -95,9 +96,10 @@ def _number_or_array(name: str, value: npt.ArrayLike) -> Any:
     if array.ndim == 0:
         return float(array) if array.dtype.kind == "f" else array.item()
     if array.dtype.kind == "f":
-        if np.isnan(array).any():
+        # One launch is arrays of one float: NumPy's ways would take longer than its arithmetic.
+        if math.isnan(array.item()) if array.size == 1 else np.isnan(array).any():
             raise PerfmodelError(f"variable {shown(name)} contains NaN; give numbers")
-        return array.astype(np.float64, copy=False)
+        return array if array.dtype == np.float64 else array.astype(np.float64)
     if array.dtype.kind in "iu":
         if array.dtype.itemsize == 8 and array.size:
             low, high = int(array.min()), int(array.max())
