@@ -158,7 +158,8 @@ def origin(device: Device) -> Origin:
 
 def residuals(origin_name: Origin, class_name: str) -> Residuals:
     """Return the residuals of one of `CLASSES`, as fitted."""
-    return _table()[origin_name, class_name]
+    entry = _file()[origin_name][class_name]
+    return Residuals(entry["low"], entry["high"])
 
 
 def widening(details: Details) -> float:
@@ -257,15 +258,6 @@ def _relative_errors(device: Device) -> dict[str, float]:
         name: figure.standard_error / figure.value
         for name, figure in device.figures.items()
         if figure.standard_error and figure.value and isinstance(getattr(device, name), float)
-    }
-
-
-@lru_cache(maxsize=1)
-def _table() -> dict[tuple[str, str], Residuals]:
-    return {
-        (origin_name, name): Residuals(entry["low"], entry["high"])
-        for origin_name in ("measured", "published")
-        for name, entry in _file()[origin_name].items()
     }
 
 

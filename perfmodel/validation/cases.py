@@ -119,17 +119,6 @@ def launch_of(sweep: Sweep, row: Row, device: Device) -> dict[str, Any]:
     }
 
 
-def predicted_cases(
-    recording: Recording,
-    device: Device,
-    progress: Progress | None = None,
-    use: str | None = None,
-    workers: int = 1,
-) -> list[Case]:
-    """Return all cases of a recording, predicted for a device; see `cases_of`."""
-    return cases_of([recording], device, progress, use, workers)
-
-
 def cases_of(
     recordings: Sequence[Recording],
     device: Device,
