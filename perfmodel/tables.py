@@ -90,13 +90,12 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def read_text(value: object, where: str) -> str:
-    """Return printable text, on one line."""
+def read_text(value: object, where: str, *, empty: bool = True, most: int = _LONGEST_TEXT) -> str:
+    """Return printable text, its lines joined."""
     text = " ".join(value.split()) if isinstance(value, str) else None
-    if text is None or not text.isprintable() or len(text) > _LONGEST_TEXT:
+    if text is None or not text.isprintable() or len(text) > most or not (text or empty):
         raise PerfmodelError(
-            f"{where} must be printable text of at most {_LONGEST_TEXT} characters, "
-            f"not {shown(value)}"
+            f"{where} must be printable text of at most {most} characters, not {shown(value)}"
         )
     return text
 

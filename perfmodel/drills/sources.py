@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from perfmodel.drills.quantity import Quantity, is_quantity, read_quantity
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Node, Number, parse
-from perfmodel.tables import Reader, check_keys, read_record
+from perfmodel.tables import Reader, check_keys, read_record, read_text
 
+text: Final = partial(read_text, empty=False, most=2000)
+"""Reads a text of a drill file, its lines joined."""
 _WORD: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _CONTROL: Final = (
     *("set_aside", "window", "window_buffer", "hit_ratio", "hit_prop", "miss_prop"),
@@ -266,16 +269,6 @@ READERS: Final[Mapping[str, Callable[[object, Collection[str], str], Source]]] =
     "trace": _trace,
 }
 """What a step may take its value from, by key."""
-
-
-def text(value: object, where: str, *, empty: bool = False, most: int = 2000) -> str:
-    """Return a text of a drill file, its lines joined."""
-    found = " ".join(value.split()) if isinstance(value, str) else None
-    if found is None or not found.isprintable() or len(found) > most or not (found or empty):
-        raise PerfmodelError(
-            f"{where} must be printable text of at most {most} characters, not {shown(value)}"
-        )
-    return found
 
 
 def name(value: object, where: str) -> str:
