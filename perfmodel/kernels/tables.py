@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any, Final
 
@@ -47,15 +48,12 @@ _STATED: Final = ("global", "shared")
 """Spaces that a file may state; local memory comes from PTX only."""
 _WHOLE: Final = ("strands", "offered")
 _NUMBERS: Final = ("flop", "loads_in_flight", "loads_a_wait", "longest")
-"""Expressions of a kernel that all threads share: whole numbers, and those that may be none."""
+"""Expressions of a kernel that all threads share: whole numbers, and what may be a fraction."""
 _KEYS: Final = (
     *("name", "summary", "mapping", "guard", "flop", "precision", "loads_in_flight"),
     *("loads_a_wait", "dependent", "longest", "parameters", "menu", "offered", "pipeline"),
     *("launch", "definitions", "buffers", "loops", "accesses", "arithmetic", "barriers", "paces"),
     *("strands", "compute_capability"),
-)
-_PIPELINE: Final = (
-    *("tiles", "launched", "resident", "waits", "parts", "parts_ns", "part_bytes", "result_bytes"),
 )
 MOST_ROWS: Final = 256
 """Rows of a menu."""
@@ -102,23 +100,12 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         _buffer(name, value, scope) for name, value in read_table(table, "buffers", where).items()
     )
     launch, number, loop = scope.of_launch, scope.number_of_launch, scope.loop
-    stated: dict[str, Any] = {}
-    for read, keys in ((launch, _WHOLE), (number, _NUMBERS), (scope.of_thread, ("guard",))):
-        stated |= {
-            key: read(table[key], f"{where}, {key}") for key in keys if table.get(key) is not None
-        }
-    for key, check in _READERS.items():
-        stated |= {key: check(table[key], f"{where}: {key}")} if key in table else {}
-    if "pipeline" in table:
-        readers = dict.fromkeys(_PIPELINE, launch)
-        stated["pipeline"] = read_record(Pipeline, table["pipeline"], f"{where}, pipeline", readers)
 
     def each(key: str, what: str, record: Any, **readers: Reader) -> tuple[Any, ...]:
         return read_each(table, key, what, where, partial(read_record, record, readers=readers))
 
     return Kernel(
         name=word(table["name"], f"{where}: name"),
-        summary=stated.pop("summary", ""),
         parameters=parameters,
         launch=read_record(
             Launch,
@@ -147,8 +134,30 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
         barriers=each("barriers", "barrier", Barrier, count=launch, loop=loop),
         paces=each("paces", "pace", Pace, clocks=number, loop=loop, abreast=number),
         menus=_menus(table, parameters, where),
-        **stated,
+        **_stated(table, scope),
     )
+
+
+def _stated(table: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
+    """Return the fields of a kernel that are read one by one, as far as they are stated."""
+    found: dict[str, Any] = {"summary": ""}
+    readers = (
+        (scope.of_launch, _WHOLE),
+        (scope.number_of_launch, _NUMBERS),
+        (scope.of_thread, ("guard",)),
+    )
+    for read, keys in readers:
+        for key in keys:
+            if table.get(key) is not None:
+                found[key] = read(table[key], f"{scope.where}, {key}")
+    for key, check in _READERS.items():
+        if key in table:
+            found[key] = check(table[key], f"{scope.where}: {key}")
+    if "pipeline" in table:
+        where, numbers = f"{scope.where}, pipeline", (f.name for f in fields(Pipeline))
+        read_all = dict.fromkeys(numbers, scope.of_launch)
+        found["pipeline"] = read_record(Pipeline, table["pipeline"], where, read_all)
+    return found
 
 
 def _capability(stated: object, where: str) -> tuple[int, ...]:
