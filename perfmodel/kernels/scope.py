@@ -95,11 +95,11 @@ class Scope:
         self._origins[name] = self._made_of(node)
         self._depths[name] = self._depth(node)
 
-    def of_parameters(self, value: object, where: str, *, integer: bool = True) -> Node:
+    def of_parameters(self, value: object, where: str) -> Node:
         """Return the expression of a default, the grid or the block."""
         allowed = self._of_kind("parameter")
         hint = "parameters, or definitions made of them"
-        return self._expression(value, where, allowed, hint, integer=integer)
+        return self._expression(value, where, allowed, hint)
 
     def loop(self, value: object, where: str) -> str:
         """Return the variable of a loop."""

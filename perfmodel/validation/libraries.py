@@ -16,7 +16,7 @@ import hashlib
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +41,6 @@ _COMMENT: Final = """\
 # measurements/published/libraries. Written by perfmodel.validation.libraries.
 
 """
-Progress = Callable[[int, int], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,23 +165,18 @@ def fitted(cases: Sequence[LibraryCase], each: LibraryClass | None = None) -> Wi
     )
 
 
-def fit_libraries(path: Path = LIBRARY, progress: Progress | None = None) -> None:
-    """Predict all rows, fit the intervals and write the data file that predictions read.
-
-    `progress` is told how many classes of how many are done.
-    """
+def fit_libraries() -> None:
+    """Predict all rows, fit the intervals and write the data file that predictions read."""
     import tomli_w
 
     rows, classes = read_rows(), read_classes()
     tables = []
-    for done, each in enumerate(classes):
-        if progress is not None:
-            progress(done, len(classes))
+    for each in classes:
         cases = (predicted_case(row, each.mapping) for row in rows if each.has(row))
         found = asdict(fitted([case for case in cases if case is not None], each))
         rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in found.items()}
         tables.append({k: v for k, v in rounded.items() if v not in ("", (), frozenset(), None)})
-    path.write_text(_COMMENT + tomli_w.dumps({"interval": tables}), encoding="utf-8")
+    LIBRARY.write_text(_COMMENT + tomli_w.dumps({"interval": tables}), encoding="utf-8")
 
 
 def _row(row: dict[str, str], sources: dict[str, Any]) -> LibraryRow:
