@@ -16,19 +16,10 @@ from perfmodel.tables import Reader, read_record
 
 
 def read_figure(table: object, what: Quantity, where: str, *, nested: bool = False) -> Figure:
-    """Return the figure that a TOML `table` states.
+    """Return the figure that a TOML table states for a field of `Device`.
 
-    Parameters
-    ----------
-    table : object
-        The table as read: ``value``, ``unit``, ``kind``, ``source`` and, optionally, ``note``,
-        ``standard_error`` and ``also``, a list of such tables from other sources.
-    what : Quantity
-        The field it is for.
-    where : str
-        Start of the error messages.
-    nested : bool
-        Whether the table stands in an ``also``, and so has none itself.
+    It has ``value``, ``unit``, ``kind``, ``source`` and, optionally, ``note``, ``standard_error``
+    and ``also``, a list of such tables from other sources; `nested` ones have none.
 
     Raises
     ------
@@ -65,18 +56,7 @@ def read_figure(table: object, what: Quantity, where: str, *, nested: bool = Fal
 def si_number(figure: Figure, what: Quantity, clock: float, sms: int, where: str) -> Any:
     """Return what the field of `Device` holds: `figure` in SI, an int or a tuple where it is one.
 
-    Parameters
-    ----------
-    figure : Figure
-        From `read_figure`.
-    what : Quantity
-        The field it is for.
-    clock : float
-        SM clock [Hz], for units in cycles.
-    sms : int
-        SMs of the GPU, for units per SM.
-    where : str
-        Start of the error messages.
+    `clock`: SM clock [Hz], for units in cycles. `sms`: of the GPU, for units per SM.
 
     Raises
     ------

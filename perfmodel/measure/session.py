@@ -28,7 +28,7 @@ def measure_gpu(
     step: Step = lambda *_: None,
     gpu: Gpu | None = None,
 ) -> list[str]:
-    """Measure a GPU of this machine into a folder.
+    """Measure a GPU of this machine into a folder, and return what was done, a line each.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def measure_gpu(
         See `perfmodel.measure.run.run_sweeps`.
     gpu : Gpu, optional
         Another layer than CUDA's, for tests.
-
-    Returns
-    -------
-    list of str
-        What was done, a line each.
 
     Raises
     ------

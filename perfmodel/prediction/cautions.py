@@ -25,13 +25,7 @@ _SAID_FIRST: Final = (
 
 
 def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
-    """Yield what a reader of a prediction should know, a sentence each.
-
-    Parameters
-    ----------
-    method : {"closed-form", "simulated"}
-    cache : {"cold", "warm"}
-    """
+    """Yield what a reader of a prediction should know, a sentence each."""
     yield from details.instance.kernel.doubt.reasons
     yield from details.setting.warnings
     yield from details.instance.kernel.notes

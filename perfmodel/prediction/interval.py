@@ -193,18 +193,9 @@ def residual_origin(details: Details, largest: str) -> ResidualOrigin:
 def interval(
     details: Details, largest: str, figure_spread: float, time: float
 ) -> tuple[float, float]:
-    """Return the 90% interval of a predicted time [s].
+    """Return the 90% interval of a predicted time [s] whose largest term is `largest`.
 
-    Parameters
-    ----------
-    details : Details
-        Of the prediction.
-    largest : str
-        Name of its largest term.
-    figure_spread : float
-        Standard deviation from the device's figures, see `spread`.
-    time : float
-        Predicted time [s].
+    `figure_spread`: standard deviation from the device's figures, see `spread`.
     """
     low, high = own_interval(details, largest, figure_spread, time)
     wider = wider_intervals(details)

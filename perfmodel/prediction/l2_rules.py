@@ -55,18 +55,7 @@ def l2_setting(
     mps: bool = False,
     concurrent: Sequence[AccessPolicyWindow] = (),
 ) -> L2Setting:
-    """Check L2 control against a device and a kernel.
-
-    Parameters
-    ----------
-    control : L2Control
-        What the program asks for.
-    instance : Instance
-        The launch, whose buffers windows name.
-    mig, mps : bool
-        Whether the GPU is in multi-instance mode, or shared by a multi-process server.
-    concurrent : sequence of AccessPolicyWindow
-        Windows of kernels that run at the same time and share the set-aside.
+    """Check L2 control against a device and a kernel; arguments are those of `predict`.
 
     Raises
     ------

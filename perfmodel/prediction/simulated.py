@@ -178,19 +178,10 @@ def simulated_traffic(
     control: L2Control,
     sets: int,
 ) -> tuple[Traffic, Simulation]:
-    """Return the traffic as the simulator counts it, and the simulation.
+    """Return the traffic as the simulator counts it, and the simulation, of one configuration.
 
-    What is no count of moved data stays that of the closed forms: clocks of L1's stages, shared
+    What is no count of moved data stays as the closed forms have it: clocks of L1's stages, shared
     memory, and the costs of scattered reads and partial stores.
-
-    Parameters
-    ----------
-    closed : Traffic
-        Of the closed forms, of the same launch.
-    instance, occupied, gpu, cache, control
-        As for the closed forms; one configuration.
-    sets : int
-        Simulate one of so many sets of L2.
 
     Raises
     ------

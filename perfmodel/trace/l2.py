@@ -159,13 +159,7 @@ class Written(NamedTuple):
 
 
 class L2:
-    """An L2 and its contents.
-
-    Parameters
-    ----------
-    shape : L2Shape
-    engine : {"auto", "numpy", "numba"}
-    """
+    """An L2 and its contents."""
 
     def __init__(self, shape: L2Shape, engine: Engine = "auto") -> None:
         self.shape = shape

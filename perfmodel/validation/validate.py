@@ -85,17 +85,8 @@ def validate(
 ) -> Validation:
     """Return how a device's predictions and the baselines compare with recordings of one GPU.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Is told how many cases of how many are done.
-    workers : int
-        Processes that share the work.
-    use : {"fit", "validation"}, optional
-        Only these cases.
-    sampled : callable, optional
-        Is given the validation of a sample, and that it is one in so many cases, before the others
-        are predicted; see `perfmodel.validation.cases.cases_of`.
+    Arguments are those of `perfmodel.validation.cases.cases_of`; `sampled` is given the validation
+    of a sample, and that it is one in so many cases, before the others are predicted.
     """
 
     def first(cases: list[Case], step: int) -> None:
@@ -129,19 +120,11 @@ def _timed(recording: Recording) -> int:
 def transfers(
     teacher: Device, progress: Progress | None = None, workers: int = 1
 ) -> list[Transfer]:
-    """Return the measurements of all other GPUs as the teacher predicts them.
+    """Return the measurements of all other GPUs as a teacher that we measured predicts them.
 
     Of a GPU that we measured too, those launches that nothing is fitted on, in the topics that are
-    recorded of the teacher as well; of others, all that is published.
-
-    Parameters
-    ----------
-    teacher : Device
-        A GPU that we measured.
-    progress : callable, optional
-        Is told how many GPUs of how many are done.
-    workers : int
-        Processes that share the work.
+    recorded of the teacher as well; of others, all that is published. `progress` is told how many
+    GPUs of how many are done.
     """
     listed_names = set(device_names()) - {teacher.name}  # folders of other programs name no device
     ours = {n: f for n, f in folders.measured().items() if n in listed_names}

@@ -37,14 +37,8 @@ def worth(
 ) -> Worth:
     """Return what the scoreboard loses without some mechanisms; nothing is fitted again.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of `perfmodel.models.mechanism.mechanisms`.
-    progress : callable, optional
-        Is told how many predictions of how many are done, the second ones after the first.
-    workers : int
-        Processes that share the work.
+    `names`: of `perfmodel.models.mechanism.mechanisms`. `progress` is told how many predictions of
+    how many are done, the second ones after the first.
 
     Raises
     ------
