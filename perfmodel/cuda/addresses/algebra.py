@@ -56,10 +56,7 @@ _MOST_QUOTIENTS: Final = 8
 class Algebra:
     """Arithmetic on sums over variables of known range.
 
-    Parameters
-    ----------
-    ranges : mapping of str to Interval
-        Of index variables, dimensions, arguments and loop variables.
+    `ranges` are those of index variables, dimensions, arguments and loop variables.
     """
 
     def __init__(self, ranges: Mapping[str, Interval]) -> None:

@@ -76,10 +76,7 @@ class Flow:
     def run(self) -> Followed:
         """Follow the kernel from its start.
 
-        Raises
-        ------
-        PerfmodelError
-            If it has jumps into loops, takes too long to follow, or never ends.
+        Raises `PerfmodelError` if it has jumps into loops, takes too long to follow, or never ends.
         """
         if self.flow.irreducible:
             raise NotFollowedError(

@@ -49,15 +49,8 @@ def _parts(value: Value) -> int:
 class Interpreter:
     """Follows integers and predicates through instructions.
 
-    Parameters
-    ----------
-    algebra : Algebra
-    parameters : mapping of (str, int) to Sum
-        Value of each scalar or pointer parameter by name and offset.
-    specials : mapping of str to Sum
-        Special registers.
-    structures : mapping of str to bytes
-        Parameters that are structures, by name.
+    `parameters` has the value of each scalar or pointer parameter by name and offset, `structures`
+    the parameters that are structures.
     """
 
     def __init__(
@@ -170,16 +163,7 @@ class Interpreter:
         return self.integer(operand, state, at)
 
     def run(self, at: int, instruction: Instruction, state: dict[str, Value]) -> None:
-        """Change the registers as an instruction that is no memory access does.
-
-        Parameters
-        ----------
-        at : int
-            Its place in the function.
-        instruction : Instruction
-        state : dict
-            Registers; changed.
-        """
+        """Change the registers as the instruction of place `at` does, which is no memory access."""
         targets = written_registers(instruction)
         if not targets:
             return

@@ -33,13 +33,7 @@ def lane_steps(
 
     0 where data decides where lanes load.
 
-    Parameters
-    ----------
-    function : Function
-    found : Followed
-    launch : KernelLaunch
-    known : mapping
-        Values of the kernel's parameters, and of the launch's sizes.
+    `known` are the values of the kernel's parameters, and of the launch's sizes.
     """
     lanes = np.arange(WARP_SIZE)
     width, height, _ = launch.block

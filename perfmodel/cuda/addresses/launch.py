@@ -35,88 +35,57 @@ _REGISTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KernelLaunch:
-    """What a kernel is launched with.
-
-    Attributes
-    ----------
-    grid, block : three int
-    shared_bytes : int
-        Dynamic shared memory [B].
-    values : mapping of str to int or float
-        Scalar arguments, by the PTX parameter's name.
-    sizes : mapping of str to int
-        Bytes of the allocations that pointer arguments point to, as far as they are known.
-    shown : mapping of str to str
-        Names of the parameters in the source, by the PTX parameter's name.
-    pointers : frozenset of str
-        PTX parameters that are pointers.
-    structures : mapping of str to bytes
-        Structures passed by value, by the PTX parameter's name.
-    fields : mapping of str to tuple of int
-        Where these hold pointers [B].
-    """
+    """What a kernel is launched with."""
 
     grid: Dimensions
     block: Dimensions
     shared_bytes: int = 0
+    """Dynamic shared memory [B]."""
     values: Mapping[str, int | float] = field(default_factory=dict)
+    """Scalar arguments, by the PTX parameter's name."""
     sizes: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of the allocations that pointer arguments point to, as far as they are known."""
     shown: Mapping[str, str] = field(default_factory=dict)
+    """Names of the parameters in the source, by the PTX parameter's name."""
     pointers: frozenset[str] = frozenset()
+    """PTX parameters that are pointers."""
     structures: Mapping[str, bytes] = field(default_factory=dict)
+    """Structures passed by value, by the PTX parameter's name."""
     fields: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Where these hold pointers [B]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What an address may start at.
-
-    Attributes
-    ----------
-    name : str
-        As reports call the buffer.
-    space : str
-        "global", "shared" or "local".
-    size : int or None
-        Bytes, if known.
-    parameter : str or None
-        PTX parameter that points to it.
-    dynamic : bool
-        Whether it begins where the others of this kind do: dynamic shared memory.
-    """
+    """What an address may start at."""
 
     name: str
+    """As reports call the buffer."""
     space: str
+    """One of "global", "shared" and "local"."""
     size: int | None
+    """Bytes, if known."""
     parameter: str | None = None
+    """PTX parameter that points to it."""
     dynamic: bool = False
+    """Whether it begins where the others of this kind do: dynamic shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What following a kernel begins with.
-
-    Attributes
-    ----------
-    interpreter : Interpreter
-    bases : dict of str to Base
-        What addresses begin with, by name.
-    shown : dict of str to str
-        Names of parameters as they are shown.
-    """
+    """What following a kernel begins with."""
 
     interpreter: Interpreter
     bases: dict[str, Base]
+    """What addresses begin with, by name."""
     shown: dict[str, str]
+    """Names of parameters as they are shown."""
 
 
 def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
     """Return what following a launch of a kernel begins with.
 
-    Raises
-    ------
-    PerfmodelError
-        If a scalar argument is missing.
+    Raises `PerfmodelError` if a scalar argument is missing.
     """
     ranges: dict[str, Interval] = {}
     specials: dict[str, Sum] = {}

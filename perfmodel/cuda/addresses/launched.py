@@ -37,20 +37,13 @@ _SHOWN_FIELDS: Final = 12
 
 @dataclass(frozen=True)
 class Bound:
-    """A launch whose arguments are matched with a kernel's parameters.
-
-    Attributes
-    ----------
-    launch : KernelLaunch
-    buffers : mapping of str to Buffer
-        What pointers point to, by PTX parameter, or `field_name` of a structure's.
-    structures : mapping of str to Structure
-        Structures passed by value, by PTX parameter.
-    """
+    """A launch whose arguments are matched with a kernel's parameters."""
 
     launch: KernelLaunch
     buffers: dict[str, Buffer] = field(default_factory=dict)
+    """What pointers point to, by PTX parameter, or `field_name` of a structure's."""
     structures: dict[str, Structure] = field(default_factory=dict)
+    """Structures passed by value, by PTX parameter."""
 
 
 def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bound:
@@ -58,17 +51,8 @@ def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bo
 
     Buffers whose size nobody states may be left out: they are as long as accesses reach.
 
-    Parameters
-    ----------
-    spec : LaunchSpec
-    function : Function
-    names : sequence of str
-        The parameters' names in the source, if they are known.
-
-    Raises
-    ------
-    PerfmodelError
-        If an argument is missing, or does not fit.
+    `names` are those of the parameters in the source, if they are known. Raises `PerfmodelError` if
+    an argument is missing, or does not fit.
     """
     pointers = pointer_parameters(function)
     fields = pointer_fields(function)

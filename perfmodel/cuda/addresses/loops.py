@@ -41,21 +41,14 @@ _ENDS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A register that a loop changes.
-
-    Attributes
-    ----------
-    start : Sum
-        Its value when the loop begins.
-    carried : Name
-        Its value at the start of any iteration.
-    update : Sum
-        Its value at the end of that iteration.
-    """
+    """A register that a loop changes."""
 
     start: Sum
+    """Its value when the loop begins."""
     carried: Name
+    """Its value at the start of any iteration."""
     update: Sum
+    """Its value at the end of that iteration."""
 
 
 def solved(
@@ -63,14 +56,7 @@ def solved(
 ) -> dict[str, Sum]:
     """Return the value of registers at the start of iteration `variable`, where it has a formula.
 
-    Parameters
-    ----------
-    recurrences : mapping of str to Recurrence
-    variable : Name
-        0, 1, 2, ...
-    changing : iterable of str
-        Names whose values differ from iteration to iteration.
-    algebra : Algebra
+    Values of the names `changing` differ from iteration to iteration.
     """
     carried = {r.carried.name for r in recurrences.values()}
     moving = carried | set(changing)
@@ -166,21 +152,9 @@ def trips(
 ) -> Sum | None:
     """Return how many iterations a loop has, the first being sure; None if no formula says.
 
-    Parameters
-    ----------
-    goes_on : Node
-        Condition, in iteration `variable`, for another to follow.
-    variable : Name
-    entered : iterable of Node
-        Conditions that hold where the loop is entered.
-    algebra : Algebra
-    sure : bool
-        Whether the loop is surely entered.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is surely entered and never ends.
+    `goes_on` is the condition, in iteration `variable`, for another to follow; `entered` are those
+    that hold where the loop is entered, which it is for `sure`, or not. Raises `PerfmodelError` if
+    it is surely entered and never ends.
     """
     if isinstance(goes_on, Number):
         if goes_on.value and not sure:
@@ -338,16 +312,7 @@ def continued(
 ) -> Node:
     """Return when a thread takes part in iteration `variable`.
 
-    Parameters
-    ----------
-    goes_on : Node
-        Condition, in iteration `variable`, for another to follow.
-    variable : Name
-    entered : iterable of Node
-        Conditions that hold where the loop is entered.
-    count : Sum
-        Iterations of the thread.
-    algebra : Algebra
+    It has `count` iterations; `goes_on` and `entered` as for `trips`.
     """
     if _monotone(goes_on):
         # The condition itself reads best: i + k*step < n.

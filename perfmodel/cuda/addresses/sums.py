@@ -32,15 +32,10 @@ class TooLargeError(PerfmodelError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
-    """A polynomial with whole coefficients.
-
-    Attributes
-    ----------
-    terms : mapping of Factors to int
-        Coefficient of each product; none is 0.
-    """
+    """A polynomial with whole coefficients."""
 
     terms: Mapping[Factors, int]
+    """Coefficient of each product; none is 0."""
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -39,14 +39,7 @@ _TURNS: Final = 256
 def access(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
     """Return what a memory instruction does, or None if it is none that is followed.
 
-    Parameters
-    ----------
-    machine : Machine
-    at : int
-        Its place in the function.
-    instruction : Instruction
-    report : callable
-        Told every execution that goes to global, shared or local memory.
+    `report` is told every execution that goes to global, shared or local memory.
     """
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if len(instruction.operands) < _OPERANDS.get(opcode, 0):

@@ -25,19 +25,9 @@ def any_step(
 ) -> Step | None:
     """Return what runs the instruction of place `at`, or None if nothing is to be done.
 
-    Parameters
-    ----------
-    machine : Machine
-    at : int
-    instruction : Instruction
-    counter : Counter
-        Told of every access to memory.
-    arrivals : Arrivals
-        Told of threads and bytes that come to barriers in shared memory.
-    contracted : mapping
-        Products that sums take in, by the place of the sum.
-    odd : OddValues
-        Counts the lanes whose operands take a library's slow way.
+    `counter`: told of every access to memory; `arrivals`: told of threads and bytes that come to
+    barriers in shared memory; `contracted`: products that sums take in, by the place of the sum;
+    `odd`: counts the lanes whose operands take a library's slow way.
     """
     if instruction.opcode == "mbarrier":
         return barrier_step(machine, instruction, arrivals)

@@ -55,27 +55,18 @@ DOUBTS: Final[Mapping[Use, Doubt]] = {
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """What stands for the content of one argument.
-
-    Attributes
-    ----------
-    key, name : str
-        Of the buffer: in `Bound.buffers`, and as the user knows it.
-    use : {"counter", "offsets", "index", "length", "flag"}
-    words : str
-        What it holds.
-    taken : Buffer or None
-        The buffer with this content; None for random numbers.
-    others : tuple of Buffer
-        The same with other content that is as plausible.
-    """
+    """What stands for the content of one argument."""
 
     key: str
     name: str
+    """Of the buffer: in `Bound.buffers`, and as the user knows it."""
     use: Use
     words: str
+    """What it holds."""
     taken: Buffer | None
+    """The buffer with this content; None for random numbers."""
     others: tuple[Buffer, ...] = ()
+    """The same with other content that is as plausible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +112,8 @@ def stand_ins(
     Empty where all contents are stated, where none decides anything, and where the launch does not
     end with small numbers.
 
-    Parameters
-    ----------
-    module, function
-        The PTX and the kernel in it.
-    bound : Bound
-        Its launch.
-    assume : bool
-        Whether to go on where a loop does not end with small numbers, nor with larger ones.
-
-    Raises
-    ------
-    PerfmodelError
-        If one does not, unless `assume`.
+    Raises `PerfmodelError` if a loop does not end with small numbers, nor with larger ones, unless
+    `assume`.
     """
     keys = list(emulated_launch(bound, function).buffers)
     if all(bound.buffers.get(key, _UNSTATED).known for key in keys):
@@ -202,15 +182,8 @@ def with_assumption(
 ) -> Kernel:
     """Return a kernel that says which contents were assumed, and how far they may be off.
 
-    Parameters
-    ----------
-    made : Kernel
-    found : sequence of StandIn
-        What it was made with.
-    others : sequence of Kernel
-        The same launch with other contents.
-    allowed : bool
-        Whether to go on however far the time hangs on them.
+    It was made with `found`; `others` are the same launch with other contents, and `allowed` says
+    whether to go on however far the time hangs on them.
     """
     told = [s for s in found if s.use != "counter"]
     if not told:

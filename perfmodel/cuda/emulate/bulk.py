@@ -29,22 +29,15 @@ _WORD: Final = np.dtype(np.uint32)
 
 @dataclass(slots=True)
 class Arrivals:
-    """What barriers wait for: bytes, and copies by instruction; by the barrier's address.
-
-    Attributes
-    ----------
-    expected, known : dict of int to float
-        Bytes that barriers are told to wait for, and those of copies whose size is stated.
-    copies : dict of int to dict of int to int
-        Tensor copies of each instruction.
-    stores : dict of int to int
-        Tensor copies from shared memory, which no barrier waits for, by instruction.
-    """
+    """What barriers wait for: bytes, and copies by instruction; by the barrier's address."""
 
     expected: dict[int, float] = field(default_factory=dict)
     known: dict[int, float] = field(default_factory=dict)
+    """Bytes that barriers are told to wait for, and those of copies whose size is stated."""
     copies: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Tensor copies of each instruction."""
     stores: dict[int, int] = field(default_factory=dict)
+    """Tensor copies from shared memory, which no barrier waits for, by instruction."""
 
     def sizes(self) -> tuple[dict[int, float], str]:
         """Return the bytes of a tensor copy by instruction, and what that takes for granted."""

@@ -32,12 +32,6 @@ def deciding_regions(function: Function, counts: Mapping[int, Count]) -> frozens
 
     Through registers, and through what was stored before in shared or local memory (-1, -2) or in
     another buffer. Which way a value was selected is no branch.
-
-    Parameters
-    ----------
-    function : Function
-    counts : mapping of int to Count
-        What memory instructions did, by part.
     """
     needed = {r for i in function.instructions for r in _decides(i)}
     regions: set[int] = set()

@@ -28,13 +28,7 @@ UNSIZED: Final = 1 << 38
 def emulated_launch(bound: Bound, function: Function, below: int | None = None) -> EmulatedLaunch:
     """Return what a kernel is emulated with.
 
-    Parameters
-    ----------
-    bound : Bound
-        Its launch, matched with its parameters.
-    function : Function
-    below : int, optional
-        What integers are below of which nobody states the content.
+    Integers of which nobody states the content are below `below`.
     """
     launch = bound.launch
     parameters: dict[str, bytes] = {}

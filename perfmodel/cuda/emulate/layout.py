@@ -23,50 +23,33 @@ MOST_LOCAL: Final = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class EmulatedLaunch:
-    """What a launch is emulated with.
-
-    Attributes
-    ----------
-    grid, block : three int
-    shared_bytes : int
-        Dynamic shared memory [B].
-    parameters : mapping of str to bytes
-        What each parameter holds, but for pointers.
-    buffers : mapping of str to Region
-        What pointers point to, by parameter.
-    """
+    """What a launch is emulated with."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
+    """Dynamic shared memory [B]."""
     parameters: Mapping[str, bytes]
+    """What each parameter holds, but for pointers."""
     buffers: Mapping[str, Region]
+    """What pointers point to, by parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The blocks of a launch that are emulated, and their lanes.
-
-    Attributes
-    ----------
-    blocks : int
-        Of the launch.
-    numbers : array
-        Of the blocks that are emulated.
-    padded : int
-        Lanes of a block, in whole warps.
-    block_of, thread : array
-        Of each lane: its block's place in `numbers`, and its thread in the block.
-    inside : array
-        Lanes that are threads.
-    """
+    """The blocks of a launch that are emulated, and their lanes."""
 
     blocks: int
+    """Of the launch."""
     numbers: Array
+    """Of the blocks that are emulated."""
     padded: int
+    """Lanes of a block, in whole warps."""
     block_of: Array
     thread: Array
+    """Of each lane: its block's place in `numbers`, and its thread in the block."""
     inside: Array
+    """Lanes that are threads."""
 
     @property
     def lanes(self) -> int:

@@ -59,21 +59,7 @@ Report = Callable[[int, Array, Array, int], None]
 
 
 class Machine:
-    """Registers of all lanes.
-
-    Parameters
-    ----------
-    function : Function
-    memory : Memory
-    specials : mapping of str to array
-        Special registers of all lanes.
-    symbols : mapping of str to int
-        Addresses of variables.
-    parameters : mapping of str to bytes
-        What the parameters hold.
-    lanes : int
-        All lanes; a multiple of 32.
-    """
+    """Registers of all lanes, a multiple of 32; `symbols` are the addresses of variables."""
 
     def __init__(
         self,

@@ -38,43 +38,29 @@ _UNSIZED: Final = 1 << 36
 
 @dataclass
 class Region:
-    """A buffer in global memory.
-
-    Attributes
-    ----------
-    name : str
-    size : int
-        Bytes.
-    content : array or None
-        What it holds at first, as bytes; None is generated.
-    generated : callable or None
-        From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
-        None is a hash.
-    below : int or None
-        What generated integers are below, if anything.
-    sized : bool
-        Whether its size is known; if not, nothing is wrapped around.
-    guessed : bool
-        Whether generated content was read.
-    largest : int
-        Largest number among it, as an unsigned integer.
-    assumed : bool
-        Whether its content is a recipe that stands for what nobody states.
-    decides : bool
-        Whether branches or addresses depend on the content, as far as the code shows.
-    """
+    """A buffer in global memory."""
 
     name: str
     size: int
+    """Bytes."""
     content: Array | None = None
+    """What it holds at first, as bytes; None is generated."""
     generated: Callable[[Array, int], Array] | None = None
+    """From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
+    None is a hash."""
     sized: bool = True
+    """Whether its size is known; if not, nothing is wrapped around."""
     below: int | None = None
+    """What generated integers are below, if anything."""
     wrapped: bool = False
     guessed: bool = False
+    """Whether generated content was read."""
     largest: int = 0
+    """Largest number among it, as an unsigned integer."""
     assumed: bool = False
+    """Whether its content is a recipe that stands for what nobody states."""
     decides: bool = True
+    """Whether branches or addresses depend on the content, as far as the code shows."""
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
     _touched: Array | None = field(default=None, repr=False)
@@ -147,15 +133,7 @@ class Region:
 def generated(offset: Array, whole: np.dtype[Any], kind: str, below: int | None = None) -> Array:
     """Return what an unknown buffer holds: floats from 0 to 1, integers of any value from 0 up.
 
-    Parameters
-    ----------
-    offset : array of int
-    whole : dtype
-        Unsigned integer of the size that is read.
-    kind : str
-        PTX type.
-    below : int, optional
-        What integers are below; without it they take any value.
+    Of the size of the unsigned integer `whole`, as the PTX type `kind`; integers are below `below`.
     """
     width = whole.itemsize
     key = offset // width
@@ -170,19 +148,7 @@ def generated(offset: Array, whole: np.dtype[Any], kind: str, below: int | None 
 
 
 class Memory:
-    """All memory of the sampled blocks.
-
-    Parameters
-    ----------
-    regions : list of Region
-        Buffers in global memory; the i-th begins at `base(i)`.
-    shared_bytes : int
-        Of a block.
-    local_bytes : int
-        Of a thread.
-    block_of : array of int
-        Block of each lane, among the sampled ones.
-    """
+    """All memory of the sampled blocks; buffer i in global memory begins at `base(i)`."""
 
     def __init__(
         self, regions: list[Region], shared_bytes: int, local_bytes: int, block_of: Array

@@ -29,14 +29,7 @@ NARROW_WORK: Final = frozenset(
 
 
 def narrow_step(machine: Machine, instruction: Instruction) -> Step | None:
-    """Return arithmetic on narrow floats, or None if it is not followed.
-
-    Parameters
-    ----------
-    machine : Machine
-    instruction : Instruction
-        One of `NARROW_WORK`, on one of `NARROW`.
-    """
+    """Return arithmetic on narrow floats, or None if it is not followed."""
     kind = instruction.modifiers[-1]
     work = values.work(instruction.opcode, ("f32",))
     target = instruction.operands[0]
@@ -56,11 +49,7 @@ def narrow_step(machine: Machine, instruction: Instruction) -> Step | None:
 def narrow_conversion(machine: Machine, instruction: Instruction) -> Step | None:
     """Return a conversion from or to narrow floats, or None if it is not followed.
 
-    Parameters
-    ----------
-    machine : Machine
-    instruction : Instruction
-        A ``cvt``; with two sources the first is the upper half.
+    Of two sources the first is the upper half.
     """
     to, source = instruction.modifiers[-2:]
     target = instruction.operands[0]
@@ -96,14 +85,7 @@ def narrow_conversion(machine: Machine, instruction: Instruction) -> Step | None
 
 
 def unpacked(value: Array, kind: str) -> list[Array]:
-    """Return the floats that a register holds, the lowest first.
-
-    Parameters
-    ----------
-    value : array of unsigned integers
-    kind : str
-        One of `NARROW`.
-    """
+    """Return the floats that a register holds, the lowest first."""
     one = kind.removesuffix("x2")
     bits = _BITS[one]
     mask = (1 << bits) - 1
@@ -114,14 +96,7 @@ def unpacked(value: Array, kind: str) -> list[Array]:
 
 
 def packed(parts: list[Array], kind: str) -> Array:
-    """Return the register that holds some floats, the lowest first, rounded to a narrow type.
-
-    Parameters
-    ----------
-    parts : list of array of float32
-    kind : str
-        One of `NARROW`.
-    """
+    """Return the register that holds some floats, the lowest first, rounded to a narrow type."""
     one = kind.removesuffix("x2")
     found = np.zeros((), dtype=np.uint32)
     for i, part in enumerate(parts):

@@ -27,21 +27,14 @@ _BRANCHES: Final = frozenset({"bra", "brx"})
 
 @dataclass(frozen=True)
 class Provenance:
-    """What decides where a function's threads go, and which addresses they form.
-
-    Attributes
-    ----------
-    addresses : mapping of int to frozenset of int
-        By access in memory, the loads that its address is made of.
-    exits : mapping of int to frozenset of int
-        By loop, the loads that the conditions on which it is left are made of.
-    branches : frozenset of int
-        Loads that other branches are made of.
-    """
+    """What decides where a function's threads go, and which addresses they form."""
 
     addresses: Mapping[int, Sources]
+    """By access in memory, the loads that its address is made of."""
     exits: Mapping[int, Sources]
+    """By loop, the loads that the conditions on which it is left are made of."""
     branches: Sources
+    """Loads that other branches are made of."""
 
     @property
     def everything(self) -> Sources:

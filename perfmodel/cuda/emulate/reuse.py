@@ -49,12 +49,7 @@ _WARP: Final = 48
 class Touches:
     """Writes down which sectors some blocks load.
 
-    Parameters
-    ----------
-    loads : mapping of int to float
-        Instructions that L1 caches, and how many waits of their straight code come before each.
-    padded : int
-        Lanes of a block.
+    `loads` are those that L1 caches, and how many waits of their straight code come before each.
     """
 
     def __init__(self, loads: Mapping[int, float], padded: int) -> None:
@@ -277,15 +272,7 @@ def _unevenness(place: Array) -> float:
 
 
 def _absent(gone: Array, part: Array) -> Array:
-    """Return which touches, line by line, find no such sector: the first since the line came.
-
-    Parameters
-    ----------
-    gone : array of bool
-        Touches that find no such line.
-    part : array of int
-        Sector of the line.
-    """
+    """Return which touches, line by line, find no such sector: the first since the line came."""
     key = np.cumsum(gone) * (LINE // SECTOR) + part
     first = np.empty(int(key[-1]) + LINE // SECTOR, dtype=np.int64)
     places = np.arange(len(key))

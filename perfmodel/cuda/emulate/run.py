@@ -46,29 +46,13 @@ def emulate(
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
-    Parameters
-    ----------
-    module, function
-        The PTX and the kernel in it.
-    launch : EmulatedLaunch
-    lanes : int
-        Threads to run, about: whole blocks, spread over the grid.
-    most_seconds : float
-        Time after which it gives up [s], told by its work: how many blocks are run must not
-        depend on how busy the machine is.
-    most_steps : int
-        Executions of a piece of straight code after which it gives up.
-    progress : callable, optional
-    patient : bool
-        Whether to try with fewer lanes where all take too long, and to let the iterations so far
-        stand for those to come where these are known.
-    assume : bool
-        Whether to do so, as often again, where nothing tells when a loop ends.
-
-    Raises
-    ------
-    NoEndError
-        If it does not end in that time.
+    `module`, `function`: the PTX and the kernel in it; `lanes`: threads to run, about: whole
+    blocks, spread over the grid; `most_seconds`: time after which it gives up [s], told by its
+    work: how many blocks are run must not depend on how busy the machine is; `most_steps`:
+    executions of a piece of straight code after which it gives up; `patient`: whether to try with
+    fewer lanes where all take too long, and to let the iterations so far stand for those to come
+    where these are known; `assume`: whether to do so, as often again, where nothing tells when a
+    loop ends. Raises `NoEndError` if it does not end in that time.
     """
     every = prod(launch.grid) * prod(launch.block)
     # Only all of them fill a table as it gets; of more, `raised_before` has what others find there.

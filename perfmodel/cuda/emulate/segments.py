@@ -42,15 +42,7 @@ def segments(
 ) -> tuple[list[Segment], list[int]]:
     """Return the pieces of straight code, and the first of each basic block.
 
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    together : container of int
-        Blocks of which several iterations are put together.
-    machine : Machine
-        Reads the predicates.
-    made : callable
+    Of the blocks `together` several iterations are put together.
     """
     found: list[Segment] = []
     first: list[int] = []
@@ -66,12 +58,7 @@ def join(
 ) -> None:
     """Let lanes that wait at barriers know what those reduce.
 
-    Parameters
-    ----------
-    pieces : sequence of Segment
-    machine : Machine
-    waiting, resume, block_of : array
-        Which lanes wait, the piece after each one's barrier, and its block.
+    `waiting` says which, `resume` has the piece after each one's barrier.
     """
     for place in np.unique(resume[waiting]):
         joined = pieces[int(place) - 1].joined

@@ -35,16 +35,7 @@ def ticket_draws(function: Function, flow: ControlFlow) -> frozenset[int]:
 def draw(machine: Machine, address: Array, lanes: Array, given: Array) -> Array | None:
     """Return the old values of lanes that add to one counter, and raise it for all blocks.
 
-    Parameters
-    ----------
-    machine : Machine
-    address, lanes, given : array
-        Where each lane adds, which it is, and what it adds.
-
-    Returns
-    -------
-    array or None
-        None where lanes do not all add to one word, or all blocks are run.
+    None where lanes do not all add to one word, or all blocks are run.
     """
     if machine.others <= 1 or not np.all(address == address[0]):
         return None

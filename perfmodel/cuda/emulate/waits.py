@@ -27,13 +27,7 @@ _CHANGES: Final = frozenset({"st", "red", "bar", "barrier", "stmatrix"})
 
 
 def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
-    """Return where to go from blocks of loops that wait: by block, the block outside its loop.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    """
+    """Return where to go from blocks of loops that wait: by block, the block outside its loop."""
     found: dict[int, int] = {}
     tries = [tried.loop.blocks for tried in retry_loops(function, flow)]
     tries += [loop.blocks for loop in lock_loops(function, flow).values()]

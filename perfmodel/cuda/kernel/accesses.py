@@ -21,25 +21,16 @@ _UNORDERED: Final = frozenset({"nc", "shared", "local"})
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An access with what it moves, and where, as far as that is known.
-
-    Attributes
-    ----------
-    access : MemoryAccess
-    base : str
-        What its address starts at; empty if nothing shows it.
-    offset : Sum or None
-        From there [B].
-    moved : Moved
-    counted : bool
-        Whether data decides where it goes or who makes it, so that it was counted.
-    """
+    """An access with what it moves, and where, as far as that is known."""
 
     access: MemoryAccess
     base: str
+    """What its address starts at; empty if nothing shows it."""
     offset: Sum | None
+    """From there [B]."""
     moved: Moved
     counted: bool
+    """Whether data decides where it goes or who makes it, so that it was counted."""
 
 
 def known_part(guard: Node) -> Node:

@@ -29,14 +29,6 @@ def constants_read(
 
     Loads of one block of instructions are on their way together, so one of them counts; words at
     fixed places are operands of instructions, which wait in order.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    found : Followed
-    trips : mapping of str to float
-        Iterations of each loop.
     """
     read = 0.0
     for run in found.blocks:

@@ -65,10 +65,8 @@ def emulated(
 def check_followed(emulation: Emulation) -> None:
     """Refuse what would be nothing but assumed.
 
-    Raises
-    ------
-    PerfmodelError
-        If a loop does not end under assumed contents, or most accesses go to no buffer.
+    Raises `PerfmodelError` if a loop does not end under assumed contents, or most accesses go to no
+    buffer.
     """
     if emulation.endless:
         raise no_end(emulation.endless)

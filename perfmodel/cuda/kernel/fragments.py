@@ -50,11 +50,6 @@ def with_fragments(function: Function) -> Function:
     """Return a function whose fragments are loaded and stored by plain loads and stores.
 
     Those of types whose layout is not known stay.
-
-    Parameters
-    ----------
-    function : Function
-        With the functions that it calls put in.
     """
     places = [at for at, i in enumerate(function.instructions) if _fragment(i) is not None]
     if not places:

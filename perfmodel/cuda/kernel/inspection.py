@@ -85,10 +85,7 @@ class KernelFacts:
 def inspect_kernel(program: Program, kernel: Function) -> KernelFacts:
     """Return the facts of a kernel of a program.
 
-    Raises
-    ------
-    PerfmodelError
-        If a branch goes nowhere: the PTX is broken.
+    Raises `PerfmodelError` if a branch goes nowhere: the PTX is broken.
     """
     flow = control_flow(kernel)
     depths = _depths(flow)

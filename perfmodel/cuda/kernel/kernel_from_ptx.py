@@ -63,25 +63,10 @@ def kernel_from_ptx(
 ) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
-    Parameters
-    ----------
-    module, function
-        The file, and the kernel in it.
-    bound : Bound
-        The launch, its arguments matched with the kernel's parameters.
-    registers : int
-        Of a thread.
-    progress : callable, optional
-        Told how many of how many emulated threads are done.
-    machine : tuple of MachineInstruction
-        What ptxas made of the function; empty if it is not at hand.
-    assume : bool
-        Whether to go on where unknown content keeps a loop from ending, or most is left out.
-
-    Raises
-    ------
-    PerfmodelError
-        If an argument is missing, or the kernel can be neither followed nor emulated.
+    `progress` is told how many of how many emulated threads are done; `machine` is what ptxas made
+    of the function, if that is at hand; `assume`: whether to go on where unknown content keeps a
+    loop from ending, or most is left out. Raises `PerfmodelError` if an argument is missing, or the
+    kernel can be neither followed nor emulated.
     """
     begin = start(module, function, bound.launch)
     follower, bases = begin.interpreter, begin.bases

@@ -130,23 +130,14 @@ def data_factors(value: Sum, data: Mapping[str, Datum]) -> list[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Where an access that data decides may go.
-
-    Attributes
-    ----------
-    length : int
-        Indices from 0 up to before this are inside.
-    key : Node
-        The same random place for the same key.
-    guard : Node
-        Condition for the access.
-    data : mapping of str to Datum
-    algebra : Algebra
-    """
+    """Where an access that data decides may go."""
 
     length: int
+    """Indices from 0 up to before this are inside."""
     key: Node
+    """The same random place for the same key."""
     guard: Node
+    """Condition for the access."""
     data: Mapping[str, Datum]
     algebra: Algebra
 
@@ -156,20 +147,9 @@ def at_random(
 ) -> Node | None:
     """Return an index whose part that data decides is taken at random inside the buffer.
 
-    Parameters
-    ----------
-    value : Sum
-        Index of the first element.
-    drawing : Drawing
-    wide : int
-        Elements that are moved at once: the index stays a multiple.
-    read_at_key : bool
-        Whether the key is where what data decides was read.
-
-    Returns
-    -------
-    Node or None
-        None if more than one part is decided by data, or one that is no factor of its own.
+    It stays a multiple of `wide`, the elements that are moved at once; `read_at_key`: whether the
+    key is where what data decides was read. None if data decides more than one part, or one that is
+    no factor of its own.
     """
     data, algebra = drawing.data, drawing.algebra
     factors = data_factors(value, data)
@@ -232,12 +212,7 @@ def drawn_inside(value: Sum, drawing: Drawing) -> Node | None:
 
     The slot of a page, ``(slot / 16 * heads + head) * 16 + slot % 16``: lanes keep their places
     beside each other. Arguments as `at_random`; the number is from 0 up to the largest with which
-    all indices stay inside.
-
-    Returns
-    -------
-    Node or None
-        None if data decides several numbers, or if even 0 leads outside.
+    all indices stay inside. None if data decides several numbers, or if even 0 leads outside.
     """
     data, length = drawing.data, drawing.length
     found = {n for f in value.factors for n in names(f) & data.keys()}

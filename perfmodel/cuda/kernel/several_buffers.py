@@ -21,14 +21,7 @@ def with_joined_buffers(
     An access of a kernel belongs to one buffer. One that goes through a list of pointers reads as
     many bytes as all of them have, and so do the others that go to any of these where data decides.
 
-    Parameters
-    ----------
-    placed : sequence of Placed
-    emulation : Emulation
-    bases : dict of str to Base
-        What addresses start at; buffers that stand for several are put in.
-    data : container of str
-        Names of numbers that data decides.
+    Bases that stand for several are put in; `data` has the names of numbers that data decides.
     """
     numbers = {region.name: i for i, region in enumerate(emulation.regions)}
     of_base = {

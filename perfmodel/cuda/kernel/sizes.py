@@ -22,31 +22,18 @@ _ANYWHERE: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of buffers, by the name of what they begin at.
-
-    Attributes
-    ----------
-    lengths : mapping of str to int
-        Elements of each.
-    notes : sequence of str
-        What was taken for granted, in words.
-    assumed : bool
-        Whether the size of a buffer had to be assumed.
-    """
+    """Sizes of buffers, by the name of what they begin at."""
 
     lengths: Mapping[str, int]
+    """Elements of each."""
     notes: Sequence[str]
+    """What was taken for granted, in words."""
     assumed: bool
+    """Whether the size of a buffer had to be assumed."""
 
 
 def elements_of(placed: Sequence[Placed], bases: Mapping[str, Base]) -> dict[str, int]:
-    """Return the bytes of an element of each buffer: the least that an access moves.
-
-    Parameters
-    ----------
-    placed : sequence of Placed
-    bases : mapping of str to Base
-    """
+    """Return the bytes of an element of each buffer: the least that an access moves."""
     found: dict[str, int] = {}
     for p in placed:
         known = () if p.offset is None else p.offset.terms.values()
@@ -64,19 +51,9 @@ def lengths_of(
     follower: Interpreter,
     emulation: Emulation | None,
 ) -> Sizes:
-    """Return the elements of each buffer: as given, or as far as accesses reach.
+    """Return how many elements each buffer has: as given, or as far as accesses reach.
 
-    Parameters
-    ----------
-    placed : sequence of Placed
-    elements : mapping of str to int
-        Bytes of an element of each.
-    bases : mapping of str to Base
-    threads : int
-        Of the launch.
-    follower : Interpreter
-        Knows the ranges of numbers, and which of them data decides.
-    emulation : Emulation or None
+    `elements` has the bytes of one of each; `threads` are those of the launch.
     """
     found: dict[str, int] = {}
     notes: list[str] = []

@@ -23,13 +23,8 @@ _BUFFER = "spilled-registers"
 def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
     """Return a kernel with the loads and stores of spilled registers, each made once a thread.
 
-    Where they are, in a loop or in a branch, the assembler does not say.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    resources : Resources
-        With the bytes that an assembler says are stored and loaded; if unknown, nothing is added.
+    Where they are, in a loop or in a branch, the assembler does not say; nothing is added if it
+    does not say how many.
     """
     stored, loaded = resources.spill_store_bytes or 0, resources.spill_load_bytes or 0
     if not stored and not loaded:

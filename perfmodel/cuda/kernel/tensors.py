@@ -31,16 +31,7 @@ _PIECE: Final = 16
 def tensor_copy(
     access: MemoryAccess, what: Moved, bases: dict[str, Base], follower: Interpreter
 ) -> Placed:
-    """Return a tensor copy with its buffer; its offset counts boxes until `with_box`.
-
-    Parameters
-    ----------
-    access : MemoryAccess
-    what : Moved
-    bases : dict of str to Base
-        A buffer for the tensor map is added.
-    follower : Interpreter
-    """
+    """Return a tensor copy with a base of its own; its offset counts boxes until `with_box`."""
     names = () if access.address is None else sorted(access.address.names)
     start = next((n.removeprefix(BASE) for n in names if n.startswith(BASE)), f"at_{access.at}")
     name = f"{BASE}tensor__{start}"

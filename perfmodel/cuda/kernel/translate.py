@@ -55,31 +55,15 @@ def translate(
 ) -> Kernel:
     """Return the kernel that a launch of a source or PTX file runs.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.cu`` or the like, which is compiled, or PTX.
-    launch : LaunchSpec
-        Grid, block, arguments; its kernel's name counts if `kernel` is not given.
-    kernel : str, optional
-        Its name in the source or in PTX; the only one without.
-    architecture : str, optional
-        Such as ``sm_80``, to compile for.
-    options : sequence of str
-        For the compiler.
-    progress : callable, optional
-        Told how many of how many emulated threads are done.
-    assume : bool
-        Whether to go on where contents that nobody states decide most of the time, or keep a loop
-        from ending, and where most accesses have to be left out.
-    others : sequence of str or Path
-        Sources or PTX files with device functions that it is linked with.
-
-    Raises
-    ------
-    PerfmodelError
-        If the file cannot be read, an argument is missing or wrong, the kernel cannot be
-        followed, or, unless `assume`, unknown contents keep a loop from ending.
+    `path`: ``.cu`` or the like, which is compiled, or PTX; `launch`: grid, block, arguments; its
+    kernel's name counts if `kernel` is not given; `kernel`: its name in the source or in PTX; the
+    only one without; `architecture`: such as ``sm_80``, to compile for; `options`: for the
+    compiler; `progress`: told how many of how many emulated threads are done; `assume`: whether to
+    go on where contents that nobody states decide most of the time, or keep a loop from ending, and
+    where most accesses have to be left out; `others`: sources or PTX files with device functions
+    that it is linked with. Raises `PerfmodelError` if the file cannot be read, an argument is
+    missing or wrong, the kernel cannot be followed, or, unless `assume`, unknown contents keep a
+    loop from ending.
 
     Examples
     --------

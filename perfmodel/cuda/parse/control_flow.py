@@ -81,11 +81,8 @@ class ControlFlow:
 def control_flow(function: Function) -> ControlFlow:
     """Return the control flow of a function.
 
-    Raises
-    ------
-    PerfmodelError
-        If a branch goes to a label that the function does not have, or loops are nested beyond
-        reason.
+    Raises `PerfmodelError` if a branch goes to a label that the function does not have, or loops
+    are nested beyond reason.
     """
     ranges, block_of = _ranges(function)
     count = len(ranges)

@@ -77,14 +77,7 @@ def variables(
 ) -> tuple[list[Variable], int]:
     """Return what the declaration with a state space at token `at` declares, and what follows.
 
-    Parameters
-    ----------
-    tokens : Tokens
-    at : int
-        Token of the state space.
-    linkage : str or None
-    suffix : str
-        Goes behind each name: that of the inner block.
+    `suffix` goes behind each name: that of the inner block.
     """
     space = tokens.texts[at][1:]
     at += 1

@@ -48,35 +48,20 @@ _OWN: Final = ("local", "param")
 
 @dataclass(frozen=True)
 class Inlined:
-    """A kernel with its calls put in.
-
-    Attributes
-    ----------
-    function : Function
-    notes : tuple of str
-        What could not be put in.
-    left : tuple of str
-        Functions whose calls could not be.
-    """
+    """A kernel with its calls put in."""
 
     function: Function
     notes: tuple[str, ...] = ()
+    """What could not be put in."""
     left: tuple[str, ...] = ()
+    """Functions whose calls could not be."""
 
 
 def inlined(module: Module, kernel: Function) -> Inlined:
     """Return a kernel with the functions that it calls put in where it calls them.
 
-    Parameters
-    ----------
-    module : Module
-        With the functions.
-    kernel : Function
-
-    Raises
-    ------
-    PerfmodelError
-        If a function calls itself, directly or not, or the whole becomes too long.
+    Raises `PerfmodelError` if a function calls itself, directly or not, or the whole becomes too
+    long.
     """
     if len(kernel.instructions) > MOST_INSTRUCTIONS:
         raise PerfmodelError(

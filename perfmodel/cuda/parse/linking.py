@@ -62,17 +62,10 @@ _BEFORE_FILE: Final = (".file", ".loc", "inlined_at")
 
 
 def linked(texts: Sequence[tuple[str, str]]) -> str:
-    """Return one PTX text of several.
+    """Return one PTX text of several, each with its name for messages.
 
-    Parameters
-    ----------
-    texts : sequence of (str, str)
-        Name, for messages, and text of each; the first says for which GPU.
-
-    Raises
-    ------
-    PerfmodelError
-        If one is not PTX, or two define the same name.
+    The first says for which GPU. Raises `PerfmodelError` if one is not PTX, or two define the same
+    name.
     """
     read = [_read(name, text) for name, text in texts]
     owners = _owners(read)

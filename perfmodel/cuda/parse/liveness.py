@@ -24,18 +24,7 @@ def live_registers(function: Function, flow: ControlFlow) -> int | None:
     """Return the most 32-bit registers that a function's live values fill at once.
 
     A 64-bit value takes two, a narrower one its own. Predicates have registers of their own, and
-    `operands_of_their_own` need none.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-        Of the function.
-
-    Returns
-    -------
-    int or None
-        None for functions over `MOST_INSTRUCTIONS`.
+    `operands_of_their_own` need none. None for functions over `MOST_INSTRUCTIONS`.
     """
     count = len(function.instructions)
     if count > MOST_INSTRUCTIONS:

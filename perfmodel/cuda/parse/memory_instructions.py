@@ -41,35 +41,23 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a memory instruction does for a thread.
-
-    Attributes
-    ----------
-    kind : {"load", "store", "atomic"}
-    unit : int
-        Bytes of an element.
-    width : int
-        Bytes that a thread moves at once.
-    cache : {"l1", "l2"}
-        Nearest cache that may hold a load.
-    dtype : str or None
-        Of an atomic's operand, a key of `DATA_TYPES`.
-    operation : str
-        Of an atomic.
-    returns : bool
-        Whether the atomic's old value is used.
-    bulk : bool
-        Whether one thread has many bytes moved; `width` is then a piece of them.
-    """
+    """What a memory instruction does for a thread."""
 
     kind: AccessKind
     unit: int
+    """Bytes of an element."""
     width: int
+    """Bytes that a thread moves at once."""
     cache: CacheLevel = "l1"
+    """Nearest cache that may hold a load."""
     dtype: str | None = None
+    """Of an atomic's operand, a key of `DATA_TYPES`."""
     operation: AtomicOperation = "add"
+    """Of an atomic."""
     returns: bool = False
+    """Whether the atomic's old value is used."""
     bulk: bool = False
+    """Whether one thread has many bytes moved; `width` is then a piece of them."""
 
 
 def moved(function: Function, at: int, part: int = 0) -> Moved:

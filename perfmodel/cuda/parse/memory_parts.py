@@ -23,41 +23,23 @@ _ROW: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One place that an instruction goes to.
-
-    Attributes
-    ----------
-    operand : int
-        Which operand is its address.
-    kind : {"load", "store", "atomic"}
-    space : str or None
-        State space; None is generic: the address decides.
-    width : int
-        Bytes that a lane moves; 0 for bulk copies.
-    lanes : int
-        Lanes of a warp whose addresses count, from the first on.
-    bulk : bool
-        Whether one thread has many bytes moved, past L1.
-    """
+    """One place that an instruction goes to."""
 
     operand: int
+    """Which operand is its address."""
     kind: Kind
     space: str | None
+    """State space; None is generic: the address decides."""
     width: int
+    """Bytes that a lane moves; 0 for bulk copies."""
     lanes: int = 32
+    """Lanes of a warp whose addresses count, from the first on."""
     bulk: bool = False
+    """Whether one thread has many bytes moved, past L1."""
 
 
 def part_key(at: int, part: int) -> int:
-    """Return a number for a part of the instruction `at`: for its first, that of the instruction.
-
-    Parameters
-    ----------
-    at : int
-        The instruction's place in its function.
-    part : int
-        Which of its `memory_parts`.
-    """
+    """Return a number for a part of an instruction: for its first, that of the instruction."""
     return at + (part << 32)
 
 

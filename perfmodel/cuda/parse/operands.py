@@ -43,14 +43,7 @@ Resolve = Callable[[str], Operand]
 
 
 class OperandReader:
-    """Reads operands of one function's instructions.
-
-    Parameters
-    ----------
-    tokens : Tokens
-    resolve : callable
-        Tells what a name means that is no special register.
-    """
+    """Reads operands of one function's instructions; `resolve` tells what a name there means."""
 
     def __init__(self, tokens: Tokens, resolve: Resolve) -> None:
         self._tokens = tokens

@@ -47,10 +47,6 @@ def pointer_parameters(kernel: Function) -> frozenset[str]:
 
     Those marked ``.ptr``; those whose value, as it is or with a constant added, becomes an address
     in global memory; and, where an access has none of these in its address, those added up in it.
-
-    Parameters
-    ----------
-    kernel : Function
     """
     wide = [p for p in kernel.parameters if p.size == POINTER_BYTES and p.count is None]
     marked = [(p.name, 0) for p in wide if p.pointer]
@@ -59,17 +55,7 @@ def pointer_parameters(kernel: Function) -> frozenset[str]:
 
 
 def pointer_fields(kernel: Function) -> dict[str, tuple[int, ...]]:
-    """Return where structures passed by value hold pointers, as far as their use shows it.
-
-    Parameters
-    ----------
-    kernel : Function
-
-    Returns
-    -------
-    dict of str to tuple of int
-        Offsets [B] by the parameter's name; only parameters that have some.
-    """
+    """Return where structures passed by value hold pointers [B], as far as their use shows it."""
     structures = [p for p in kernel.parameters if p.count is not None]
     places = [
         (p.name, at)
@@ -84,14 +70,7 @@ def pointer_fields(kernel: Function) -> dict[str, tuple[int, ...]]:
 
 
 def parameter_reads(kernel: Function, parameter: str) -> list[tuple[int, str]]:
-    """Return what is read of a parameter: offsets [B] and types, in order, none overlapping.
-
-    Parameters
-    ----------
-    kernel : Function
-    parameter : str
-        Its name in PTX.
-    """
+    """Return what is read of a parameter: offsets [B] and types, in order, none overlapping."""
     found: dict[int, str] = {}
     for instruction in kernel.instructions:
         where = instruction.operands[1] if len(instruction.operands) > 1 else None

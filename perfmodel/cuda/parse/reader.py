@@ -47,10 +47,7 @@ _BINARIES: Final = {
 def read_ptx(path: str | Path) -> Module:
     """Return what a PTX file says.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, or is not PTX.
+    Raises `PerfmodelError` if it cannot be read, or is not PTX.
     """
     return parse_ptx(read_ptx_text(path), Path(path).name)
 
@@ -58,10 +55,7 @@ def read_ptx(path: str | Path) -> Module:
 def read_ptx_text(path: str | Path) -> str:
     """Return the text of a PTX file.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, is larger than `MAX_BYTES`, or is no text.
+    Raises `PerfmodelError` if it cannot be read, is larger than `MAX_BYTES`, or is no text.
     """
     path = Path(path)
     where, wanted = f"program {str(path)!r}", "a .cu or .ptx file"
@@ -80,16 +74,7 @@ def read_ptx_text(path: str | Path) -> str:
 def parse_ptx(text: str, name: str = "the PTX text") -> Module:
     """Return what a PTX text says.
 
-    Parameters
-    ----------
-    text : str
-    name : str
-        Of the text, for messages.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is not PTX, with the line.
+    Raises `PerfmodelError` if it is not PTX, with the `name` of the text and the line.
     """
     if not text.strip():
         raise PerfmodelError(f"{name} is empty: expected PTX")

@@ -16,13 +16,7 @@ from perfmodel.cuda.parse.syntax import (
 
 
 def reached(module: Module, kernel: Function) -> tuple[frozenset[str], tuple[Function, ...]]:
-    """Return all names that are used from a kernel on, and the functions: it and its callees.
-
-    Parameters
-    ----------
-    module : Module
-    kernel : Function
-    """
+    """Return all names that are used from a kernel on, and the functions: it and its callees."""
     by_name = {f.name: f for f in module.functions if f.defined}
     functions = [kernel]
     known = {kernel.name}

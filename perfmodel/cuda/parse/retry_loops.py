@@ -19,20 +19,13 @@ _COPIES = frozenset({"mov", "cvt"})
 
 
 class RetryLoop(NamedTuple):
-    """A loop of compare-and-swap.
-
-    Attributes
-    ----------
-    at : int
-        Its compare-and-swap, in the function's instructions.
-    loop : Loop
-    always : bool
-        Whether every lane goes on until its try succeeds: the loop has no other way out.
-    """
+    """A loop of compare-and-swap."""
 
     at: int
+    """Its compare-and-swap, in the function's instructions."""
     loop: Loop
     always: bool
+    """Whether every lane goes on until its try succeeds: the loop has no other way out."""
 
 
 def retry_loops(function: Function, flow: ControlFlow) -> tuple[RetryLoop, ...]:
