@@ -30,7 +30,6 @@ from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.registers import (
     alive_registers,
     is_memory,
-    order,
     read_registers,
     written_registers,
 )
@@ -68,7 +67,7 @@ class Flow:
             for i in range(len(flow.blocks))
         }
         self._alive = alive_registers(function, flow)
-        self._order = order(flow)
+        self._order = flow.order
         self._loop_of = {b: flow.innermost(b) for b in range(len(flow.blocks))}
         self._path: list[str] = []
         self._loops = LoopSolver(function, flow, interpreter, self._alive)

@@ -31,15 +31,15 @@ from perfmodel.cuda.emulate.result import (
     run_doubt,
     run_notes,
     unequal,
+    waited_for,
 )
 from perfmodel.cuda.emulate.reuse import Touches, cached_loads
 from perfmodel.cuda.emulate.segments import differ, join, segments
 from perfmodel.cuda.emulate.tickets import ticket_draws
 from perfmodel.cuda.emulate.values import dtype_of
-from perfmodel.cuda.emulate.waits import PATIENCE, wait_exits, waited_for
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
-from perfmodel.cuda.parse.lock_loops import exits_of_tries
 from perfmodel.cuda.parse.syntax import Function, Instruction, Module, Register
+from perfmodel.cuda.parse.waiting_loops import exits_of_tries, wait_exits
 from perfmodel.cuda.sass.branch_tables import ways_of
 from perfmodel.cuda.sass.machine_instructions import unrolled_loops
 from perfmodel.cuda.sass.sure_waits import waits_within
@@ -52,6 +52,8 @@ Progress = Callable[[int, int], None]
 
 ENDLESS: Final = Doubt(1.5, 20.0)
 """How far the time may be off of a loop that was left without knowing when it ends: assumed."""
+PATIENCE: Final = 4
+"""Rounds after which a wait is taken to be over."""
 MOST_LEFT: Final = 4
 """Loops that are left before their end."""
 
@@ -350,13 +352,7 @@ class LockStep:
             threads=self.threads,
             edges=self.edges,
             counts=self.counter.counts,
-            misses=self.counter.touches.misses(),
-            once=self.counter.touches.once(),
-            drawn=self.counter.touches.drawn(),
-            apart=self.counter.touches.apart(),
-            jumping=self.counter.touches.jumping(),
-            alike=self.counter.touches.alike(),
-            met=self.counter.touches.met(),
+            reuse=self.counter.touches.reuse(),
             unequal=unequal(self.work.reshape(len(self.sample.numbers), -1)),
             regions=self.regions,
             notes=tuple(notes),

@@ -12,8 +12,9 @@ from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
+from perfmodel.cuda.emulate.reuse import Reuse
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
-from perfmodel.cuda.parse.syntax import Function
+from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.cuda.sass.unrolling import Around
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -55,22 +56,8 @@ class Emulation:
     """Buffers, in the order in which counts number them."""
     notes: tuple[str, ...] = ()
     """What was assumed or left out."""
-    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
-    """By load, the share of its sectors that caches of `LINES` lines a block do not have."""
-    once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    """By load, of its sectors the share that its block asks for the first time, and the pieces of
-    64 B that it does, for each sector."""
-    drawn: Mapping[int, float] = field(default_factory=dict)
-    """By load that reads at random places of a table, as all blocks do: lines of the table."""
-    apart: frozenset[int] = frozenset()
-    """Loads by which each block goes through a dense part of its own."""
-    jumping: frozenset[int] = frozenset()
-    """Loads whose requests follow no order."""
-    alike: Mapping[int, float] = field(default_factory=dict)
-    """By load, of neighbouring blocks, how many ask for a sector at a time."""
-    met: Mapping[int, float] = field(default_factory=dict)
-    """By load, how many requests of a block wait for its new sectors, for each that asks for
-    one."""
+    reuse: Mapping[int, Reuse] = field(default_factory=dict)
+    """By load, of those that L1 caches."""
     unequal: Unequal = field(default_factory=Unequal)
     """How much of it each warp and block did."""
     rounds: Mapping[int, int] = field(default_factory=dict)
@@ -174,6 +161,14 @@ def never_ended(
     loads = {at for n, loop in enumerate(flow.loops) if loop in left for at in exits[n]}
     numbers = sorted({counts[at].region for at in loads if at in counts})
     return tuple(regions[n].name for n in numbers if n >= 0 and regions[n].guessed)
+
+
+def waited_for(function: Function) -> str:
+    """Return in words what threads wait for, and that it is left out."""
+    operands = (o for i in function.instructions for o in i.operands)
+    if SpecialRegister("%envreg1") in operands:
+        return "grid.sync(): how long blocks wait for all others is not modelled"
+    return "threads wait in a loop for what others write: how long is not modelled"
 
 
 def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:

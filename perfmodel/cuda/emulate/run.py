@@ -17,8 +17,8 @@ from perfmodel.cuda.emulate.machine import LANES
 from perfmodel.cuda.emulate.raised import raised_before
 from perfmodel.cuda.emulate.result import Emulation, NoEndError
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.retry_loops import retry_loops
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.parse.waiting_loops import retry_loops
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""

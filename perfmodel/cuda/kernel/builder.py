@@ -38,9 +38,9 @@ from perfmodel.cuda.kernel.parts import (
 from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
 from perfmodel.cuda.kernel.work import work_of
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.lock_loops import held_inside
 from perfmodel.cuda.parse.source_places import place_name, users_line
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.parse.waiting_loops import held_inside
 from perfmodel.cuda.sass.copies_ahead import copies_ahead
 from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode

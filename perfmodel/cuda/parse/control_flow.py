@@ -36,8 +36,6 @@ class Loop:
 
     header: int
     blocks: frozenset[int]
-    back_edges: tuple[tuple[int, int], ...]
-    """From a block of the loop to its header."""
     exits: tuple[tuple[int, int], ...]
     """From a block of the loop to one outside."""
     parent: int | None
@@ -58,6 +56,8 @@ class ControlFlow:
     post_dominators: tuple[int | None, ...]
     """Immediate post-dominator of each block, where a divergent warp meets again; may be the
     virtual exit. None for blocks that never get there."""
+    order: tuple[int, ...]
+    """Blocks that are reached, each after those that lead to it, back edges aside."""
     loops: tuple[Loop, ...]
     """Outer ones before inner ones."""
     irreducible: tuple[tuple[int, int], ...]
@@ -98,7 +98,10 @@ def control_flow(function: Function) -> ControlFlow:
     down, order = immediate_dominators([*following, ()], leading, 0)
     up, _ = immediate_dominators(leading, [*following, ()], count)
     loops, irreducible = _loops(function, blocks, down, order)
-    return ControlFlow(blocks, block_of, tuple(down[:count]), tuple(up[:count]), loops, irreducible)
+    inside = tuple(block for block in order if block < count)
+    return ControlFlow(
+        *(blocks, block_of, tuple(down[:count]), tuple(up[:count]), inside, loops, irreducible)
+    )
 
 
 def _ranges(function: Function) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
@@ -161,7 +164,7 @@ def _loops(
     """Return the natural loops, outer ones first, and the edges that make no natural loop."""
     spans = _spans(dominators, order)
     place = {block: i for i, block in enumerate(order)}
-    edges: dict[int, list[tuple[int, int]]] = {}
+    edges: dict[int, list[int]] = {}
     irreducible: list[tuple[int, int]] = []
     for source in order:
         if source >= len(blocks):
@@ -169,13 +172,13 @@ def _loops(
         for target in blocks[source].successors:
             if target < len(blocks) and place[target] <= place[source]:
                 if spans[target][0] <= spans[source][0] < spans[target][1]:
-                    edges.setdefault(target, []).append((source, target))
+                    edges.setdefault(target, []).append(source)
                 else:
                     irreducible.append((source, target))
     members: dict[int, frozenset[int]] = {}
     total = 0
     for header, back in edges.items():
-        members[header] = _members(blocks, header, [s for s, _ in back], place)
+        members[header] = _members(blocks, header, back, place)
         total += len(members[header])
         if total > _MOST_MEMBERS:
             raise PerfmodelError(
@@ -189,7 +192,7 @@ def _loops(
         parent = innermost.get(header)
         exits = [(b, s) for b in sorted(inside) for s in blocks[b].successors if s not in inside]
         level = 1 if parent is None else loops[parent].depth + 1
-        loops.append(Loop(header, inside, tuple(edges[header]), tuple(exits), parent, level))
+        loops.append(Loop(header, inside, tuple(exits), parent, level))
         innermost |= dict.fromkeys(inside, len(loops) - 1)
     return tuple(loops), tuple(irreducible)
 

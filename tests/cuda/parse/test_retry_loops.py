@@ -14,11 +14,10 @@ from perfmodel import predict
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.run import emulate
-from perfmodel.cuda.emulate.waits import wait_exits
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.retry_loops import retry_loops
+from perfmodel.cuda.parse.waiting_loops import retry_loops, wait_exits
 from perfmodel.kernels.kernel import Kernel
 
 START = """
