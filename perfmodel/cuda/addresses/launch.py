@@ -12,7 +12,7 @@ from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.sums import Sum, constant, plus, product, scaled, single
 from perfmodel.cuda.addresses.values import ALIGNED, BASE, Unknown, Value, base_name
-from perfmodel.cuda.parse.references import reached
+from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.syntax import Function, Module, Parameter
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name

@@ -12,8 +12,8 @@ from typing import Final
 
 from perfmodel.cuda.compile.toolchain import check_architecture, find_tool, run_tool
 from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.liveness import live_registers
-from perfmodel.cuda.parse.references import reached
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.machine_code import MachineCode, read_cubin
 from perfmodel.errors import PerfmodelError

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Report, Step, address_of
 from perfmodel.cuda.emulate.matrices import matrix_access
-from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.tickets import draw
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
 from perfmodel.cuda.parse.syntax import (
@@ -26,7 +25,6 @@ from perfmodel.cuda.parse.syntax import (
 )
 
 Array = npt.NDArray[Any]
-"""Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
 _OPERANDS: Final = {
     **{"ld": 2, "ldu": 2, "st": 2, "atom": 2, "red": 2, "cp": 1},
@@ -167,67 +165,42 @@ def _is_predicate(machine: Machine, operand: Operand) -> bool:
 
 
 def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+    """Return an atomic, or one on neighbouring elements, each of which changes on its own."""
     modifiers, operands = instruction.modifiers, instruction.operands
     returns = instruction.opcode == "atom"
-    rest = operands[1:] if returns else operands
+    where, *given = operands[1:] if returns else operands
+    vector = given[0].elements if given and isinstance(given[0], Vector) else None
+    parts = memory_parts(instruction)
+    if not parts:
+        return None
+    width = parts[0].width
+    size = max(width // max(len(vector), 1), 2) if vector else SIZES.get(modifiers[-1], 4)
     dtype = values.dtype_of(values.kind_of(modifiers))
-    size = SIZES.get(modifiers[-1], 4)
     if dtype is None or dtype.itemsize != size:
-        dtype = np.dtype(np.uint32)  # pairs of halves: their sum is not followed
-    read = address_of(machine, rest[0])
-    if len(rest) > 1 and isinstance(rest[1], Vector):
-        return _vector_atomic(machine, at, instruction, report)
-    parts = [machine.getter(o, dtype) for o in rest[1:3]]
-    targets = _targets(operands[0]) if returns else [None]
-    target = targets[0] if targets else None
+        # Pairs of halves: their sum is not followed.
+        dtype = np.dtype(f"u{size}") if vector else np.dtype(np.uint32)
+    width = width if vector else dtype.itemsize
+    read = address_of(machine, where)
+    elements = [(e,) for e in vector] if vector else [tuple(given[:2])]
+    gets = [[machine.getter(o, dtype) for o in element] for element in elements]
+    targets = [*(_targets(operands[0]) if returns else ()), *(None for _ in gets)]
     change = _change(modifiers, dtype)
 
     def run(active: Active) -> None:
         address = read(active)
-        report(at, address, active.lanes, dtype.itemsize)
-        given = [np.broadcast_to(p(active), (len(active.lanes),)) for p in parts]
-        if not given:
-            return
-        old = None
-        if at in machine.tickets:
-            old = draw(machine, address, active.lanes, given[0])
-        if old is None:
-            old = _take_turns(machine, address, active.lanes, given, dtype, modifiers, change)
-        if target is not None:
-            machine.write(target, old, active)
-
-    return run
-
-
-def _vector_atomic(
-    machine: Machine, at: int, instruction: Instruction, report: Report
-) -> Step | None:
-    """Return an atomic on neighbouring elements, each of which changes on its own."""
-    returns = instruction.opcode == "atom"
-    rest = instruction.operands[1:] if returns else instruction.operands
-    targets = _targets(instruction.operands[0]) if returns else []
-    (part,) = memory_parts(instruction)
-    assert isinstance(rest[1], Vector)
-    size = max(part.width // max(len(rest[1].elements), 1), 2)
-    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
-    if dtype is None or dtype.itemsize != size:
-        dtype = np.dtype(f"u{size}")
-    read = address_of(machine, rest[0])
-    parts = [machine.getter(o, dtype) for o in rest[1].elements]
-    change = _change(instruction.modifiers, dtype)
-
-    def run(active: Active) -> None:
-        address = read(active)
-        report(at, address, active.lanes, part.width)
-        for i, get in enumerate(parts):
-            given = [np.broadcast_to(get(active), (len(active.lanes),))]
-            place = address + np.uint64(i * size)
-            old = _take_turns(
-                machine, place, active.lanes, given, dtype, instruction.modifiers, change
-            )
-            name = targets[i] if i < len(targets) else None
-            if name is not None:
-                machine.write(name, old, active)
+        report(at, address, active.lanes, width)
+        for i, (target, element) in enumerate(zip(targets, gets, strict=False)):
+            values_of = [np.broadcast_to(get(active), (len(active.lanes),)) for get in element]
+            if not values_of:
+                return
+            place = address + np.uint64(i * size) if i else address
+            old = None
+            if at in machine.tickets:
+                old = draw(machine, place, active.lanes, values_of[0])
+            if old is None:
+                old = _take_turns(machine, place, active.lanes, values_of, modifiers, change)
+            if target is not None:
+                machine.write(target, old, active)
 
     return run
 
@@ -255,11 +228,11 @@ def _take_turns(
     address: Array,
     lanes: Array,
     given: list[Array],
-    dtype: np.dtype[Any],
     modifiers: tuple[str, ...],
     change: Callable[..., Array],
 ) -> Array:
     """Change memory lane by lane where several go to one address; return the old values."""
+    dtype = given[0].dtype
     size = dtype.itemsize
     kind = f"{'f' if dtype.kind == 'f' else 'u'}{8 * size}"
     # Shared addresses are alike in all blocks, but other places.
@@ -299,6 +272,3 @@ def _take_turns(
 def _targets(operand: Operand) -> list[str | None]:
     elements = operand.elements if isinstance(operand, Vector) else (operand,)
     return [e.name if isinstance(e, Register) else None for e in elements]
-
-
-__all__ = ["Region", "access"]

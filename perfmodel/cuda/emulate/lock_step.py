@@ -14,12 +14,13 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.emulate.any_step import any_step
+from perfmodel.cuda.emulate.accesses import access
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
-from perfmodel.cuda.emulate.bulk import Arrivals
-from perfmodel.cuda.emulate.contracted import contracted
+from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.cuda.emulate.contracted import contracted, contracted_step
 from perfmodel.cuda.emulate.counts import Counter
 from perfmodel.cuda.emulate.deciding import mark_deciding
+from perfmodel.cuda.emulate.instructions import step
 from perfmodel.cuda.emulate.layout import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
 from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
@@ -322,15 +323,19 @@ class LockStep:
         raise gave_up(self.function, line, self.regions, budget.steps, budget.elapsed, slow)
 
     def _step(self, at: int, instruction: Instruction) -> Step | None:
-        return any_step(
-            self.machine,
-            at,
-            instruction,
-            self.counter,
-            self.arrivals,
-            self.contracted,
-            self.odd,
-        )
+        """Return what runs the instruction of a place, or None if nothing is to be done."""
+        machine = self.machine
+        if instruction.opcode == "mbarrier":
+            return barrier_step(machine, instruction, self.arrivals)
+        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
+            return bulk_copy(machine, at, instruction, self.counter, self.arrivals)
+        run = access(machine, at, instruction, self.counter.report)
+        if run is not None:
+            return run
+        if at in self.contracted:
+            return contracted_step(machine, instruction, self.contracted[at])
+        made = step(machine, instruction)
+        return made and self.odd.watched(machine, at, instruction, made)
 
     def result(self) -> Emulation:
         """Return what was counted."""

@@ -56,6 +56,7 @@ Getter = Callable[[Active], Array]
 Step = Callable[[Active], None]
 """What runs an instruction for some lanes."""
 Report = Callable[[int, Array, Array, int], None]
+"""Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
 
 class Machine:

@@ -30,6 +30,7 @@ from perfmodel.cuda.parse.syntax import (
     Symbol,
     Variable,
     Vector,
+    leaves,
 )
 from perfmodel.errors import PerfmodelError
 
@@ -71,6 +72,21 @@ def inlined(module: Module, kernel: Function) -> Inlined:
     if not any(i.opcode == "call" for i in kernel.instructions):
         return Inlined(kernel)
     return _Inliner(module, kernel).run()
+
+
+def reached(module: Module, kernel: Function) -> tuple[frozenset[str], tuple[Function, ...]]:
+    """Return all names that are used from a kernel on, and the functions: it and its callees."""
+    by_name = {f.name: f for f in module.functions if f.defined}
+    functions = [kernel]
+    named: set[str] = set()
+    for function in functions:  # grows while it is gone through
+        operands = (o for i in function.instructions for each in i.operands for o in leaves(each))
+        here = {o.name for o in operands if isinstance(o, Symbol)}
+        named |= here
+        functions += [
+            by_name[n] for n in sorted(here & by_name.keys()) if by_name[n] not in functions
+        ]
+    return frozenset(named), tuple(functions)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,11 @@ from typing import Any, Final
 from perfmodel.cuda.parse.syntax import (
     Address,
     Arguments,
-    Component,
     Function,
     Instruction,
-    Negated,
     Operand,
-    Pair,
     Register,
-    Vector,
+    leaves,
 )
 
 UNKNOWN: Final = "unknown"
@@ -161,22 +158,4 @@ def _call_results(call: Instruction) -> Operand | None:
 
 def registers_of(operand: Operand | None) -> Iterator[str]:
     """Yield the names of the registers in an operand."""
-    match operand:
-        case Register():
-            yield operand.name
-        case Component():
-            yield operand.register.name
-        case Address():
-            yield from registers_of(operand.base)
-            for coordinate in operand.coordinates:
-                yield from registers_of(coordinate)
-        case Vector() | Arguments():
-            for element in operand.elements:
-                yield from registers_of(element)
-        case Pair():
-            yield from registers_of(operand.first)
-            yield from registers_of(operand.second)
-        case Negated():
-            yield from registers_of(operand.operand)
-        case _:
-            pass
+    return (part.name for part in leaves(operand) if isinstance(part, Register))

@@ -8,7 +8,7 @@ its function. Directives and modifiers are kept without their leading dot.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -134,6 +134,27 @@ Operand: TypeAlias = (
     | Negated
     | Arguments
 )
+
+
+def leaves(operand: Operand | None) -> Iterator[Operand]:
+    """Yield the operands that one is made of: registers, symbols, numbers."""
+    match operand:
+        case Address(base, _, coordinates):
+            inside: tuple[Operand, ...] = (base, *coordinates)
+        case Vector(elements) | Arguments(elements):
+            inside = elements
+        case Pair(first, second):
+            inside = (first, second)
+        case Negated(inner):
+            inside = (inner,)
+        case Component(register, _):
+            inside = (register,)
+        case _:
+            if operand is not None:
+                yield operand
+            return
+    for part in inside:
+        yield from leaves(part)
 
 
 @dataclass(frozen=True, slots=True)
