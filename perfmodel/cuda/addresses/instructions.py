@@ -147,7 +147,7 @@ class Interpreter:
             case SpecialRegister(name):
                 return self.specials.get(name, Unknown())
             case Symbol(name, offset):
-                return plus(single(Name(base_name(name))), constant(offset))
+                return single(Name(base_name(name))) + offset
             case Component(register, _):
                 return Unknown(self.sources(state.get(register.name, Unknown())))
             case Vector(elements):
@@ -159,7 +159,7 @@ class Interpreter:
     def address(self, operand: Operand, state: Mapping[str, Value], at: int) -> Sum:
         """Return the address that a memory operand names."""
         if isinstance(operand, Address):
-            return plus(self.integer(operand.base, state, at), constant(operand.offset))
+            return self.integer(operand.base, state, at) + operand.offset
         return self.integer(operand, state, at)
 
     def run(self, at: int, instruction: Instruction, state: dict[str, Value]) -> None:
@@ -372,5 +372,5 @@ class Interpreter:
         if bits >= 32 or (low >= -(1 << bits - 1) and high < 1 << bits):
             return [value]
         if to[:1] == "u":
-            return [self.algebra.remainder(value, constant(1 << bits))]
+            return [self.algebra.remainder(value, 1 << bits)]
         return None

@@ -10,7 +10,7 @@ from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.sums import Sum, constant, plus, product, scaled, single
+from perfmodel.cuda.addresses.sums import Sum, constant, plus, single
 from perfmodel.cuda.addresses.values import ALIGNED, BASE, Unknown, Value, base_name
 from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.syntax import Function, Module, Parameter
@@ -124,11 +124,11 @@ def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
     algebra = Algebra(ranges)
     linear = plus(
         specials["%tid.x"],
-        product(specials["%tid.y"], specials["%ntid.x"]),
-        product(product(specials["%tid.z"], specials["%ntid.y"]), specials["%ntid.x"]),
+        specials["%tid.y"] * specials["%ntid.x"],
+        specials["%tid.z"] * specials["%ntid.y"] * specials["%ntid.x"],
     )
-    specials["%laneid"] = algebra.remainder(linear, constant(_WARP))
-    specials["%warpid"] = algebra.quotient(linear, constant(_WARP))
+    specials["%laneid"] = algebra.remainder(linear, _WARP)
+    specials["%warpid"] = algebra.quotient(linear, _WARP)
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     specials["%nwarpid"] = constant(-(-threads // _WARP))
     specials["WARP_SZ"] = constant(_WARP)
@@ -154,14 +154,14 @@ def _parameter(
             whole = field_name(p.name, at)
             ranges[base] = _ADDRESSES
             bases[base] = Base(readable, "global", launch.sizes.get(whole), whole)
-            parameters[p.name, at] = scaled(single(Name(base)), ALIGNED)
+            parameters[p.name, at] = single(Name(base)) * ALIGNED
         return
     if p.name in launch.pointers:
         base = f"{BASE}{name}"
         ranges[base] = _ADDRESSES
         readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name))
         bases[base] = Base(readable, "global", launch.sizes.get(p.name), p.name)
-        parameters[p.name, 0] = scaled(single(Name(base)), ALIGNED)
+        parameters[p.name, 0] = single(Name(base)) * ALIGNED
     elif p.type[:1] == "f":
         parameters[p.name, 0] = Unknown()
     elif value is None:

@@ -21,7 +21,7 @@ from perfmodel.cuda.addresses.loops import (
     solved,
 )
 from perfmodel.cuda.addresses.records import LoopRun
-from perfmodel.cuda.addresses.sums import Sum, constant, minus, single, written
+from perfmodel.cuda.addresses.sums import Sum, constant, single, written
 from perfmodel.cuda.addresses.values import CARRIED, Unknown, Value
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.registers import is_memory
@@ -153,7 +153,7 @@ class LoopSolver:
             runs = self.interpreter.condition_datum(self._extra(f"loop {index}"), ())
             guard = all_of((reach, runs))
             return LoopRun(index, variable.name, None, parent), guard, None
-        last = minus(count, constant(1))
+        last = count - 1
         tested_first = self._only_tests(loop)
         if tested_first:
             # The header runs once more than the body, but does nothing that counts.

@@ -15,10 +15,7 @@ from perfmodel.cuda.addresses.sums import (
     Sum,
     by_factor,
     constant,
-    minus,
     plus,
-    product,
-    scaled,
     single,
     written,
 )
@@ -75,7 +72,7 @@ def solved(
         if register in found or not r.update.names & moving <= known.keys():
             continue
         now = algebra.again(substitute(written(r.update), known))
-        before = at_iteration(now, variable, minus(single(variable), constant(1)), algebra)
+        before = at_iteration(now, variable, single(variable) - 1, algebra)
         first = at_iteration(now, variable, constant(-1), algebra)
         if first == r.start:
             found[register] = before
@@ -93,21 +90,21 @@ def at_iteration(value: Sum, variable: Name, iteration: Sum, algebra: Algebra) -
 
 
 def _solved(r: Recurrence, variable: Name, moving: set[str]) -> Sum | None:
-    step = minus(r.update, single(r.carried))
+    step = r.update - single(r.carried)
     if not step.names & moving:
-        return plus(r.start, product(step, single(variable)))
-    if not minus(r.update, scaled(single(r.carried), -1)).names & moving:
+        return r.start + step * single(variable)
+    if not (r.update + single(r.carried)).names & moving:
         # c - x: every other iteration the start, and what it is taken from.
-        other = minus(plus(r.update, single(r.carried)), r.start)
+        other = r.update + single(r.carried) - r.start
         odd = single(Operation("%", (variable, Number(2))))
-        return plus(r.start, product(odd, minus(other, r.start)))
+        return r.start + odd * (other - r.start)
     for operator, power in (("<<", "*"), (">>", "//")):
         by = _factor(r, power)
         if by is not None and by > 1 and by & by - 1 == 0:
-            shift = written(scaled(single(variable), by.bit_length() - 1))
+            shift = written(single(variable) * (by.bit_length() - 1))
             if operator == "<<":
                 power_of_two = Operation("<<", (Number(1), shift))
-                return product(r.start, single(power_of_two))
+                return r.start * single(power_of_two)
             return single(Operation(">>", (written(r.start), shift)))
     return None
 
@@ -181,7 +178,7 @@ def trips(
     # Entered only if the condition held: at least one iteration, whatever the formula's range.
     if not rotated:
         more = algebra.extreme("max", more, constant(0))
-    return plus(more, constant(1))
+    return more + 1
 
 
 def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
@@ -192,9 +189,9 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
     operator = goes_on.operator
     if operator in (">", ">="):
         a, b, operator = b, a, {">": "<", ">=": "<="}[operator]
-    distance = minus(b, a)
+    distance = b - a
     if operator == "<=":
-        distance, operator = plus(distance, constant(1)), "<"
+        distance, operator = distance + 1, "<"
     parts = _linear(distance, variable)
     if parts is None:
         return None
@@ -202,12 +199,12 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
     low, high = algebra.range(slope)
     if operator == "<" and high < 0:
         # distance = start + slope*k > 0 for k below start / -slope.
-        by = scaled(slope, -1)
+        by = -slope
         return algebra.quotient(plus(start, by, constant(-1)), by)
     if operator == "!=" and high < 0:
-        return algebra.quotient(start, scaled(slope, -1))
+        return algebra.quotient(start, -slope)
     if operator == "!=" and low > 0:
-        return algebra.quotient(scaled(start, -1), slope)
+        return algebra.quotient(-start, slope)
     return None
 
 

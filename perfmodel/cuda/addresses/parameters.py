@@ -7,7 +7,7 @@ from typing import Final
 
 from perfmodel.cuda.addresses.conditions import all_of
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.sums import Sum, constant, minus, single
+from perfmodel.cuda.addresses.sums import Sum, constant, single
 from perfmodel.cuda.addresses.values import Unknown, Value
 from perfmodel.cuda.parse.memory_parts import Part
 from perfmodel.cuda.parse.syntax import (
@@ -58,7 +58,7 @@ def structure_place(
     inside = [n for n in value.names if n in interpreter.structure_names]
     if len(inside) != 1 or value.terms.get((Name(inside[0]),)) != 1:
         return None
-    offset = minus(value, single(Name(inside[0]))).number
+    offset = (value - single(Name(inside[0]))).number
     name = interpreter.structure_names[inside[0]]
     return name, None if offset is None else offset + operand.offset
 

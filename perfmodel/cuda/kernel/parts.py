@@ -10,12 +10,7 @@ from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.sums import (
     Factors,
     Sum,
-    constant,
-    minus,
     ordered,
-    plus,
-    product,
-    scaled,
     single,
     sum_of,
     written,
@@ -53,9 +48,10 @@ def with_name(value: Sum, part: Sum, name: Name) -> Sum:
         if m is None:
             return value
         ((factors, times),) = m.terms.items()
-        value = plus(
-            minus(value, Sum({_joined(factors, o): times * c for o, c in part.terms.items()})),
-            Sum({_joined(factors, (name,)): times}),
+        value = (
+            value
+            - Sum({_joined(factors, o): times * c for o, c in part.terms.items()})
+            + Sum({_joined(factors, (name,)): times})
         )
     return value
 
@@ -83,13 +79,13 @@ def range_under(value: Sum, guard: Node, algebra: Algebra) -> Interval:
     """Return the range of a sum among the threads for which a guard holds; never too narrow."""
     low, high = algebra.range(value)
     for sign in (1, -1):
-        left, found = scaled(value, sign), 0
+        left, found = value * sign, 0
         for part, most in _bounds(guard, algebra):
             m = contained(left, part)
             times = None if m is None else algebra.number(m)
             if m is None or times is None or times <= 0:
                 continue
-            left = minus(left, product(m, part))
+            left = left - m * part
             found += times * most
         found += algebra.range(left).high
         if sign > 0:
@@ -111,10 +107,10 @@ def _bounds(guard: Node, algebra: Algebra) -> Iterable[tuple[Sum, int]]:
             a, b = b, a
         limit = algebra.number(b)
         if limit is not None:
-            yield minus(a, constant(a.offset)), limit - strict - a.offset
+            yield a - a.offset, limit - strict - a.offset
         limit = algebra.number(a)
         if limit is not None:
-            yield scaled(minus(b, constant(b.offset)), -1), b.offset - strict - limit
+            yield -(b - b.offset), b.offset - strict - limit
 
 
 def lanes_in_data(value: Sum, data: Mapping[str, Datum], algebra: Algebra) -> bool:
@@ -182,7 +178,7 @@ def at_random(
     drawn: Node = Operation(how, (drawing.key, Number(count)))
     if least:
         drawn = Operation("+", (drawn, Number(least)))
-    return written(plus(Sum(rest), product(Sum(step), single(drawn))))
+    return written(Sum(rest) + Sum(step) * single(drawn))
 
 
 def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algebra) -> Sum:
@@ -203,7 +199,7 @@ def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algeb
         step = {_without(p, (found[0],)): t for p, t in inner.terms.items() if found[0] in p}
         apart = algebra.number(Sum({p: times * t for p, t in step.items() if p is not None}))
         if apart is not None and 0 < apart < length:
-            whole = plus(minus(whole, Sum({product_of: times})), scaled(inner, times))
+            whole = whole - Sum({product_of: times}) + inner * times
     return whole
 
 

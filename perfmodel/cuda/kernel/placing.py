@@ -10,7 +10,7 @@ from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.launch import Base
 from perfmodel.cuda.addresses.launched import Bound
 from perfmodel.cuda.addresses.records import Followed, MemoryAccess, is_data
-from perfmodel.cuda.addresses.sums import constant, minus, plus, scaled, single
+from perfmodel.cuda.addresses.sums import single
 from perfmodel.cuda.addresses.values import ALIGNED
 from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
@@ -79,10 +79,10 @@ def _placed(
     ]
     start = single(Name(inside[0])) if inside else None
     if start is not None and bases[inside[0]].parameter is not None:
-        start = scaled(start, ALIGNED)
+        start = start * ALIGNED
     if start is None or any(access.address.terms.get(k) != v for k, v in start.terms.items()):
         return Placed(access, "", None, what, counted=True)
-    offset = minus(access.address, start)
+    offset = access.address - start
     if any(name in bases for name in offset.names):
         return Placed(access, "", None, what, counted=True)
     made = [follower.data[name] for name in offset.names if name in follower.data]
@@ -128,10 +128,7 @@ def word_accesses(p: Placed, bases: dict[str, Base]) -> list[Placed]:
     if not p.base or bases[p.base].space != "local" or count < 2 or p.counted or p.offset is None:
         return [p]
     moved_word = replace(p.moved, unit=_WORD, width=_WORD)
-    return [
-        replace(p, offset=plus(p.offset, constant(_WORD * i)), moved=moved_word)
-        for i in range(count)
-    ]
+    return [replace(p, offset=p.offset + _WORD * i, moved=moved_word) for i in range(count)]
 
 
 def _with_base(p: Placed, emulation: Emulation, bases: dict[str, Base]) -> Placed:

@@ -16,7 +16,7 @@ from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.launch import Base
 from perfmodel.cuda.addresses.records import MemoryAccess
-from perfmodel.cuda.addresses.sums import Sum, constant, plus, scaled
+from perfmodel.cuda.addresses.sums import Sum, constant
 from perfmodel.cuda.addresses.values import BASE, Datum
 from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
@@ -47,7 +47,7 @@ def with_box(p: Placed, emulation: Emulation) -> Placed:
     if not p.access.coordinates or p.offset is None or count is None or not count.requests:
         return p
     box = -(-count.width * count.lanes // count.requests // _PIECE) * _PIECE
-    return replace(p, offset=scaled(p.offset, max(box, _PIECE)))
+    return replace(p, offset=p.offset * max(box, _PIECE))
 
 
 def _box_number(
@@ -63,7 +63,7 @@ def _box_number(
         reach = algebra.range(part)
         if reach.low < 0:
             return None
-        found = plus(found, scaled(part, boxes))
+        found = found + part * boxes
         boxes *= reach.high + 1
         if boxes > _MOST_BOXES:
             return None
