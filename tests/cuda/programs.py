@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from perfmodel.cuda.addresses.launched import Bound, bound
+from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.compile.resources import estimate
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
@@ -63,5 +64,5 @@ def launch(grid: Any, block: Any, shared: int = 0, **arguments: Any) -> LaunchSp
     return LaunchSpec(three(grid), three(block), shared, named=named)
 
 
-def sample_bound(name: str, spec: LaunchSpec) -> Bound:
+def sample_bound(name: str, spec: LaunchSpec) -> KernelLaunch:
     return bound(spec, sample(name), names()[name])

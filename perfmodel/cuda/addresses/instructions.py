@@ -15,19 +15,8 @@ from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, neg
 from perfmodel.cuda.addresses.integers import INTEGER, bits_of, comparison
 from perfmodel.cuda.addresses.sums import Sum, TooLargeError, constant, plus, single
 from perfmodel.cuda.addresses.values import DATUM, Datum, Unknown, Value, base_name
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.registers import written_registers
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Component,
-    Immediate,
-    Instruction,
-    Negated,
-    Operand,
-    Register,
-    SpecialRegister,
-    Symbol,
-    Vector,
-)
 from perfmodel.expressions import Name, Node, Number, Operation, names
 
 _HASH: Final = 1 << 20
@@ -119,50 +108,50 @@ class Interpreter:
                     found |= self.data[name].sources
         return frozenset(found)
 
-    def integer(self, operand: Operand, state: Mapping[str, Value], at: int = -1) -> Sum:
+    def integer(self, operand: ptx.Operand, state: Mapping[str, Value], at: int = -1) -> Sum:
         """Return an operand as an integer."""
         value = self.value(operand, state)
         if isinstance(value, Sum):
             return value
         return self.datum(at, self.sources(value), "s64", 90)
 
-    def condition(self, operand: Operand, state: Mapping[str, Value], at: int = -1) -> Node:
+    def condition(self, operand: ptx.Operand, state: Mapping[str, Value], at: int = -1) -> Node:
         """Return an operand as a condition."""
-        if isinstance(operand, Negated):
+        if isinstance(operand, ptx.Negated):
             return negated(self.condition(operand.operand, state, at))
-        if isinstance(operand, Immediate):
+        if isinstance(operand, ptx.Immediate):
             return TRUE if operand.value else FALSE
         value = self.value(operand, state)
         if isinstance(value, Number | Name | Operation):
             return value
         return self.condition_datum(at, self.sources(value))
 
-    def value(self, operand: Operand, state: Mapping[str, Value]) -> Value:
+    def value(self, operand: ptx.Operand, state: Mapping[str, Value]) -> Value:
         """Return what an operand stands for."""
         match operand:
-            case Register(name):
+            case ptx.Register(name):
                 return state.get(name, Unknown())
-            case Immediate(value):
+            case ptx.Immediate(value):
                 return constant(value)
-            case SpecialRegister(name):
+            case ptx.SpecialRegister(name):
                 return self.specials.get(name, Unknown())
-            case Symbol(name, offset):
+            case ptx.Symbol(name, offset):
                 return single(Name(base_name(name))) + offset
-            case Component(register, _):
+            case ptx.Component(register, _):
                 return Unknown(self.sources(state.get(register.name, Unknown())))
-            case Vector(elements):
+            case ptx.Vector(elements):
                 return Unknown(self.sources(*(self.value(e, state) for e in elements)))
-            case Negated(inner):
+            case ptx.Negated(inner):
                 return negated(self.condition(inner, state))
         return Unknown()
 
-    def address(self, operand: Operand, state: Mapping[str, Value], at: int) -> Sum:
+    def address(self, operand: ptx.Operand, state: Mapping[str, Value], at: int) -> Sum:
         """Return the address that a memory operand names."""
-        if isinstance(operand, Address):
+        if isinstance(operand, ptx.Address):
             return self.integer(operand.base, state, at) + operand.offset
         return self.integer(operand, state, at)
 
-    def run(self, at: int, instruction: Instruction, state: dict[str, Value]) -> None:
+    def run(self, at: int, instruction: ptx.Instruction, state: dict[str, Value]) -> None:
         """Change the registers as the instruction of place `at` does, which is no memory access."""
         targets = written_registers(instruction)
         if not targets:
@@ -184,7 +173,7 @@ class Interpreter:
     def assign(
         self,
         at: int,
-        instruction: Instruction,
+        instruction: ptx.Instruction,
         target: str,
         value: Value,
         state: dict[str, Value],
@@ -194,8 +183,8 @@ class Interpreter:
         if guard is None:
             state[target] = value
             return
-        operand: Operand = Register(guard.register.name)
-        condition = self.condition(Negated(operand) if guard.negated else operand, state, at)
+        operand: ptx.Operand = ptx.Register(guard.register.name)
+        condition = self.condition(ptx.Negated(operand) if guard.negated else operand, state, at)
         state[target] = self.merged(condition, value, state.get(target, Unknown()))
 
     def merged(self, condition: Node, a: Value, b: Value) -> Value:
@@ -224,7 +213,7 @@ class Interpreter:
     def _opaque(
         self,
         at: int,
-        instruction: Instruction,
+        instruction: ptx.Instruction,
         state: Mapping[str, Value],
         targets: Sequence[str],
     ) -> list[Value]:
@@ -246,13 +235,13 @@ class Interpreter:
         return [Unknown(sources)] * len(targets)
 
     @staticmethod
-    def _destination(instruction: Instruction) -> str:
+    def _destination(instruction: ptx.Instruction) -> str:
         """Return the type of a conversion's result."""
         kinds = [m for m in instruction.modifiers if m[:1] in "bsuf" and m[1:2].isdecimal()]
         return kinds[0] if instruction.opcode in ("cvt", "set") and kinds else "f32"
 
     def _results(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value], count: int
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value], count: int
     ) -> list[Value] | None:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         operands = instruction.operands
@@ -262,7 +251,7 @@ class Interpreter:
         if opcode == "mov" and kind == "pred":
             return [self.condition(operands[1], state, at)]
         if opcode in ("mov", "cvta"):
-            if isinstance(operands[0], Register) and not isinstance(operands[1], Vector):
+            if isinstance(operands[0], ptx.Register) and not isinstance(operands[1], ptx.Vector):
                 value = self.value(operands[1], state)
                 if kind[:1] == "f" and isinstance(value, Sum):
                     return [Unknown(self.sources(value))]
@@ -319,7 +308,7 @@ class Interpreter:
         return low < -(1 << bits) or high >= 1 << bits
 
     def _setp(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value], count: int
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value], count: int
     ) -> list[Value] | None:
         modifiers, operands = instruction.modifiers, instruction.operands
         kind = modifiers[-1]
@@ -341,7 +330,7 @@ class Interpreter:
         return [*results[:count]]
 
     def _logic(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value]
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
     ) -> list[Value] | None:
         parts = [self.condition(o, state, at) for o in instruction.operands[1:]]
         match instruction.opcode:
@@ -357,7 +346,7 @@ class Interpreter:
         return None
 
     def _convert(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value]
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
     ) -> list[Value] | None:
         *_, to, source = instruction.modifiers
         if to[:1] not in "bsu" or source[:1] not in "bsu" or source.startswith("bf"):

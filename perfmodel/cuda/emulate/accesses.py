@@ -12,17 +12,8 @@ from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Report, Step, address_of
 from perfmodel.cuda.emulate.matrices import matrix_access
 from perfmodel.cuda.emulate.tickets import draw
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    Address,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    Symbol,
-    Vector,
-)
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +25,7 @@ _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""
 
 
-def access(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
     """Return what a memory instruction does, or None if it is none that is followed.
 
     `report` is told every execution that goes to global, shared or local memory.
@@ -61,13 +52,13 @@ def access(machine: Machine, at: int, instruction: Instruction, report: Report) 
     return None
 
 
-def _parameter(machine: Machine, instruction: Instruction) -> Step | None:
+def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
     where = instruction.operands[1]
     kind = values.kind_of(instruction.modifiers)
     dtype = values.dtype_of(kind)
     if dtype is None:
         return None
-    if not isinstance(where, Address) or not isinstance(where.base, Symbol):
+    if not isinstance(where, ptx.Address) or not isinstance(where.base, ptx.Symbol):
         return _load(machine, 0, instruction, None)
     data = machine.parameters.get(where.base.name, b"")
     names = _targets(instruction.operands[0])
@@ -85,7 +76,7 @@ def _parameter(machine: Machine, instruction: Instruction) -> Step | None:
 
 
 def _load(
-    machine: Machine, at: int, instruction: Instruction, report: Report | None
+    machine: Machine, at: int, instruction: ptx.Instruction, report: Report | None
 ) -> Step | None:
     kind = values.kind_of(instruction.modifiers)
     dtype = values.dtype_of(kind)
@@ -110,14 +101,14 @@ def _load(
     return run
 
 
-def _store(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def _store(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
     dtype = values.dtype_of(values.kind_of(instruction.modifiers))
     if dtype is None:
         return None
     read = address_of(machine, instruction.operands[0])
     source = instruction.operands[1]
     whole = np.dtype(f"u{dtype.itemsize}")
-    elements = source.elements if isinstance(source, Vector) else (source,)
+    elements = source.elements if isinstance(source, ptx.Vector) else (source,)
     parts = [machine.getter(e, whole) for e in elements]
     size = dtype.itemsize
     width = min(size * len(parts), 16)
@@ -133,7 +124,7 @@ def _store(machine: Machine, at: int, instruction: Instruction, report: Report) 
     return run
 
 
-def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def _copy(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
     operands = instruction.operands
     if not memory_parts(instruction):
         return None  # cp.async.commit_group and the like
@@ -141,7 +132,7 @@ def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -
     width = memory_parts(instruction)[0].width
     size = operands[3] if len(operands) > 3 else None
     read = None
-    if isinstance(size, Register | Immediate) and not _is_predicate(machine, size):
+    if isinstance(size, ptx.Register | ptx.Immediate) and not _is_predicate(machine, size):
         read = machine.getter(size, np.dtype(np.uint32))
 
     def run(active: Active) -> None:
@@ -160,21 +151,23 @@ def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -
     return run
 
 
-def _is_predicate(machine: Machine, operand: Operand) -> bool:
-    return isinstance(operand, Register) and machine.function.register_type(operand.name) == "pred"
+def _is_predicate(machine: Machine, operand: ptx.Operand) -> bool:
+    return (
+        isinstance(operand, ptx.Register) and machine.function.register_type(operand.name) == "pred"
+    )
 
 
-def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def _atomic(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
     """Return an atomic, or one on neighbouring elements, each of which changes on its own."""
     modifiers, operands = instruction.modifiers, instruction.operands
     returns = instruction.opcode == "atom"
     where, *given = operands[1:] if returns else operands
-    vector = given[0].elements if given and isinstance(given[0], Vector) else None
+    vector = given[0].elements if given and isinstance(given[0], ptx.Vector) else None
     parts = memory_parts(instruction)
     if not parts:
         return None
     width = parts[0].width
-    size = max(width // max(len(vector), 1), 2) if vector else SIZES.get(modifiers[-1], 4)
+    size = max(width // max(len(vector), 1), 2) if vector else ptx.SIZES.get(modifiers[-1], 4)
     dtype = values.dtype_of(values.kind_of(modifiers))
     if dtype is None or dtype.itemsize != size:
         # Pairs of halves: their sum is not followed.
@@ -269,6 +262,6 @@ def _take_turns(
     return found
 
 
-def _targets(operand: Operand) -> list[str | None]:
-    elements = operand.elements if isinstance(operand, Vector) else (operand,)
-    return [e.name if isinstance(e, Register) else None for e in elements]
+def _targets(operand: ptx.Operand) -> list[str | None]:
+    elements = operand.elements if isinstance(operand, ptx.Vector) else (operand,)
+    return [e.name if isinstance(e, ptx.Register) else None for e in elements]

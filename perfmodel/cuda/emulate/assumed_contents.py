@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from perfmodel.cuda.addresses.launched import Bound
-from perfmodel.cuda.emulate.launch import UNSIZED, emulated_launch
+from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
+from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.provenance import Provenance, Sources, provenance
 from perfmodel.cuda.emulate.result import UNKNOWN
 from perfmodel.cuda.emulate.run import Emulation, NoEndError, emulate
@@ -59,7 +59,7 @@ class StandIn:
 
     key: str
     name: str
-    """Of the buffer: in `Bound.buffers`, and as the user knows it."""
+    """Of the buffer: in `KernelLaunch.buffers`, and as the user knows it."""
     use: Use
     words: str
     """What it holds."""
@@ -105,7 +105,7 @@ class _Probe:
 
 
 def stand_ins(
-    module: Module, function: Function, bound: Bound, assume: bool = False
+    module: Module, function: Function, bound: KernelLaunch, assume: bool = False
 ) -> tuple[StandIn, ...]:
     """Return what stands for contents that nobody states and that decide what threads do.
 
@@ -166,7 +166,7 @@ def no_end(names: Sequence[str]) -> PerfmodelError:
     )
 
 
-def with_contents(bound: Bound, chosen: Mapping[str, Buffer]) -> Bound:
+def with_contents(bound: KernelLaunch, chosen: Mapping[str, Buffer]) -> KernelLaunch:
     """Return a launch with some buffers in place of its own, by their keys."""
     return replace(bound, buffers={**bound.buffers, **chosen})
 
@@ -206,12 +206,12 @@ def with_assumption(
     )
 
 
-def _probed(module: Module, function: Function, bound: Bound, below: int) -> Emulation:
+def _probed(module: Module, function: Function, bound: KernelLaunch, below: int) -> Emulation:
     launch = emulated_launch(bound, function, below)
     return emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, assume=True)
 
 
-def _ends(module: Module, function: Function, bound: Bound) -> bool:
+def _ends(module: Module, function: Function, bound: KernelLaunch) -> bool:
     """Return whether the launch ends with numbers of any size in what nobody states."""
     launch = emulated_launch(bound, function)
     try:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.addresses.launch import field_name
-from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, field_name
 from perfmodel.cuda.emulate.layout import EmulatedLaunch
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.values import dtype_of
@@ -21,29 +20,27 @@ from perfmodel.expressions.mixing import mixed_arrays
 
 Array = npt.NDArray[Any]
 
-UNSIZED: Final = 1 << 38
-"""Bytes of a buffer whose size nobody states: more than any index reaches."""
 
-
-def emulated_launch(bound: Bound, function: Function, below: int | None = None) -> EmulatedLaunch:
+def emulated_launch(
+    launch: KernelLaunch, function: Function, below: int | None = None
+) -> EmulatedLaunch:
     """Return what a kernel is emulated with.
 
     Integers of which nobody states the content are below `below`.
     """
-    launch = bound.launch
     parameters: dict[str, bytes] = {}
     buffers: dict[str, Region] = {}
     for p in function.parameters:
         name = launch.shown.get(p.name, p.name)
-        if p.name in bound.structures:
-            parameters[p.name] = bound.structures[p.name].data
+        if p.name in launch.structures:
+            parameters[p.name] = launch.structures[p.name].data
             for at in launch.fields.get(p.name, ()):
                 key, readable = field_name(p.name, at), f"{name}-at-{at}"
-                buffers[key] = _buffer(readable, bound.buffers.get(key))
+                buffers[key] = _buffer(readable, launch.buffers.get(key))
         elif p.name in launch.values:
             parameters[p.name] = _bytes(launch.values[p.name], p.type, p.size)
         elif p.name in launch.pointers:
-            buffers[p.name] = _buffer(name, bound.buffers.get(p.name))
+            buffers[p.name] = _buffer(name, launch.buffers.get(p.name))
     for region in buffers.values():
         region.below = below
     return EmulatedLaunch(launch.grid, launch.block, launch.shared_bytes, parameters, buffers)

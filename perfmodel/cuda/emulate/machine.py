@@ -9,18 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate.memory import Memory
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Component,
-    FloatImmediate,
-    Function,
-    Immediate,
-    Negated,
-    Operand,
-    Register,
-    SpecialRegister,
-    Symbol,
-)
+from perfmodel.cuda.parse import syntax as ptx
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +53,7 @@ class Machine:
 
     def __init__(
         self,
-        function: Function,
+        function: ptx.Function,
         memory: Memory,
         specials: Mapping[str, Array],
         symbols: Mapping[str, int],
@@ -94,30 +83,30 @@ class Machine:
         """Note an instruction that is not emulated."""
         self.unfollowed[name] = self.unfollowed.get(name, 0) + 1
 
-    def getter(self, operand: Operand, dtype: np.dtype[Any]) -> Getter:
+    def getter(self, operand: ptx.Operand, dtype: np.dtype[Any]) -> Getter:
         """Return a function that reads an operand as a type."""
         match operand:
-            case Register(name):
+            case ptx.Register(name):
                 return lambda active: self.read(name, dtype, active)
-            case Immediate(value):
+            case ptx.Immediate(value):
                 constant = _constant(value, dtype)
                 return lambda active: constant
-            case FloatImmediate():
+            case ptx.FloatImmediate():
                 constant = _float(operand, dtype)
                 return lambda active: constant
-            case SpecialRegister(name):
+            case ptx.SpecialRegister(name):
                 known = self.specials.get(name)
                 if known is None:
                     known = np.zeros(self.lanes, dtype=np.uint32)
                 table = seen(known, dtype)
                 return lambda active: table[active.select]
-            case Symbol(name, offset):
+            case ptx.Symbol(name, offset):
                 constant = _constant(self.symbols.get(name, 0) + offset, dtype)
                 return lambda active: constant
-            case Negated(inner):
+            case ptx.Negated(inner):
                 read = self.getter(inner, np.dtype(bool))
                 return lambda active: ~read(active)
-            case Component(register, part):
+            case ptx.Component(register, part):
                 return lambda active: _part(self.read(register.name, dtype, active), part)
         zero = np.zeros((), dtype=dtype)
         return lambda active: zero
@@ -157,9 +146,9 @@ class Machine:
         return held
 
 
-def address_of(machine: Machine, operand: Operand) -> Getter:
+def address_of(machine: Machine, operand: ptx.Operand) -> Getter:
     """Return a function that gives the addresses that an operand names."""
-    if not isinstance(operand, Address):
+    if not isinstance(operand, ptx.Address):
         return machine.getter(operand, _ADDRESS)
     base = machine.getter(operand.base, _ADDRESS)
     offset = np.asarray(operand.offset & (1 << 64) - 1, dtype=np.uint64)
@@ -201,7 +190,7 @@ def _constant(value: int, dtype: np.dtype[Any]) -> Array:
     return np.asarray(value & (1 << 8 * dtype.itemsize) - 1, dtype=unsigned).view(dtype)
 
 
-def _float(operand: FloatImmediate, dtype: np.dtype[Any]) -> Array:
+def _float(operand: ptx.FloatImmediate, dtype: np.dtype[Any]) -> Array:
     if dtype.kind == "f":
         return np.asarray(operand.value, dtype=dtype)
     bits = np.asarray(operand.bits, dtype=_BITS[operand.width // 8])

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.emulate.assumed_contents import no_end
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
@@ -32,7 +32,7 @@ _MOST_LOST: Final = 0.5
 
 
 def emulated(
-    module: Module, function: Function, bound: Bound, progress: Progress | None
+    module: Module, function: Function, bound: KernelLaunch, progress: Progress | None
 ) -> Emulation:
     """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
 
@@ -79,7 +79,7 @@ def check_followed(emulation: Emulation) -> None:
 
 
 def odd_shares(
-    module: Module, function: Function, bound: Bound, emulation: Emulation | None
+    module: Module, function: Function, bound: KernelLaunch, emulation: Emulation | None
 ) -> tuple[OddShares, list[str], bool]:
     """Return how often odd values come, what to say of it, and if it is read from unknown content.
 

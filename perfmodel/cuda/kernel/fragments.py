@@ -12,18 +12,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.liveness import register_words
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Function,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    RegisterDeclaration,
-    SpecialRegister,
-    Vector,
-)
 
 _SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _SIZES: Final = {"f16": 2, "bf16": 2, "f32": 4, "s32": 4}
@@ -31,7 +21,7 @@ _GROUP: Final = 8
 """Lines, and elements of a line, of the parts that a fragment is made of."""
 _MATRICES: Final = 4
 """Parts that one ldmatrix loads."""
-_LANE, _LINE, _PAIR = (Register(f"%fragment_{name}") for name in ("lane", "line", "pair"))
+_LANE, _LINE, _PAIR = (ptx.Register(f"%fragment_{name}") for name in ("lane", "line", "pair"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +36,7 @@ class _Fragment:
     """Whether a lane's two neighbours are of two lines; pairs of halves are turned in registers."""
 
 
-def with_fragments(function: Function) -> Function:
+def with_fragments(function: ptx.Function) -> ptx.Function:
     """Return a function whose fragments are loaded and stored by plain loads and stores.
 
     Those of types whose layout is not known stay.
@@ -74,7 +64,7 @@ def with_fragments(function: Function) -> Function:
     )
 
 
-def _fragment(instruction: Instruction) -> _Fragment | None:
+def _fragment(instruction: ptx.Instruction) -> _Fragment | None:
     """Return what a load or store of a fragment moves; None of others, and of unknown layouts."""
     given = instruction.modifiers
     if instruction.opcode != "wmma" or not {"load", "store"} & {*given}:
@@ -87,51 +77,51 @@ def _fragment(instruction: Instruction) -> _Fragment | None:
     height, width = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
     by_row = "row" in given
     lines, length = (height, width) if by_row else (width, height)
-    if k != 16 or not isinstance(_held(instruction), Vector):
+    if k != 16 or not isinstance(_held(instruction), ptx.Vector):
         return None
     size = _SIZES[given[-1]]
     return _Fragment(lines, length, size, which in ("c", "d") and not by_row and size == 4)
 
 
-def _held(instruction: Instruction) -> Operand:
+def _held(instruction: ptx.Instruction) -> ptx.Operand:
     return instruction.operands[0 if "load" in instruction.modifiers else 1]
 
 
 class _Writer:
     """Writes the instructions of a function, and what becomes of its fragments."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: ptx.Function) -> None:
         self.function = function
-        self.made: list[Instruction] = []
-        self.registers = [RegisterDeclaration(r.name, "b32") for r in (_LANE, _LINE, _PAIR)]
+        self.made: list[ptx.Instruction] = []
+        self.registers = [ptx.RegisterDeclaration(r.name, "b32") for r in (_LANE, _LINE, _PAIR)]
         self.line = function.line
 
     def start(self) -> None:
         """Write what all fragments share: each lane's line, and its pair of elements."""
         first = replace(self.function.instructions[0], guard=None)
-        self._write(first, "mov.u32", _LANE, SpecialRegister("%laneid"))
-        self._write(first, "shr.u32", _LINE, _LANE, Immediate(2))
-        self._write(first, "and.b32", _PAIR, _LANE, Immediate(3))
-        self._write(first, "shl.b32", _PAIR, _PAIR, Immediate(1))
+        self._write(first, "mov.u32", _LANE, ptx.SpecialRegister("%laneid"))
+        self._write(first, "shr.u32", _LINE, _LANE, ptx.Immediate(2))
+        self._write(first, "and.b32", _PAIR, _LANE, ptx.Immediate(3))
+        self._write(first, "shl.b32", _PAIR, _PAIR, ptx.Immediate(1))
 
-    def _write(self, like: Instruction, name: str, *operands: Operand) -> None:
+    def _write(self, like: ptx.Instruction, name: str, *operands: ptx.Operand) -> None:
         opcode, *modifiers = name.split(".")
         self.made.append(
             replace(like, opcode=opcode, modifiers=tuple(modifiers), operands=operands)
         )
 
-    def _register(self, kind: str) -> Register:
+    def _register(self, kind: str) -> ptx.Register:
         name = f"%fragment_{kind}_{len(self.registers)}"
-        self.registers.append(RegisterDeclaration(name, kind))
-        return Register(name)
+        self.registers.append(ptx.RegisterDeclaration(name, kind))
+        return ptx.Register(name)
 
-    def take(self, like: Instruction, fragment: _Fragment) -> None:
+    def take(self, like: ptx.Instruction, fragment: _Fragment) -> None:
         """Write what becomes of one load or store of a fragment."""
         given, operands = like.modifiers, like.operands
         held = _held(like)
-        assert isinstance(held, Vector)  # `_fragment` has seen to it
+        assert isinstance(held, ptx.Vector)  # `_fragment` has seen to it
         place = operands[1 if "load" in given else 0]
-        step = operands[2] if len(operands) > 2 else Immediate(fragment.length)
+        step = operands[2] if len(operands) > 2 else ptx.Immediate(fragment.length)
         rows = "shared" in given and "load" in given and fragment.size == 2
         if rows and not {"c", "d"} & {*given}:
             self._rows(like, fragment, place, step, held)
@@ -139,7 +129,12 @@ class _Writer:
             self._pairs(like, fragment, place, step, held)
 
     def _pairs(
-        self, like: Instruction, f: _Fragment, place: Operand, step: Operand, held: Vector
+        self,
+        like: ptx.Instruction,
+        f: _Fragment,
+        place: ptx.Operand,
+        step: ptx.Operand,
+        held: ptx.Vector,
     ) -> None:
         """Write the loads or stores by which each lane moves its pairs."""
         line, along = (_PAIR, _LINE) if f.turned else (_LINE, _PAIR)
@@ -153,17 +148,22 @@ class _Writer:
             for second in range(2 if f.turned else 1):
                 base = self._address(like, place, step, line, group + second, along, f.size)
                 for part in range(0, f.length, _GROUP):
-                    at = Address(base, part * f.size)
+                    at = ptx.Address(base, part * f.size)
                     taken = [registers[(done + i) % len(registers)] for i in range(per)]
                     done += per
-                    value: Operand = Vector(tuple(taken)) if per > 1 else taken[0]
+                    value: ptx.Operand = ptx.Vector(tuple(taken)) if per > 1 else taken[0]
                     width = ["v2"] if per > 1 else []
                     name = ".".join(part for part in (verb, space, *width, "b32") if part)
                     self._write(like, name, *((value, at) if verb == "ld" else (at, value)))
         self._copies(like, registers, done, verb)
 
     def _rows(
-        self, like: Instruction, f: _Fragment, place: Operand, step: Operand, held: Vector
+        self,
+        like: ptx.Instruction,
+        f: _Fragment,
+        place: ptx.Operand,
+        step: ptx.Operand,
+        held: ptx.Vector,
     ) -> None:
         """Write the matrix loads of a fragment in shared memory, whose lanes each name a row."""
         registers = list(held.elements)
@@ -171,10 +171,10 @@ class _Writer:
         at_once = min(parts, _MATRICES)
         line, along = self._register("b32"), self._register("b32")
         deep = _GROUP * (2 if f.lines > _GROUP else 1)
-        self._write(like, "and.b32", line, _LANE, Immediate(deep - 1))
-        self._write(like, "shr.u32", along, _LANE, Immediate(deep.bit_length() - 1))
-        self._write(like, "shl.b32", along, along, Immediate(3))
-        base: Register | None = None
+        self._write(like, "and.b32", line, _LANE, ptx.Immediate(deep - 1))
+        self._write(like, "shr.u32", along, _LANE, ptx.Immediate(deep.bit_length() - 1))
+        self._write(like, "shl.b32", along, along, ptx.Immediate(3))
+        base: ptx.Register | None = None
         for done in range(0, parts, at_once):
             lines = done * _GROUP**2 // f.length if f.lines > deep else 0
             across = 0 if f.lines > deep else done * _GROUP // (deep // _GROUP)
@@ -182,10 +182,12 @@ class _Writer:
                 base = self._address(like, place, step, line, lines, along, f.size)
             taken = tuple(registers[(done + i) % len(registers)] for i in range(at_once))
             name = f"ldmatrix.sync.aligned.m8n8.x{at_once}.shared.b16"
-            self._write(like, name, Vector(taken), Address(base, across * f.size))
+            self._write(like, name, ptx.Vector(taken), ptx.Address(base, across * f.size))
         self._copies(like, registers, parts, "ld")
 
-    def _copies(self, like: Instruction, registers: list[Operand], done: int, verb: str) -> None:
+    def _copies(
+        self, like: ptx.Instruction, registers: list[ptx.Operand], done: int, verb: str
+    ) -> None:
         """Write the registers that hold nothing of their own: older machines held values twice."""
         if verb == "ld":
             for i, register in enumerate(registers[done:]):
@@ -193,20 +195,20 @@ class _Writer:
 
     def _address(
         self,
-        like: Instruction,
-        place: Operand,
-        step: Operand,
-        line: Register,
+        like: ptx.Instruction,
+        place: ptx.Operand,
+        step: ptx.Operand,
+        line: ptx.Register,
         more: int,
-        along: Register,
+        along: ptx.Register,
         size: int,
-    ) -> Register:
+    ) -> ptx.Register:
         """Write the address of an element: of a line and so many more, and along it [B]."""
-        base, offset = (place.base, place.offset) if isinstance(place, Address) else (place, 0)
-        wide = isinstance(base, Register) and register_words(self.function, base.name) == 2
+        base, offset = (place.base, place.offset) if isinstance(place, ptx.Address) else (place, 0)
+        wide = isinstance(base, ptx.Register) and register_words(self.function, base.name) == 2
         if more:
             further = self._register("b32")
-            self._write(like, "add.s32", further, line, Immediate(more))
+            self._write(like, "add.s32", further, line, ptx.Immediate(more))
             line = further
         index = self._register("b32")
         self._write(like, "mad.lo.s32", index, line, step, along)
@@ -214,14 +216,16 @@ class _Writer:
             bytes_, address = self._register("b32"), self._register("b32")
             start = self._register("b32")
             self._write(like, "mov.u32", start, base)
-            self._write(like, "mad.lo.s32", bytes_, index, Immediate(size), Immediate(offset))
+            self._write(
+                like, "mad.lo.s32", bytes_, index, ptx.Immediate(size), ptx.Immediate(offset)
+            )
             self._write(like, "add.s32", address, start, bytes_)
             return address
         product, address = self._register("b64"), self._register("b64")
-        self._write(like, "mul.wide.s32", product, index, Immediate(size))
+        self._write(like, "mul.wide.s32", product, index, ptx.Immediate(size))
         self._write(like, "add.s64", address, base, product)
         if not offset:
             return address
         moved = self._register("b64")
-        self._write(like, "add.s64", moved, address, Immediate(offset))
+        self._write(like, "add.s64", moved, address, ptx.Immediate(offset))
         return moved

@@ -14,8 +14,7 @@ from typing import Final
 from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.flow import Flow, loop_variables
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.launch import start
-from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.launch import KernelLaunch, start
 from perfmodel.cuda.addresses.records import (
     BlockRun,
     Followed,
@@ -55,7 +54,7 @@ _GUESSED_SIZE: Final = Doubt(2.0, 3.0)
 def kernel_from_ptx(
     module: Module,
     function: Function,
-    bound: Bound,
+    bound: KernelLaunch,
     registers: int = 32,
     progress: Progress | None = None,
     machine: MachineCode = (),
@@ -68,11 +67,11 @@ def kernel_from_ptx(
     loop from ending, or most is left out. Raises `PerfmodelError` if an argument is missing, or the
     kernel can be neither followed nor emulated.
     """
-    begin = start(module, function, bound.launch)
+    begin = start(module, function, bound)
     follower, bases = begin.interpreter, begin.bases
     flow = control_flow(function)
     found = _followed(function, flow, follower, [*begin.shown.values(), "bin"])
-    apart = left_apart(found, flow, unrolled_loops(function, flow), bound.launch)
+    apart = left_apart(found, flow, unrolled_loops(function, flow), bound)
     apart |= left_unevenly(found)
     found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = placed_accesses(function, found, bound, follower, bases)
@@ -94,7 +93,7 @@ def kernel_from_ptx(
     placed = [part for p in placed for part in word_accesses(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_accesses(function, flow, placed, shared)
-    builder = Builder(module, function, bound.launch, registers, begin, emulation)
+    builder = Builder(module, function, bound, registers, begin, emulation)
     builder.machine = machine
     builder.counted_loops = counted_loops
     builder.odd, said, guessed = odd_shares(module, function, bound, emulation)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.launch import Base
-from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.launch import Base, KernelLaunch
 from perfmodel.cuda.addresses.records import Followed, MemoryAccess, is_data
 from perfmodel.cuda.addresses.sums import single
 from perfmodel.cuda.addresses.values import ALIGNED
@@ -31,7 +30,7 @@ _WORD: Final = 4
 def placed_accesses(
     function: Function,
     found: Followed,
-    bound: Bound,
+    bound: KernelLaunch,
     follower: Interpreter,
     bases: dict[str, Base],
 ) -> list[Placed]:
@@ -105,7 +104,7 @@ def _by_content(p: Placed, stated: set[int], follower: Interpreter) -> Placed:
 
 
 def _narrow(
-    placed: Sequence[Placed], bound: Bound, bases: dict[str, Base], follower: Interpreter
+    placed: Sequence[Placed], bound: KernelLaunch, bases: dict[str, Base], follower: Interpreter
 ) -> None:
     """Make known what is read from random integers below a number, if nobody changes them."""
     changed = {p.base for p in placed if p.moved.kind != "load"}

@@ -8,7 +8,8 @@ from math import prod
 from pathlib import Path
 from typing import Final
 
-from perfmodel.cuda.addresses.launched import Bound, bound
+from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.emulate.assumed_contents import (
     stand_ins,
@@ -93,7 +94,7 @@ def translated(
     function = with_fragments(whole.function)
     found = bound(launch, function, program.parameter_names(function))
 
-    def made_of(contents: Bound) -> Kernel:
+    def made_of(contents: KernelLaunch) -> Kernel:
         return _made(program, launch, whole, function, contents, progress, assume)
 
     assumed = stand_ins(program.module, function, found, assume)
@@ -117,7 +118,7 @@ def _made(
     launch: LaunchSpec,
     whole: Inlined,
     function: Function,
-    found: Bound,
+    found: KernelLaunch,
     progress: Progress | None,
     assume: bool,
 ) -> Kernel:

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.constants import constant, number
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    FloatImmediate,
-    Parameter,
-    RegisterDeclaration,
-    Variable,
-)
 from perfmodel.cuda.parse.tokens import END, Tokens
 
 SPACES: Final = frozenset({".global", ".const", ".shared", ".local", ".param", ".tex"})
@@ -46,7 +40,7 @@ def integers(tokens: Tokens, at: int) -> tuple[tuple[int, ...], int]:
     found: list[int] = []
     while tokens.texts[at][0].isdigit():
         value = number(tokens.texts[at])
-        if isinstance(value, FloatImmediate):
+        if isinstance(value, ptx.FloatImmediate):
             tokens.refuse(at, "an integer")
         found.append(value)
         at += 1
@@ -71,7 +65,7 @@ class _Type:
         """Return the bytes of so many elements; None if a dimension is open."""
         if None in shape:
             return None
-        size = prod(n or 0 for n in shape) * self.lanes * SIZES[self.kind]
+        size = prod(n or 0 for n in shape) * self.lanes * ptx.SIZES[self.kind]
         if not 0 <= size <= _LARGEST:
             tokens.refuse(at, f"a variable of at most {_LARGEST} bytes before this")
         return size
@@ -91,7 +85,7 @@ def _type(tokens: Tokens, at: int) -> tuple[_Type, int]:
                 found.alignment = value
         elif text in _LANES:
             found.lanes = _LANES[text]
-        elif text[1:] in SIZES:
+        elif text[1:] in ptx.SIZES:
             found.kind = text[1:]
         elif text.startswith(".attribute"):
             at = skip_parentheses(tokens, at)
@@ -106,17 +100,17 @@ def _type(tokens: Tokens, at: int) -> tuple[_Type, int]:
     return found, at
 
 
-def registers(tokens: Tokens, at: int, scope: int) -> tuple[list[RegisterDeclaration], int]:
+def registers(tokens: Tokens, at: int, scope: int) -> tuple[list[ptx.RegisterDeclaration], int]:
     """Return what ``.reg`` at token `at` declares, and the token behind the semicolon."""
     kind, at = _type(tokens, at + 1)
-    found: list[RegisterDeclaration] = []
+    found: list[ptx.RegisterDeclaration] = []
     while True:
         name, at = word(tokens, at, "a register's name")
         count: int | None = None
         if tokens.texts[at] == "<":
             count, at = constant(tokens, at + 1)
             at = expect(tokens, at, ">")
-        found.append(RegisterDeclaration(name, kind.kind, count, kind.lanes, scope))
+        found.append(ptx.RegisterDeclaration(name, kind.kind, count, kind.lanes, scope))
         if tokens.texts[at] == ";":
             return found, at + 1
         at = expect(tokens, at, ",")
@@ -124,15 +118,15 @@ def registers(tokens: Tokens, at: int, scope: int) -> tuple[list[RegisterDeclara
 
 def variables(
     tokens: Tokens, at: int, linkage: str | None, suffix: str
-) -> tuple[list[Variable], int]:
+) -> tuple[list[ptx.Variable], int]:
     """Return what the declaration with a state space at token `at` declares, and what follows.
 
     `suffix` goes behind each name: that of the inner block.
     """
     space = tokens.texts[at][1:]
     kind, at = _type(tokens, at + 1)
-    lanes, alignment = kind.lanes, kind.alignment or kind.lanes * SIZES[kind.kind]
-    found: list[Variable] = []
+    lanes, alignment = kind.lanes, kind.alignment or kind.lanes * ptx.SIZES[kind.kind]
+    found: list[ptx.Variable] = []
     while True:
         name, at = word(tokens, at, "a variable's name")
         if tokens.texts[at] == "<":  # param<4>: as registers
@@ -146,7 +140,7 @@ def variables(
             shape = (len(values) // max(prod(n or 1 for n in shape[1:]) * lanes, 1), *shape[1:])
         size = kind.size(tokens, at, shape)
         found.append(
-            Variable(
+            ptx.Variable(
                 *(f"{name}{suffix}", space, kind.kind, size, alignment),
                 *(shape, lanes, linkage, values),
             )
@@ -156,10 +150,10 @@ def variables(
         at = expect(tokens, at, ",")
 
 
-def parameters(tokens: Tokens, at: int) -> tuple[tuple[Parameter, ...], int]:
+def parameters(tokens: Tokens, at: int) -> tuple[tuple[ptx.Parameter, ...], int]:
     """Return the parameters in the parentheses at token `at`, and the token behind them."""
     at = expect(tokens, at, "(")
-    found: list[Parameter] = []
+    found: list[ptx.Parameter] = []
     if tokens.texts[at] == ")":
         return (), at + 1
     while True:
@@ -170,7 +164,7 @@ def parameters(tokens: Tokens, at: int) -> tuple[tuple[Parameter, ...], int]:
         at = expect(tokens, at, ",")
 
 
-def _parameter(tokens: Tokens, at: int) -> tuple[Parameter, int]:
+def _parameter(tokens: Tokens, at: int) -> tuple[ptx.Parameter, int]:
     space = tokens.texts[at]
     if space not in (".param", ".reg"):
         tokens.refuse(at, ".param")
@@ -178,11 +172,11 @@ def _parameter(tokens: Tokens, at: int) -> tuple[Parameter, int]:
     name, at = word(tokens, at, "a parameter's name")
     shape, at = _shape(tokens, at)
     shape = tuple(n or 0 for n in shape)
-    parameter = Parameter(
+    parameter = ptx.Parameter(
         name,
         kind.kind,
         kind.size(tokens, at, shape) or 0,
-        kind.alignment or kind.lanes * SIZES[kind.kind],
+        kind.alignment or kind.lanes * ptx.SIZES[kind.kind],
         prod(n or 0 for n in shape) if shape else None,
         *(kind.pointer, kind.pointer_space, kind.pointer_alignment, space[1:]),
     )
@@ -237,7 +231,7 @@ def _value(tokens: Tokens, at: int) -> tuple[int | float, int]:
     digits = at + (sign < 0)
     if tokens.texts[digits][0].isdigit():
         found = number(tokens.texts[digits])
-        if isinstance(found, FloatImmediate):
+        if isinstance(found, ptx.FloatImmediate):
             return sign * found.value, digits + 1
         if tokens.texts[digits + 1] in (",", "}", ";"):
             return sign * found, digits + 1

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import (
     alive_registers,
     read_registers,
     written_registers,
 )
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    FloatImmediate,
-    Function,
-    Immediate,
-    Instruction,
-    Register,
-    Symbol,
-)
 
 MOST_INSTRUCTIONS: Final = 100_000
 """Longest function that is analysed: the sets of live values grow with its square."""
 
 
-def live_registers(function: Function, flow: ControlFlow) -> int | None:
+def live_registers(function: ptx.Function, flow: ControlFlow) -> int | None:
     """Return the most 32-bit registers that a function's live values fill at once.
 
     A 64-bit value takes two, a narrower one its own. Predicates have registers of their own, and
@@ -51,13 +43,13 @@ def live_registers(function: Function, flow: ControlFlow) -> int | None:
     return most
 
 
-def operands_of_their_own(function: Function) -> frozenset[str]:
+def operands_of_their_own(function: ptx.Function) -> frozenset[str]:
     """Return the registers whose values machine code has as operands, without a register.
 
     Those are constants, addresses of variables, and parameters, which lie in constant memory:
     written once, by a move or a load of a parameter, or converted from such an address.
     """
-    makers: dict[str, list[Instruction]] = {}
+    makers: dict[str, list[ptx.Instruction]] = {}
     for instruction in function.instructions:
         for name in written_registers(instruction):
             makers.setdefault(name, []).append(instruction)
@@ -69,22 +61,22 @@ def operands_of_their_own(function: Function) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_own(maker: Instruction, known: set[str]) -> bool:
+def _is_own(maker: ptx.Instruction, known: set[str]) -> bool:
     sources = maker.operands[1:]
     if maker.opcode == "ld":
         return "param" in maker.modifiers
     return maker.opcode in ("mov", "cvta") and all(
-        isinstance(o, Immediate | FloatImmediate | Symbol)
-        or (isinstance(o, Register) and o.name in known)
+        isinstance(o, ptx.Immediate | ptx.FloatImmediate | ptx.Symbol)
+        or (isinstance(o, ptx.Register) and o.name in known)
         for o in sources
     )
 
 
-def register_words(function: Function, register: str) -> int:
+def register_words(function: ptx.Function, register: str) -> int:
     """Return how many 32-bit registers a register takes."""
     declared = function.declaration(register)
     if declared is None:
         return 1
     if declared.type == "pred":
         return 0
-    return -(-SIZES[declared.type] * declared.lanes // 4)
+    return -(-ptx.SIZES[declared.type] * declared.lanes // 4)

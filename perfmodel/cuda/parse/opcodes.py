@@ -9,15 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Arguments,
-    Function,
-    Instruction,
-    Operand,
-    Register,
-    leaves,
-)
+from perfmodel.cuda.parse import syntax as ptx
 
 UNKNOWN: Final = "unknown"
 
@@ -55,7 +47,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, int]]:
     return kinds, uses, fewest
 
 
-def kind(instruction: Instruction) -> str:
+def kind(instruction: ptx.Instruction) -> str:
     """Return what an instruction is for.
 
     One of the kinds of opcodes.toml; of ``arithmetic``, ``float64``, ``float32``, ``float16`` or
@@ -78,12 +70,12 @@ def _kind(opcode: str, modifiers: tuple[str, ...]) -> str:
     return found
 
 
-def mix(function: Function) -> dict[str, int]:
+def mix(function: ptx.Function) -> dict[str, int]:
     """Return how many instructions of each kind a function has, most frequent first."""
     return dict(Counter(kind(i) for i in function.instructions).most_common())
 
 
-def unknown(function: Function) -> dict[str, int]:
+def unknown(function: ptx.Function) -> dict[str, int]:
     """Return what could not be read: instructions of no known opcode or with odd operands."""
     return dict(
         Counter(
@@ -92,7 +84,7 @@ def unknown(function: Function) -> dict[str, int]:
     )
 
 
-def warnings(function: Function) -> tuple[str, ...]:
+def warnings(function: ptx.Function) -> tuple[str, ...]:
     """Return a line about what could not be read of a function, or nothing."""
     found = unknown(function)
     if not found:
@@ -106,17 +98,17 @@ def warnings(function: Function) -> tuple[str, ...]:
     )
 
 
-def written(instruction: Instruction) -> Iterator[str]:
+def written(instruction: ptx.Instruction) -> Iterator[str]:
     """Yield the names of the registers that an instruction writes."""
     if instruction.opcode == "call":
         yield from registers_of(_call_results(instruction))
     elif instruction.operands and _use(instruction.opcode, instruction.modifiers) != "none":
         first = instruction.operands[0]
-        if not isinstance(first, Address):
+        if not isinstance(first, ptx.Address):
             yield from registers_of(first)
 
 
-def read(instruction: Instruction) -> Iterator[str]:
+def read(instruction: ptx.Instruction) -> Iterator[str]:
     """Yield the names of the registers that an instruction reads, its guard's among them."""
     if instruction.guard is not None:
         yield instruction.guard.register.name
@@ -129,7 +121,7 @@ def read(instruction: Instruction) -> Iterator[str]:
         return
     use = _use(instruction.opcode, instruction.modifiers)
     for place, operand in enumerate(operands):
-        if place or use != "first" or isinstance(operand, Address):
+        if place or use != "first" or isinstance(operand, ptx.Address):
             yield from registers_of(operand)
 
 
@@ -144,18 +136,18 @@ def _use(opcode: str, modifiers: tuple[str, ...]) -> str:
     return "first"
 
 
-def calls_for_odd_values(instruction: Instruction) -> bool:
+def calls_for_odd_values(instruction: ptx.Instruction) -> bool:
     """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
     modifiers = {*instruction.modifiers}
     return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
 
 
-def _call_results(call: Instruction) -> Operand | None:
+def _call_results(call: ptx.Instruction) -> ptx.Operand | None:
     """Return the operand of a call that takes its results: parentheses before the function."""
     first = call.operands[0] if call.operands else None
-    return first if isinstance(first, Arguments) else None
+    return first if isinstance(first, ptx.Arguments) else None
 
 
-def registers_of(operand: Operand | None) -> Iterator[str]:
+def registers_of(operand: ptx.Operand | None) -> Iterator[str]:
     """Yield the names of the registers in an operand."""
-    return (part.name for part in leaves(operand) if isinstance(part, Register))
+    return (part.name for part in ptx.leaves(operand) if isinstance(part, ptx.Register))

@@ -6,17 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.opcodes import written
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    Address,
-    Function,
-    Immediate,
-    Instruction,
-    Register,
-    Symbol,
-)
 
 POINTER_BYTES: Final = 8
 _MOST_STRUCTURES: Final = 64
@@ -42,7 +34,7 @@ class _Flow:
     """Registers whose value is one of a sum."""
 
 
-def pointer_parameters(kernel: Function) -> frozenset[str]:
+def pointer_parameters(kernel: ptx.Function) -> frozenset[str]:
     """Return the names of the parameters that are pointers.
 
     Those marked ``.ptr``; those whose value, as it is or with a constant added, becomes an address
@@ -54,7 +46,7 @@ def pointer_parameters(kernel: Function) -> frozenset[str]:
     return frozenset(name for name, _ in found)
 
 
-def pointer_fields(kernel: Function) -> dict[str, tuple[int, ...]]:
+def pointer_fields(kernel: ptx.Function) -> dict[str, tuple[int, ...]]:
     """Return where structures passed by value hold pointers [B], as far as their use shows it."""
     structures = [p for p in kernel.parameters if p.count is not None]
     places = [
@@ -69,30 +61,30 @@ def pointer_fields(kernel: Function) -> dict[str, tuple[int, ...]]:
     return {name: tuple(offsets) for name, offsets in found.items()}
 
 
-def parameter_reads(kernel: Function, parameter: str) -> list[tuple[int, str]]:
+def parameter_reads(kernel: ptx.Function, parameter: str) -> list[tuple[int, str]]:
     """Return what is read of a parameter: offsets [B] and types, in order, none overlapping."""
     found: dict[int, str] = {}
     for instruction in kernel.instructions:
         where = instruction.operands[1] if len(instruction.operands) > 1 else None
-        if instruction.opcode != "ld" or not isinstance(where, Address):
+        if instruction.opcode != "ld" or not isinstance(where, ptx.Address):
             continue
-        if not isinstance(where.base, Symbol) or where.base.name != parameter:
+        if not isinstance(where.base, ptx.Symbol) or where.base.name != parameter:
             continue
         kind = instruction.modifiers[-1]
         start = where.base.offset + where.offset
         for i in range(len(list(written(instruction)))):
-            at = start + i * SIZES.get(kind, 4)
-            if SIZES.get(kind, 4) > SIZES.get(found.get(at, ""), 0):
+            at = start + i * ptx.SIZES.get(kind, 4)
+            if ptx.SIZES.get(kind, 4) > ptx.SIZES.get(found.get(at, ""), 0):
                 found[at] = kind
     kept: list[tuple[int, str]] = []
     for at in sorted(found):
-        if not kept or at >= kept[-1][0] + SIZES.get(kept[-1][1], 4):
+        if not kept or at >= kept[-1][0] + ptx.SIZES.get(kept[-1][1], 4):
             kept.append((at, found[at]))
     return kept
 
 
 def _pointers(
-    kernel: Function, places: Sequence[Place], marked: Sequence[Place]
+    kernel: ptx.Function, places: Sequence[Place], marked: Sequence[Place]
 ) -> frozenset[Place]:
     """Return which places in parameters hold pointers to global memory."""
     bits = {place: 1 << i for i, place in enumerate(places)}
@@ -129,7 +121,7 @@ def _spread(flows: Sequence[_Flow], sources: Sequence[tuple[str, ...]]) -> dict[
     return reached
 
 
-def _flows(instruction: Instruction, bits: dict[Place, int]) -> Iterator[_Flow]:
+def _flows(instruction: ptx.Instruction, bits: dict[Place, int]) -> Iterator[_Flow]:
     """Yield what an instruction passes on that could be an address."""
     targets = list(written(instruction))
     operands = instruction.operands[1:]
@@ -139,31 +131,31 @@ def _flows(instruction: Instruction, bits: dict[Place, int]) -> Iterator[_Flow]:
     spaces = {m.partition("::")[0] for m in instruction.modifiers}
     if instruction.opcode == "ld" and "param" in spaces:
         where = operands[0] if operands else None
-        if isinstance(where, Address) and isinstance(where.base, Symbol):
+        if isinstance(where, ptx.Address) and isinstance(where.base, ptx.Symbol):
             start = where.base.offset + where.offset
             for i, name in enumerate(targets):
                 bit = bits.get((where.base.name, start + i * POINTER_BYTES), 0)
                 if bit:
                     yield _Flow(name, bit, (), ())
         return
-    names = tuple(o.name for o in operands if isinstance(o, Register))
+    names = tuple(o.name for o in operands if isinstance(o, ptx.Register))
     match instruction.opcode:
         case "mov" | "cvta" | "selp":
             yield _Flow(target, 0, names, names)
         case "add" | "sub":
-            constant = any(isinstance(o, Immediate) for o in operands)
+            constant = any(isinstance(o, ptx.Immediate) for o in operands)
             yield _Flow(target, 0, names if constant else (), names)
         case "mad" | "fma":
-            addend = tuple(o.name for o in operands[2:3] if isinstance(o, Register))
+            addend = tuple(o.name for o in operands[2:3] if isinstance(o, ptx.Register))
             yield _Flow(target, 0, (), addend)
 
 
-def _bases(instruction: Instruction) -> list[str]:
+def _bases(instruction: ptx.Instruction) -> list[str]:
     """Return registers that are addresses in global memory: of accesses, or converted to such."""
     if instruction.opcode == "cvta":
         source = instruction.operands[1] if len(instruction.operands) > 1 else None
         to_global = instruction.modifiers[:2] == ("to", "global")
-        return [source.name] if to_global and isinstance(source, Register) else []
+        return [source.name] if to_global and isinstance(source, ptx.Register) else []
     if instruction.opcode == "call":
         return []
     parts = memory_parts(instruction)
@@ -171,5 +163,5 @@ def _bases(instruction: Instruction) -> list[str]:
     if not parts and not _ELSEWHERE & {m.partition("::")[0] for m in instruction.modifiers}:
         places = set(range(len(instruction.operands)))  # prefetches and others
     chosen = [o for i, o in enumerate(instruction.operands) if i in places]
-    bases = [o.base for o in chosen if isinstance(o, Address)]
-    return [base.name for base in bases if isinstance(base, Register)]
+    bases = [o.base for o in chosen if isinstance(o, ptx.Address)]
+    return [base.name for base in bases if isinstance(base, ptx.Register)]
