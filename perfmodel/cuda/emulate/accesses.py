@@ -61,16 +61,15 @@ def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
     if not isinstance(where, ptx.Address) or not isinstance(where.base, ptx.Symbol):
         return _load(machine, 0, instruction, None)
     data = machine.parameters.get(where.base.name, b"")
-    names = _targets(instruction.operands[0])
+    writes = machine.setters(instruction.operands[0])
     whole = np.dtype(f"u{dtype.itemsize}")
     start = where.base.offset + where.offset
-    end = start + len(names) * whole.itemsize
-    found = np.frombuffer(data[start:end].ljust(len(names) * whole.itemsize, b"\0"), dtype=whole)
+    end = start + len(writes) * whole.itemsize
+    found = np.frombuffer(data[start:end].ljust(end - start, b"\0"), dtype=whole)
 
     def run(active: Active) -> None:
-        for i, name in enumerate(names):
-            if name is not None:
-                machine.write(name, found[i].reshape(()), active)
+        for write, value in zip(writes, found, strict=True):
+            write(value.reshape(()), active)
 
     return run
 
@@ -83,20 +82,21 @@ def _load(
     if dtype is None:
         return None
     read = address_of(machine, instruction.operands[1])
-    names = _targets(instruction.operands[0])
+    operand = instruction.operands[0]
+    elements = operand.elements if isinstance(operand, ptx.Vector) else (operand,)
     size = dtype.itemsize
-    width = min(size * len(names), 16)
+    width = min(size * len(elements), 16)
+    wanted = [i for i, e in enumerate(elements) if isinstance(e, ptx.Register)]
+    writes = machine.setters(operand)
 
     def run(active: Active) -> None:
         address = read(active)
         if report is not None:
             report(at, address, active.lanes, width)
-        for i, name in enumerate(names):
-            if name is None:
-                continue
+        for i in wanted:
             part = address + np.uint64(i * size) if i else address
             found = machine.memory.load(part, active.lanes, size, kind)
-            machine.write(name, found.view(dtype), active)
+            writes[i](found.view(dtype), active)
 
     return run
 
@@ -109,7 +109,7 @@ def _store(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
     source = instruction.operands[1]
     whole = np.dtype(f"u{dtype.itemsize}")
     elements = source.elements if isinstance(source, ptx.Vector) else (source,)
-    parts = [machine.getter(e, whole) for e in elements]
+    parts = [machine.each(e, whole) for e in elements]
     size = dtype.itemsize
     width = min(size * len(parts), 16)
 
@@ -118,8 +118,7 @@ def _store(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
         report(at, address, active.lanes, width)
         for i, part in enumerate(parts):
             place = address + np.uint64(i * size) if i else address
-            value = np.broadcast_to(part(active), (len(active.lanes),))
-            machine.memory.store(place, active.lanes, size, value)
+            machine.memory.store(place, active.lanes, size, part(active))
 
     return run
 
@@ -175,15 +174,16 @@ def _atomic(machine: Machine, at: int, instruction: ptx.Instruction, report: Rep
     width = width if vector else dtype.itemsize
     read = address_of(machine, where)
     elements = [(e,) for e in vector] if vector else [tuple(given[:2])]
-    gets = [[machine.getter(o, dtype) for o in element] for element in elements]
-    targets = [*(_targets(operands[0]) if returns else ()), *(None for _ in gets)]
+    gets = [[machine.each(o, dtype) for o in element] for element in elements]
+    nothing = ptx.Vector((ptx.Sink(),) * len(gets))
+    writes = machine.setters(operands[0] if returns else nothing)
     change = _change(modifiers, dtype)
 
     def run(active: Active) -> None:
         address = read(active)
         report(at, address, active.lanes, width)
-        for i, (target, element) in enumerate(zip(targets, gets, strict=False)):
-            values_of = [np.broadcast_to(get(active), (len(active.lanes),)) for get in element]
+        for i, (write, element) in enumerate(zip(writes, gets, strict=False)):
+            values_of = [get(active) for get in element]
             if not values_of:
                 return
             place = address + np.uint64(i * size) if i else address
@@ -192,8 +192,7 @@ def _atomic(machine: Machine, at: int, instruction: ptx.Instruction, report: Rep
                 old = draw(machine, place, active.lanes, values_of[0])
             if old is None:
                 old = _take_turns(machine, place, active.lanes, values_of, modifiers, change)
-            if target is not None:
-                machine.write(target, old, active)
+            write(old, active)
 
     return run
 
@@ -260,8 +259,3 @@ def _take_turns(
     found = np.empty(len(order), dtype=dtype)
     found[order] = old
     return found
-
-
-def _targets(operand: ptx.Operand) -> list[str | None]:
-    elements = operand.elements if isinstance(operand, ptx.Vector) else (operand,)
-    return [e.name if isinstance(e, ptx.Register) else None for e in elements]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,18 +31,24 @@ class Active(NamedTuple):
     @property
     def warps(self) -> int:
         """How many warps they are in."""
-        return len(self.numbers)
+        return len(self.starts)
+
+    @property
+    def starts(self) -> Array:
+        """Where in `lanes` each warp begins."""
+        warp = self.lanes >> 5
+        first = np.ones(len(warp), dtype=bool)
+        first[1:] = warp[1:] != warp[:-1]
+        return np.flatnonzero(first)
 
     @property
     def numbers(self) -> Array:
         """Numbers of the warps that they are in."""
-        warp = self.lanes >> 5
-        first = np.ones(len(warp), dtype=bool)
-        first[1:] = warp[1:] != warp[:-1]
-        return np.asarray(warp[first])
+        return np.asarray(self.lanes[self.starts] >> 5)
 
 
 Getter = Callable[[Active], Array]
+Setter = Callable[[Array, Active], None]
 Step = Callable[[Active], None]
 """What runs an instruction for some lanes."""
 Report = Callable[[int, Array, Array, int], None]
@@ -111,6 +118,20 @@ class Machine:
         zero = np.zeros((), dtype=dtype)
         return lambda active: zero
 
+    def each(self, operand: ptx.Operand, dtype: np.dtype[Any]) -> Getter:
+        """Return a function that reads an operand as a type, one value a lane."""
+        read = self.getter(operand, dtype)
+        return lambda active: np.broadcast_to(read(active), (len(active.lanes),))
+
+    def setters(self, operand: ptx.Operand) -> list[Setter]:
+        """Return functions that write the parts of an operand; what is no register, they leave."""
+        parts: tuple[ptx.Operand, ...] = (operand,)
+        if isinstance(operand, ptx.Vector):
+            parts = operand.elements
+        elif isinstance(operand, ptx.Pair):
+            parts = (operand.first, operand.second)
+        return [partial(self.write, p.name if isinstance(p, ptx.Register) else "") for p in parts]
+
     def read(self, name: str, dtype: np.dtype[Any], active: Active) -> Array:
         """Return a register as a type."""
         found = self.registers.get(name)
@@ -119,7 +140,9 @@ class Machine:
         return seen(found[active.select], dtype)
 
     def write(self, name: str, value: Array, active: Active) -> None:
-        """Set a register."""
+        """Set a register; no name is none."""
+        if not name:
+            return
         held = self.registers.get(name)
         if held is None:
             held = self._new(name, value)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
 from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.syntax import Instruction, Register, Vector
+from perfmodel.cuda.parse.syntax import Instruction, Vector
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +28,8 @@ def matrix_access(
     elements = held.elements if isinstance(held, Vector) else (held,)
     known = "m8n8" in instruction.modifiers and "trans" not in instruction.modifiers
     word = np.dtype(np.uint32)
-    values = [] if loads else [machine.getter(e, word) for e in elements]
+    values = [] if loads else [machine.each(e, word) for e in elements]
+    writes = machine.setters(held)
 
     def places(active: Active, matrix: int) -> Array:
         """Return the address of each lane's 4 bytes of a matrix."""
@@ -41,15 +42,14 @@ def matrix_access(
     def run(active: Active) -> None:
         gives = (active.lanes & LANES - 1) < part.lanes
         report(at, read(active)[gives], active.lanes[gives], part.width)
-        for matrix, element in enumerate(elements[: part.lanes // 8]):
-            if not loads:
-                if known:
-                    value = np.broadcast_to(values[matrix](active), (len(active.lanes),))
-                    machine.memory.store(places(active, matrix), active.lanes, 4, value)
-            elif isinstance(element, Register):
+        for matrix, write in enumerate(writes[: part.lanes // 8]):
+            place = places(active, matrix) if known else None
+            if loads:
                 found = np.zeros((), dtype=word)
-                if known:
-                    found = machine.memory.load(places(active, matrix), active.lanes, 4, "b32")
-                machine.write(element.name, found, active)
+                if place is not None:
+                    found = machine.memory.load(place, active.lanes, 4, "b32")
+                write(found, active)
+            elif place is not None:
+                machine.memory.store(place, active.lanes, 4, values[matrix](active))
 
     return run

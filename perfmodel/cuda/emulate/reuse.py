@@ -158,7 +158,7 @@ def _first(keys: Array) -> Array:
 def _alike(turn: Array, sector: Array, block: Array) -> float:
     """Return how many blocks a sector is asked for by at a time."""
     each = np.unique(np.stack([turn, sector, block]), axis=1)
-    return each.shape[1] / np.unique(each[:2], axis=1).shape[1]
+    return float(each.shape[1] / np.unique(each[:2], axis=1).shape[1])
 
 
 def _asking(turn: Array, own: Array) -> tuple[Array, Array]:

@@ -117,18 +117,17 @@ def _joined(machine: Machine, instruction: Instruction) -> Callable[[Active, Arr
     modifiers, operands = instruction.modifiers, instruction.operands
     if "red" not in modifiers or not operands or not isinstance(operands[0], Register):
         return None
-    read = machine.getter(operands[-1], np.dtype(bool))
-    target = operands[0].name
+    read = machine.each(operands[-1], np.dtype(bool))
+    (write,) = machine.setters(operands[0])
 
     def run(active: Active, block: Array) -> None:
-        value = np.broadcast_to(read(active), block.shape)
-        holds = np.bincount(block, value)[block]
+        holds = np.bincount(block, read(active))[block]
         if "popc" in modifiers:
-            machine.write(target, holds.astype(np.uint32), active)
+            write(holds.astype(np.uint32), active)
         elif "and" in modifiers:
-            machine.write(target, holds == np.bincount(block)[block], active)
+            write(holds == np.bincount(block)[block], active)
         else:
-            machine.write(target, holds > 0, active)
+            write(holds > 0, active)
 
     return run
 

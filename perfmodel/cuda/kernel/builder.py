@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
+from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.launch import KernelLaunch, Start
 from perfmodel.cuda.addresses.records import Followed, LoopRun
@@ -37,7 +40,7 @@ from perfmodel.cuda.kernel.parts import (
 )
 from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
 from perfmodel.cuda.kernel.work import work_of
-from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.source_places import place_name, users_line
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.waiting_loops import held_inside
@@ -47,7 +50,7 @@ from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.doubt import SURE
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
 from perfmodel.kernels.unequal import Unequal
 
@@ -68,45 +71,42 @@ def _space(name: str) -> Space:
     return "shared" if name == "shared" else "local" if name == "local" else "global"
 
 
+@dataclass
 class Builder:
     """Puts a kernel together; holds what its parts need of each other."""
 
-    def __init__(
-        self,
-        module: Module,
-        function: Function,
-        launch: KernelLaunch,
-        registers: int,
-        start: Start,
-        emulation: Emulation | None = None,
-    ) -> None:
-        self.emulation = emulation
-        self.machine: MachineCode = ()
-        self.odd: OddShares = {}
-        self.counted_loops: frozenset[str] = frozenset()
-        self.assumed = False
-        """Whether the size of a buffer had to be assumed."""
-        self.odd_doubt = SURE
-        self.flow = control_flow(function)
-        self.held = held_inside(function, self.flow)
-        self.found = Followed()
-        self.module = module
-        self.function = function
-        self.launch = launch
-        self.registers = registers
-        self.follower = start.interpreter
-        self.algebra = start.interpreter.algebra
-        self.bases = start.bases
-        self.shown = start.shown
-        self.notes: list[str] = [*emulation.notes] if emulation is not None else []
+    module: Module
+    function: Function
+    launch: KernelLaunch
+    start: Start
+    found: Followed
+    registers: int
+    machine: MachineCode = ()
+    emulation: Emulation | None = None
+    counted_loops: frozenset[str] = frozenset()
+    odd: OddShares = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    assumed: bool = False
+    """Whether the size of a buffer had to be assumed."""
+    odd_doubt: Doubt = SURE
 
-    def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
+    @cached_property
+    def flow(self) -> ControlFlow:
+        """The function's control flow."""
+        return control_flow(self.function)
+
+    @property
+    def algebra(self) -> Algebra:
+        """Arithmetic with what the launch says of ranges."""
+        return self.start.interpreter.algebra
+
+    def build(self, placed: Sequence[Placed]) -> Kernel:
         """Return the kernel."""
-        self.found = found
-        parts = self._index_names(found, placed)
-        elements = elements_of(placed, self.bases)
+        found, bases = self.found, self.start.bases
+        parts = self._index_names(placed)
+        elements = elements_of(placed, bases)
         sizes = lengths_of(
-            placed, elements, self.bases, self._threads, self.follower, self.emulation
+            placed, elements, bases, self._threads, self.start.interpreter, self.emulation
         )
         lengths, self.assumed = sizes.lengths, sizes.assumed
         self.notes += sizes.notes
@@ -114,7 +114,7 @@ class Builder:
         accesses = self._accesses(placed, elements, lengths, names_of, parts)
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         accesses = named_accesses(accesses)
-        on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
+        on_chip = {n for base, n in names_of.items() if bases[base].space == "shared"}
         accesses = chained(accesses, placed, self.function, on_chip)
         parameters = self._parameters()
         analysed = Analysed(
@@ -139,7 +139,7 @@ class Builder:
                     name=names_of[base],
                     length=Number(lengths[base]),
                     element_bytes=Number(elements[base]),
-                    space=_space(self.bases[base].space),
+                    space=_space(bases[base].space),
                 )
                 for base in dict.fromkeys(p.base for p in placed)
             ),
@@ -215,7 +215,7 @@ class Builder:
 
         Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
         """
-        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
+        on_sm = {name: b for name, b in self.start.bases.items() if b.space == "shared"}
         dynamic = self.launch.shared_bytes or max(
             (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
             default=0,
@@ -237,7 +237,7 @@ class Builder:
     def _parameters(self) -> tuple[Parameter, ...]:
         found = []
         for p in self.function.parameters:
-            name = self.shown[p.name]
+            name = self.start.shown[p.name]
             if p.name not in self.launch.values:
                 continue
             value = self.algebra.number(single(Name(name)))
@@ -254,13 +254,13 @@ class Builder:
                 )
         return tuple(found)
 
-    def _index_names(self, found: Followed, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
+    def _index_names(self, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
         """Return names for the positions in the grid that indices and guards are made of."""
         used = " ".join(
             [text(written(p.offset)) for p in placed if p.offset is not None]
             + [text(p.access.guard) for p in placed]
         )
-        taken = {*self.shown.values(), *(loop.variable for loop in found.loops)}
+        taken = {*self.start.shown.values(), *(loop.variable for loop in self.found.loops)}
         parts = []
         for axis, tries in _INDEX_NAMES.items():
             if f"blockIdx.{axis}" not in used or f"threadIdx.{axis}" not in used:
@@ -280,7 +280,7 @@ class Builder:
         found: dict[str, str] = {}
         for p in placed:
             if p.base not in found:
-                name = self.bases[p.base].name[:60]
+                name = self.start.bases[p.base].name[:60]
                 while name in found.values():
                     name += "_"
                 found[p.base] = name
@@ -307,7 +307,7 @@ class Builder:
         if not self._data(elements):
             return written(elements)
         key = self._key(p, indices)
-        data = self.follower.data
+        data = self.start.interpreter.data
         drawing = Drawing(length - wide + 1, key, p.access.guard, data, self.algebra)
         elements = unwrapped(elements, drawing.length, data, self.algebra)
         found = None
@@ -318,7 +318,7 @@ class Builder:
             found = at_random(elements, drawing, wide, read_at_key=read == [key])
         if found is None and p.moved.kind != "atomic":
             found = drawn_inside(elements, drawing)
-        name = self.bases[p.base].name
+        name = self.start.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:
             drawn = Operation("random", (key, Number(max(1, length // wide))))
@@ -326,10 +326,10 @@ class Builder:
         return found
 
     def _is_local(self, p: Placed) -> bool:
-        return self.bases[p.base].space == "local"
+        return self.start.bases[p.base].space == "local"
 
     def _data(self, value: Sum) -> bool:
-        return bool(data_factors(value, self.follower.data))
+        return bool(data_factors(value, self.start.interpreter.data))
 
     def _key(self, p: Placed, indices: dict[int, Node]) -> Node:
         """Return what tells the random places of threads apart: where they read the index.
@@ -358,7 +358,7 @@ class Builder:
         if not p.counted or self.emulation is None:
             return None
         # Who holds a lock inside its loop took it once, however often it tried.
-        at = self.held.get(p.access.key, p.access.key)
+        at = held_inside(self.function, self.flow).get(p.access.key, p.access.key)
         count = self.emulation.counts.get(at)
         return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
 

@@ -93,12 +93,13 @@ def kernel_from_ptx(
     placed = [part for p in placed for part in word_accesses(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_accesses(function, flow, placed, shared)
-    builder = Builder(module, function, bound, registers, begin, emulation)
-    builder.machine = machine
-    builder.counted_loops = counted_loops
-    builder.odd, said, guessed = odd_shares(module, function, bound, emulation)
-    builder.notes += said
-    made = builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
+    odd, said, guessed = odd_shares(module, function, bound, emulation)
+    notes = [*(() if emulation is None else emulation.notes), *said]
+    builder = Builder(
+        *(module, function, bound, begin, found, registers, machine),
+        *(emulation, counted_loops, odd, notes),
+    )
+    made = builder.build([p for p in placed if p.base and _runs(p, emulation)])
     if guessed:
         doubt = doubt.beside(builder.odd_doubt)
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
