@@ -50,7 +50,7 @@ def contracted_step(machine: Machine, instruction: Instruction, product: Instruc
     factors = [machine.getter(o, dtype) for o in product.operands[1:3]]
     other = machine.getter(first if last else second, dtype)
     subtracts = instruction.opcode == "sub"
-    name = target.name if isinstance(target, Register) else ""
+    (write,) = machine.setters(target)
 
     def run(active: Active) -> None:
         a, b, c = (*(get(active) for get in factors), other(active))
@@ -58,6 +58,6 @@ def contracted_step(machine: Machine, instruction: Instruction, product: Instruc
             a = np.negative(a)
         elif subtracts:
             c = np.negative(c)
-        machine.write(name, fused(a, b, c), active)
+        write(fused(a, b, c), active)
 
     return run

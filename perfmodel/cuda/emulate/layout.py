@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
 from perfmodel.cuda.emulate.reuse import MOST_BLOCKS
+from perfmodel.cuda.emulate.values import dtype_of
 from perfmodel.cuda.parse.syntax import Function, Module, Variable
 
 Array = npt.NDArray[Any]
@@ -91,11 +92,8 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
     """Return the special registers of all lanes."""
     x, y, z = launch.block
     gx, gy, _ = launch.grid
-    size = len(thread)
-
-    def every(value: int) -> Array:
-        return np.full(size, value, dtype=np.uint32)
-
+    lane = thread % LANES
+    one = np.int64(1) << lane
     found = {
         "%tid.x": thread % x,
         "%tid.y": thread // x % y,
@@ -103,23 +101,22 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
         "%ctaid.x": block % gx,
         "%ctaid.y": block // gx % gy,
         "%ctaid.z": block // (gx * gy),
-        "%laneid": thread % LANES,
+        "%laneid": lane,
         "%warpid": thread // LANES,
-        "%lanemask_eq": np.int64(1) << thread % LANES,
-        "%lanemask_lt": (np.int64(1) << thread % LANES) - 1,
-        "%lanemask_le": (np.int64(2) << thread % LANES) - 1,
-        "%lanemask_ge": (1 << 32) - (np.int64(1) << thread % LANES),
-        "%lanemask_gt": (1 << 32) - (np.int64(2) << thread % LANES),
+        "%lanemask_eq": one,
+        "%lanemask_lt": one - 1,
+        "%lanemask_le": 2 * one - 1,
+        "%lanemask_ge": (1 << 32) - one,
+        "%lanemask_gt": (1 << 32) - 2 * one,
+        **{f"%ntid.{axis}": n for axis, n in zip("xyz", launch.block, strict=True)},
+        **{f"%nctaid.{axis}": n for axis, n in zip("xyz", launch.grid, strict=True)},
+        "%nwarpid": -(-x * y * z // LANES),
+        "WARP_SZ": LANES,
+        "%dynamic_smem_size": launch.shared_bytes,
+        "%envreg1": WORKSPACE,
+        "%envreg2": 0,
     }
-    arrays = {name: value.astype(np.uint32) for name, value in found.items()}
-    sizes = {"%ntid": launch.block, "%nctaid": launch.grid}
-    for name, three in sizes.items():
-        arrays |= {f"{name}.{a}": every(n) for a, n in zip("xyz", three, strict=True)}
-    arrays["%nwarpid"] = every(-(-x * y * z // LANES))
-    arrays["WARP_SZ"] = every(LANES)
-    arrays["%dynamic_smem_size"] = every(launch.shared_bytes)
-    arrays |= {"%envreg1": every(WORKSPACE), "%envreg2": every(0)}
-    return arrays
+    return {name: np.full(len(thread), value).astype(np.uint32) for name, value in found.items()}
 
 
 def laid_out(
@@ -168,46 +165,37 @@ def _variable(variable: Variable) -> Region:
     """Return a variable in global or constant memory, with its initial values."""
     size = max(variable.size or 0, 1)
     content = np.zeros(size, dtype=np.uint8)
-    kinds = {"b": "u", "u": "u", "s": "i", "f": "f"}
-    kind = variable.type
-    if variable.values and kind[:1] in kinds and kind[1:] in ("8", "16", "32", "64"):
+    dtype = dtype_of(variable.type)
+    if variable.values and dtype is not None:
         numbers = [v if isinstance(v, int | float) else 0 for v in variable.values]
-        dtype = np.dtype(f"{kinds[kind[:1]]}{int(kind[1:]) // 8}")
         if dtype.kind in "iu":
             mask = (1 << 8 * dtype.itemsize) - 1
-            whole = np.dtype(f"u{dtype.itemsize}")
-            made = np.array([int(v) & mask for v in numbers], dtype=whole).view(np.uint8)
-        else:
-            made = np.array(numbers, dtype=dtype).view(np.uint8)
+            numbers = [int(v) & mask for v in numbers]
+            dtype = np.dtype(f"u{dtype.itemsize}")
+        made = np.array(numbers, dtype=dtype).view(np.uint8)
         content[: min(size, len(made))] = made[:size]
     return Region(variable.name, size, content=content)
 
 
 def shared_bytes(module: Module, function: Function, symbols: dict[str, int], dynamic: int) -> int:
     """Give shared variables their addresses; return the bytes of a block."""
-    used = SHARED_BASE
-    later = []
-    for variable in (*module.variables, *function.variables):
-        if variable.space != "shared":
-            continue
-        if variable.size is None:
-            later.append(variable)
-            continue
-        used += -used % max(variable.alignment, 1)
-        symbols[variable.name] = used
-        used += variable.size
+    shared = [v for v in (*module.variables, *function.variables) if v.space == "shared"]
+    used = _addresses((v for v in shared if v.size is not None), SHARED_BASE, symbols)
     used += -used % 16
-    for variable in later:
-        symbols[variable.name] = used
+    symbols |= {v.name: used for v in shared if v.size is None}
     return used - SHARED_BASE + dynamic
 
 
 def local_bytes(function: Function, symbols: dict[str, int]) -> int:
     """Give local variables their addresses; return the bytes of a thread."""
-    used = LOCAL_BASE
-    for variable in function.variables:
-        if variable.space == "local":
-            used += -used % max(variable.alignment, 1)
-            symbols[variable.name] = used
-            used += variable.size or 0
-    return used - LOCAL_BASE
+    local = (v for v in function.variables if v.space == "local")
+    return _addresses(local, LOCAL_BASE, symbols) - LOCAL_BASE
+
+
+def _addresses(variables: Iterable[Variable], used: int, symbols: dict[str, int]) -> int:
+    """Give variables their addresses, one behind the other; return where the last ends."""
+    for variable in variables:
+        used += -used % max(variable.alignment, 1)
+        symbols[variable.name] = used
+        used += variable.size or 0
+    return used

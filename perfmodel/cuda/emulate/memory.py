@@ -33,8 +33,6 @@ _MOST_SHARED: Final = 1 << 18
 MOST_BACKED: Final = 1 << 30
 """Bytes of a buffer that keeps what is stored to it; larger ones forget."""
 
-_UNSIZED: Final = 1 << 36
-
 
 @dataclass
 class Region:
