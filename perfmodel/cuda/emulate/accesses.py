@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate import values
-from perfmodel.cuda.emulate.machine import Active, Machine, Report, Step, address_of
-from perfmodel.cuda.emulate.matrices import matrix_access
+from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
 from perfmodel.cuda.emulate.tickets import draw
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
@@ -48,7 +47,7 @@ def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
     if opcode == "cp" and "async" in modifiers and "bulk" not in modifiers:
         return _copy(machine, at, instruction, report)
     if opcode in ("ldmatrix", "stmatrix"):
-        return matrix_access(machine, at, instruction, report)
+        return _matrix(machine, at, instruction, report)
     return None
 
 
@@ -146,6 +145,45 @@ def _copy(machine: Machine, at: int, instruction: ptx.Instruction, report: Repor
             found = machine.memory.load(start + np.uint64(part), active.lanes, 4, "b32")
             found = np.where(given > part, found, 0).astype(np.uint32)
             machine.memory.store(end + np.uint64(part), active.lanes, 4, found)
+
+    return run
+
+
+def _matrix(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
+    """Return what ldmatrix or stmatrix does: lane i holds 4 bytes of row i // 4 of each matrix.
+
+    Transposed ones and those of 8-bit numbers are counted alike; what they load is not followed.
+    """
+    (part,) = memory_parts(instruction)
+    loads = instruction.opcode == "ldmatrix"
+    read = address_of(machine, instruction.operands[part.operand])
+    held = instruction.operands[0 if loads else 1]
+    elements = held.elements if isinstance(held, ptx.Vector) else (held,)
+    known = "m8n8" in instruction.modifiers and "trans" not in instruction.modifiers
+    word = np.dtype(np.uint32)
+    gets = [] if loads else [machine.each(e, word) for e in elements]
+    writes = machine.setters(held)
+
+    def places(active: Active, matrix: int) -> Array:
+        """Return the address of each lane's 4 bytes of a matrix."""
+        every = np.zeros(machine.lanes, dtype=np.uint64)
+        every[active.lanes] = read(active)
+        lane = active.lanes & LANES - 1
+        row = (active.lanes & ~(LANES - 1)) + 8 * matrix + lane // 4
+        return every[row] + (4 * (lane % 4)).astype(np.uint64)
+
+    def run(active: Active) -> None:
+        gives = (active.lanes & LANES - 1) < part.lanes
+        report(at, read(active)[gives], active.lanes[gives], part.width)
+        for matrix, write in enumerate(writes[: part.lanes // 8]):
+            place = places(active, matrix) if known else None
+            if loads:
+                found = np.zeros((), dtype=word)
+                if place is not None:
+                    found = machine.memory.load(place, active.lanes, 4, "b32")
+                write(found, active)
+            elif place is not None:
+                machine.memory.store(place, active.lanes, 4, gets[matrix](active))
 
     return run
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.cuda.emulate.layout import EmulatedLaunch
+from perfmodel.cuda.emulate.launch import EmulatedLaunch
 from perfmodel.cuda.emulate.lock_step import LockStep, Progress
 from perfmodel.cuda.emulate.machine import LANES
 from perfmodel.cuda.emulate.raised import raised_before
