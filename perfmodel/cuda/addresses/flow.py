@@ -185,7 +185,7 @@ class Flow:
     def _reads_parameters(self, instruction: Instruction, state: State) -> bool:
         if instruction.opcode != "ld" or len(instruction.operands) < 2:
             return False
-        if any(m.partition("::")[0] == "param" for m in instruction.modifiers):
+        if "param" in instruction.stems:
             return True
         return structure_place(self.interpreter, instruction.operands[1], state) is not None
 

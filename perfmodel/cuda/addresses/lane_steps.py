@@ -42,8 +42,7 @@ def lane_steps(
     steps: dict[str | None, list[int]] = {}
     for access in found.accesses:
         instruction = function.instructions[access.at]
-        spaces = {m.partition("::")[0] for m in instruction.modifiers}
-        if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & spaces:
+        if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & instruction.stems:
             steps.setdefault(access.loop, []).append(_step(access, values))
     return {loop: math.gcd(SECTOR, *each) if all(each) else 0 for loop, each in steps.items()}
 

@@ -26,8 +26,8 @@ def parameters(
     """Return what a load reads of parameters, for each of its registers."""
     where = instruction.operands[1]
     place = structure_place(interpreter, where, state)
-    if isinstance(where, ptx.Address) and isinstance(where.base, ptx.Symbol):
-        place = (where.base.name, where.base.offset + where.offset)
+    if isinstance(where, ptx.Address) and where.place is not None:
+        place = where.place
     kind = instruction.modifiers[-1]
     size = ptx.SIZES.get(kind, 4)
     if place is None or place[1] is None:

@@ -33,7 +33,7 @@ def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
     if len(instruction.operands) < _OPERANDS.get(opcode, 0):
         return None  # broken: it does nothing
     if opcode in ("ld", "ldu"):
-        if "param" in {m.partition("::")[0] for m in modifiers}:
+        if "param" in instruction.stems:
             return _parameter(machine, instruction)
         return _load(machine, at, instruction, report)
     if opcode == "multimem":
@@ -57,12 +57,13 @@ def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
     dtype = values.dtype_of(kind)
     if dtype is None:
         return None
-    if not isinstance(where, ptx.Address) or not isinstance(where.base, ptx.Symbol):
+    place = where.place if isinstance(where, ptx.Address) else None
+    if place is None:
         return _load(machine, 0, instruction, None)
-    data = machine.parameters.get(where.base.name, b"")
+    name, start = place
+    data = machine.parameters.get(name, b"")
     writes = machine.setters(instruction.operands[0])
     whole = np.dtype(f"u{dtype.itemsize}")
-    start = where.base.offset + where.offset
     end = start + len(writes) * whole.itemsize
     found = np.frombuffer(data[start:end].ljust(end - start, b"\0"), dtype=whole)
 

@@ -164,7 +164,7 @@ class _Inliner:
             variables=tuple(self.variables.values()),
             labels=self.labels,
             branch_tables=self.tables,
-            pragmas=tuple(self.pragmas),
+            pragmas=tuple(sorted(self.pragmas)),
         )
         notes = tuple(
             f"calls of {name} are left out, with all that it does: the PTX has no body for it"
@@ -191,17 +191,10 @@ class _Inliner:
             self.variables.setdefault(name, replace(variable, name=name))
         for name, members in function.branch_tables.items():
             self.tables[copy.name(name)] = tuple(map(copy.name, members))
-        labels: dict[int, list[str]] = {}
-        for name, at in function.labels.items():
-            labels.setdefault(at, []).append(copy.name(name))
-        pragmas: dict[int, list[str]] = {}
-        for at, text in function.pragmas:
-            pragmas.setdefault(at, []).append(text)
         end = f"$end@{copy.shift}"
+        starts = []
         for at, given in enumerate(function.instructions):
-            for name in labels.get(at, ()):
-                self.labels[name] = len(self.instructions)
-            self.pragmas += [(len(self.instructions), text) for text in pragmas.get(at, ())]
+            starts.append(len(self.instructions))
             instruction = copy.instruction(given)
             if instruction.opcode == "call":
                 self._call(instruction, path)
@@ -216,10 +209,11 @@ class _Inliner:
                     f"kernel {self.kernel.name!r} makes over {MOST_COPIES} calls, or has over "
                     f"{MOST_INSTRUCTIONS} instructions with what it calls: more than are analysed"
                 )
-        for name in labels.get(len(function.instructions), ()):
-            self.labels[name] = len(self.instructions)
+        starts.append(len(self.instructions))
+        self.labels |= {copy.name(name): starts[at] for name, at in function.labels.items()}
+        self.pragmas += [(starts[at], text) for at, text in function.pragmas]
         if copy.shift:
-            self.labels[end] = len(self.instructions)
+            self.labels[end] = starts[-1]
 
     def _call(self, call: ptx.Instruction, path: tuple[str, ...]) -> None:
         operands = list(call.operands)
@@ -261,22 +255,17 @@ class _Inliner:
 
     def _handed_over(self, i: ptx.Instruction) -> list[ptx.Instruction]:
         """Return an instruction, or the moves that a load or store of parameter space becomes."""
-        if i.opcode not in ("ld", "st") or not {m.partition("::")[0] for m in i.modifiers} & {
-            "param"
-        }:
-            return [i]
-        place = i.operands[i.opcode == "ld"] if len(i.operands) == 2 else None
-        if not isinstance(place, ptx.Address) or not isinstance(place.base, ptx.Symbol):
-            return [i]
-        if any(place.base.name == p.name for p in self.kernel.parameters):
+        memory = i.opcode in ("ld", "st") and "param" in i.stems and len(i.operands) == 2
+        place = i.operands[i.opcode == "ld"] if memory else None
+        name, start = (isinstance(place, ptx.Address) and place.place) or ("", 0)
+        if not name or any(name == p.name for p in self.kernel.parameters):
             return [i]
         value = i.operands[i.opcode == "st"]
         parts = value.elements if isinstance(value, ptx.Vector) else (value,)
         kind = i.modifiers[-1] if i.modifiers else "b32"
         found = []
         for number, part in enumerate(parts):
-            offset = place.base.offset + place.offset + number * ptx.SIZES.get(kind, 4)
-            register = self._register(place.base.name, offset, kind)
+            register = self._register(name, start + number * ptx.SIZES.get(kind, 4), kind)
             pair = (part, register) if i.opcode == "ld" else (register, part)
             if isinstance(pair[0], ptx.Register):
                 found.append(_move(i, kind, pair[0], pair[1]))

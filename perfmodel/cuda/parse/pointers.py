@@ -66,12 +66,11 @@ def parameter_reads(kernel: ptx.Function, parameter: str) -> list[tuple[int, str
     found: dict[int, str] = {}
     for instruction in kernel.instructions:
         where = instruction.operands[1] if len(instruction.operands) > 1 else None
-        if instruction.opcode != "ld" or not isinstance(where, ptx.Address):
-            continue
-        if not isinstance(where.base, ptx.Symbol) or where.base.name != parameter:
+        place = where.place if isinstance(where, ptx.Address) else None
+        if instruction.opcode != "ld" or place is None or place[0] != parameter:
             continue
         kind = instruction.modifiers[-1]
-        start = where.base.offset + where.offset
+        start = place[1]
         for i in range(len(list(written(instruction)))):
             at = start + i * ptx.SIZES.get(kind, 4)
             if ptx.SIZES.get(kind, 4) > ptx.SIZES.get(found.get(at, ""), 0):
@@ -128,13 +127,12 @@ def _flows(instruction: ptx.Instruction, bits: dict[Place, int]) -> Iterator[_Fl
     if not targets:
         return
     target = targets[0]
-    spaces = {m.partition("::")[0] for m in instruction.modifiers}
-    if instruction.opcode == "ld" and "param" in spaces:
+    if instruction.opcode == "ld" and "param" in instruction.stems:
         where = operands[0] if operands else None
-        if isinstance(where, ptx.Address) and isinstance(where.base, ptx.Symbol):
-            start = where.base.offset + where.offset
+        if isinstance(where, ptx.Address) and where.place is not None:
+            parameter, start = where.place
             for i, name in enumerate(targets):
-                bit = bits.get((where.base.name, start + i * POINTER_BYTES), 0)
+                bit = bits.get((parameter, start + i * POINTER_BYTES), 0)
                 if bit:
                     yield _Flow(name, bit, (), ())
         return
@@ -160,7 +158,7 @@ def _bases(instruction: ptx.Instruction) -> list[str]:
         return []
     parts = memory_parts(instruction)
     places = {p.operand for p in parts if p.space in ("global", None)}
-    if not parts and not _ELSEWHERE & {m.partition("::")[0] for m in instruction.modifiers}:
+    if not parts and not _ELSEWHERE & instruction.stems:
         places = set(range(len(instruction.operands)))  # prefetches and others
     chosen = [o for i, o in enumerate(instruction.operands) if i in places]
     bases = [o.base for o in chosen if isinstance(o, ptx.Address)]

@@ -96,6 +96,13 @@ class Address:
     """[B]"""
     coordinates: tuple[Operand, ...] = ()
 
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The symbol that it is in, such as a parameter, and where [B]; None of other bases."""
+        if not isinstance(self.base, Symbol):
+            return None
+        return self.base.name, self.base.offset + self.offset
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -209,6 +216,11 @@ class Instruction:
     def name(self) -> str:
         """Opcode and modifiers as written, such as ``ld.global.nc.v4.f32``."""
         return ".".join((self.opcode, *self.modifiers))
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """Modifiers without what is behind ``::``: ``shared`` of ``shared::cta``."""
+        return frozenset(m.partition("::")[0] for m in self.modifiers)
 
     @property
     def type_name(self) -> str:
