@@ -16,7 +16,7 @@ from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.provenance import Provenance, Sources, provenance
 from perfmodel.cuda.emulate.result import UNKNOWN
-from perfmodel.cuda.emulate.run import Emulation, NoEndError, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, NoEndError, emulate
 from perfmodel.cuda.emulate.values import kind_of
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
@@ -208,14 +208,14 @@ def with_assumption(
 
 def _probed(module: Module, function: Function, bound: KernelLaunch, below: int) -> Emulation:
     launch = emulated_launch(bound, function, below)
-    return emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, assume=True)
+    return emulate(module, function, launch, Effort(_LANES, _SECONDS, assume=True))
 
 
 def _ends(module: Module, function: Function, bound: KernelLaunch) -> bool:
     """Return whether the launch ends with numbers of any size in what nobody states."""
     launch = emulated_launch(bound, function)
     try:
-        emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, patient=False)
+        emulate(module, function, launch, Effort(_LANES, _SECONDS, patient=False))
     except NoEndError:
         return False
     return True

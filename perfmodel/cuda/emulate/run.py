@@ -6,6 +6,7 @@ How many lanes, and for how long; what runs them is `perfmodel.cuda.emulate.lock
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from math import prod
 from typing import Final
 
@@ -20,43 +21,44 @@ from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.waiting_loops import retry_loops
 
-SAMPLED_LANES: Final = 1 << 14
-"""Lanes that are emulated at a time; whole blocks, at least one."""
-MOST_STEPS: Final = 400_000
-"""Blocks of instructions that are run, each for all lanes that stand there."""
-MOST_SECONDS: Final = 12.0
-"""Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
 CLAIMING_LANES: Final = 1 << 17
 """Threads of a launch up to which all are emulated where they claim places of a table."""
 FEWER: Final = 16
 """Lanes over those that have to do where loops are long."""
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much is emulated, and when it is given up."""
+
+    lanes: int = 1 << 14
+    """Threads that are run, about: whole blocks, spread over the grid; at least one."""
+    seconds: float = 12.0
+    """Time, told by the work [s]: how many blocks are run must not depend on how busy the machine
+    is. A third is for all lanes, the rest for fewer."""
+    steps: int = 400_000
+    """Pieces of straight code that are run, each for all lanes that stand there."""
+    patient: bool = True
+    """Whether to try with fewer lanes where all take too long, and to let the iterations so far
+    stand for those to come where these are known."""
+    assume: bool = False
+    """Whether to do so, as often again, where nothing tells when a loop ends."""
+
+
 def emulate(
     module: Module,
     function: Function,
     launch: EmulatedLaunch,
-    *,
-    lanes: int = SAMPLED_LANES,
-    most_seconds: float = MOST_SECONDS,
-    most_steps: int = MOST_STEPS,
+    effort: Effort = Effort(),
     progress: Progress | None = None,
-    patient: bool = True,
-    assume: bool = False,
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
-    `module`, `function`: the PTX and the kernel in it; `lanes`: threads to run, about: whole
-    blocks, spread over the grid; `most_seconds`: time after which it gives up [s], told by its
-    work: how many blocks are run must not depend on how busy the machine is; `most_steps`:
-    executions of a piece of straight code after which it gives up; `patient`: whether to try with
-    fewer lanes where all take too long, and to let the iterations so far stand for those to come
-    where these are known; `assume`: whether to do so, as often again, where nothing tells when a
-    loop ends. Raises `NoEndError` if it does not end in that time.
+    Raises `NoEndError` if it does not end with this effort.
     """
-    every = prod(launch.grid) * prod(launch.block)
+    lanes, every = effort.lanes, prod(launch.grid) * prod(launch.block)
     # Only all of them fill a table as it gets; of more, `raised_before` has what others find there.
-    if lanes == SAMPLED_LANES < every <= CLAIMING_LANES and _claims_places(function):
+    if lanes == Effort.lanes < every <= CLAIMING_LANES and _claims_places(function):
         lanes = every
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
@@ -64,11 +66,10 @@ def emulate(
             runner = LockStep(module, function, launch, some)
             try:
                 last = some < lanes
-                runner.run(
-                    part * most_seconds, most_steps, progress, last=last, assume=assume and last
-                )
+                budget = (part * effort.seconds, effort.steps, progress)
+                runner.run(*budget, last=last, assume=effort.assume and last)
             except NoEndError as error:
-                if last or not patient or not (error.slow or assume):
+                if last or not effort.patient or not (error.slow or effort.assume):
                     raise
                 continue
             break
@@ -79,10 +80,11 @@ def emulate(
         if late is not None:
             again = LockStep(module, function, launch, some)
             first = again.sample.block_of < round(late.first * len(again.sample.numbers))
+            budget = (effort.seconds, effort.steps, progress)
             with suppress(NoEndError):  # then what came first has to do
-                again.run(most_seconds, most_steps, progress, some=first, last=False)
+                again.run(*budget, some=first, last=False)
                 late.put()
-                again.run(most_seconds, most_steps, progress, some=~first, last=False)
+                again.run(*budget, some=~first, last=False)
                 again.told.append(late.told)
                 runner = again
     return runner.result()
@@ -99,4 +101,4 @@ def _claims_places(function: Function) -> bool:
     )
 
 
-__all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]
+__all__ = ["Effort", "Emulation", "NoEndError", "Progress", "emulate"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
 from perfmodel.cuda.addresses.launch import KernelLaunch
@@ -11,7 +10,7 @@ from perfmodel.cuda.emulate.assumed_contents import no_end
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
 from perfmodel.cuda.emulate.result import content_notes
-from perfmodel.cuda.emulate.run import Emulation, NoEndError, Progress, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, NoEndError, Progress, emulate
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.errors import PerfmodelError
 
@@ -39,27 +38,27 @@ def emulated(
     Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
     beyond reason. What does not end with small ones either is left after a while.
     """
-    run = partial(emulate, module, function, progress=progress)
+
+    def run(effort: Effort, below: int | None = None) -> Emulation:
+        return emulate(module, function, emulated_launch(bound, function, below), effort, progress)
+
     launch = emulated_launch(bound, function)
     told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
     if any(r.assumed for r in launch.buffers.values()):
-        return run(launch, most_seconds=_ASSUMED_SECONDS, assume=True)
+        return run(Effort(seconds=_ASSUMED_SECONDS, assume=True))
     if not told:
         # Content that is unknown and read may be what keeps it going; else it only needs time.
         try:
-            return run(launch, most_seconds=_GUESS_SECONDS, patient=False)
+            return run(Effort(seconds=_GUESS_SECONDS, patient=False))
         except NoEndError as error:
-            guessed = error.guessed
-        launch = emulated_launch(bound, function, _SMALL if guessed else None)
-        if guessed:
-            return run(launch, most_seconds=_SMALL_SECONDS, assume=True)
+            if error.guessed:
+                return run(Effort(seconds=_SMALL_SECONDS, assume=True), _SMALL)
     try:
-        return run(launch)
+        return run(Effort())
     except NoEndError as error:
         if not error.slow:
             raise
-    launch = emulated_launch(bound, function)
-    return run(launch, most_seconds=_SMALL_SECONDS, assume=True)
+    return run(Effort(seconds=_SMALL_SECONDS, assume=True))
 
 
 def check_followed(emulation: Emulation) -> None:
@@ -89,7 +88,7 @@ def odd_shares(
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
-            emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
+            emulation = emulate(module, function, launch, Effort(_FEW_LANES, _SHORT))
     if emulation is None or not emulation.odd:
         return {}, [], False
     said = odd_notes(function, emulation.odd)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 from typing import Final
 
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.launched import bound
-from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.emulate.assumed_contents import (
     stand_ins,
     variants,
@@ -43,39 +42,6 @@ _LEFT_OUT: Final = Doubt(longer=4.0)
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
 
 
-def translate(
-    path: str | Path,
-    launch: LaunchSpec,
-    *,
-    kernel: str | None = None,
-    architecture: str | None = None,
-    options: Sequence[str] = (),
-    progress: Progress | None = None,
-    assume: bool = False,
-    others: Sequence[str | Path] = (),
-) -> Kernel:
-    """Return the kernel that a launch of a source or PTX file runs.
-
-    `path`: ``.cu`` or the like, which is compiled, or PTX; `launch`: grid, block, arguments; its
-    kernel's name counts if `kernel` is not given; `kernel`: its name in the source or in PTX; the
-    only one without; `architecture`: such as ``sm_80``, to compile for; `options`: for the
-    compiler; `progress`: told how many of how many emulated threads are done; `assume`: whether to
-    go on where contents that nobody states decide most of the time, or keep a loop from ending, and
-    where most accesses have to be left out; `others`: sources or PTX files with device functions
-    that it is linked with. Raises `PerfmodelError` if the file cannot be read, an argument is
-    missing or wrong, the kernel cannot be followed, or, unless `assume`, unknown contents keep a
-    loop from ending.
-
-    Examples
-    --------
-    >>> from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
-    >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
-    >>> translate("saxpy.cu", spec)  # doctest: +SKIP
-    """
-    program = load_program(path, architecture, options, kernel or launch.kernel, others)
-    return translated(program, launch, kernel, progress, assume=assume)
-
-
 def translated(
     program: Program,
     launch: LaunchSpec,
@@ -85,7 +51,12 @@ def translated(
     assume: bool = False,
     compared: bool = True,
 ) -> Kernel:
-    """Return the kernel that a launch of a loaded program runs; see `translate`.
+    """Return the kernel that a launch of a loaded program runs, by `kernel` or the launch's name.
+
+    `assume` says whether to go on where contents that nobody states decide most of the time, or
+    keep a loop from ending, and where most accesses have to be left out. Raises `PerfmodelError` if
+    an argument is missing or wrong, the kernel cannot be followed, or, unless `assume`, unknown
+    contents keep a loop from ending.
 
     Where contents that nobody states decide what threads do, `compared` says whether the kernel has
     the same launch with other contents with it.

@@ -44,14 +44,6 @@ _BINARIES: Final = {
 }
 
 
-def read_ptx(path: str | Path) -> Module:
-    """Return what a PTX file says.
-
-    Raises `PerfmodelError` if it cannot be read, or is not PTX.
-    """
-    return parse_ptx(read_ptx_text(path), Path(path).name)
-
-
 def read_ptx_text(path: str | Path) -> str:
     """Return the text of a PTX file.
 
@@ -97,8 +89,7 @@ class _ModuleReader:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._version: tuple[int, int] | None = None
-        self._target: tuple[str, ...] = ()
-        self._bits = 32  # as PTX has it where the text does not say
+        self._target = ""
         self._functions: list[Function] = []
         self._variables: list[Variable] = []
         self._files: dict[int, str] = {}
@@ -114,9 +105,7 @@ class _ModuleReader:
             self._tokens.refuse(at, ".target, such as sm_90,")
         return Module(
             version=self._version,
-            target=self._target[0],
-            target_options=self._target[1:],
-            address_bits=self._bits,
+            target=self._target,
             functions=tuple(self._functions),
             variables=tuple(self._variables),
             files=self._files,
@@ -136,7 +125,6 @@ class _ModuleReader:
         if text == ".address_size":
             if texts[at + 1] not in ("32", "64"):
                 tokens.refuse(at + 1, "32 or 64")
-            self._bits = int(texts[at + 1])
             return at + 2
         if text == ".file":
             return self._read_file(at + 1)
@@ -155,14 +143,10 @@ class _ModuleReader:
         tokens.refuse(at, "a function, a variable or a directive")
 
     def _read_target(self, at: int) -> int:
-        found: list[str] = []
-        while True:
-            name, at = word(self._tokens, at, "a target, such as sm_90,")
-            found.append(name)
-            if self._tokens.texts[at] != ",":
-                self._target = tuple(found)
-                return at
-            at += 1
+        self._target, at = word(self._tokens, at, "a target, such as sm_90,")
+        while self._tokens.texts[at] == ",":  # options, such as debug
+            _, at = word(self._tokens, at + 1, "an option of the target")
+        return at
 
     def _read_file(self, at: int) -> int:
         numbers, at = integers(self._tokens, at)

@@ -347,9 +347,6 @@ class Module:
     """Of the PTX language, such as (8, 7)."""
     target: str
     """Such as ``sm_90``."""
-    target_options: tuple[str, ...]
-    """What follows the target, such as ``debug``."""
-    address_bits: int
     functions: tuple[Function, ...]
     variables: tuple[Variable, ...]
     """Declared outside of functions."""

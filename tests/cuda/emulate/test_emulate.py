@@ -14,7 +14,7 @@ from programs import launch, sample, sample_bound, samples, written
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.memory import Region
-from perfmodel.cuda.emulate.run import Emulation, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.errors import PerfmodelError
 
@@ -28,7 +28,7 @@ def ran(name: str, content: dict[str, np.ndarray], grid: Any, block: Any, **argu
     regions = {region.name: region for region in prepared.buffers.values()}
     for key, array in content.items():
         regions[key].content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    found = emulate(samples(), sample(name), prepared, lanes=1 << 17)
+    found = emulate(samples(), sample(name), prepared, Effort(lanes=1 << 17))
     assert found.sampled == found.blocks
 
     def held(key: str, dtype: Any) -> np.ndarray:
@@ -239,7 +239,7 @@ def test_what_does_not_end_is_stopped_with_its_place() -> None:
     spec = launch(2, 64, n=5, out=Buffer(4096))
     prepared = emulated_launch(sample_bound("forever", spec), sample("forever"))
     with pytest.raises(PerfmodelError, match="does not end: after 501 steps") as error:
-        emulate(samples(), sample("forever"), prepared, most_steps=500)
+        emulate(samples(), sample("forever"), prepared, Effort(steps=500))
     assert "PTX line" in str(error.value)
     assert "the content of out is generated" in str(error.value)
 
@@ -248,7 +248,7 @@ def test_what_takes_too_long_is_not_said_to_have_no_end() -> None:
     spec = launch(2, 64, n=5, out=Buffer(4096))
     prepared = emulated_launch(sample_bound("forever", spec), sample("forever"))
     with pytest.raises(PerfmodelError, match="takes too long to follow: after") as error:
-        emulate(samples(), sample("forever"), prepared, most_seconds=0.0)
+        emulate(samples(), sample("forever"), prepared, Effort(seconds=0.0))
     assert "does not end" not in str(error.value)
 
 
@@ -261,7 +261,7 @@ def test_work_ends_an_emulation_and_not_the_clock(monkeypatch: pytest.MonkeyPatc
         ticks = count(0.0, clock)
         monkeypatch.setattr("perfmodel.cuda.emulate.budget.time.thread_time", partial(next, ticks))
         with pytest.raises(PerfmodelError, match="takes too long to follow") as error:
-            emulate(samples(), sample("forever"), prepared, most_seconds=0.01)
+            emulate(samples(), sample("forever"), prepared, Effort(seconds=0.01))
         steps.update(re.findall(r"after (\d+) steps", str(error.value)))
     assert len(steps) == 1
 
@@ -288,7 +288,7 @@ def test_what_is_left_of_a_long_loop_is_taken_to_be_like_what_was_run() -> None:
     kernel = module.kernels[0]
     prepared = emulated_launch(bound(launch(40, 64, out=Buffer(4 * 2560)), kernel), kernel)
     # Work of 10 instructions for two warps, some 2,000 times; a part of it, and all.
-    some, all_of_it = (emulate(module, kernel, prepared, most_seconds=s) for s in (0.7, 60.0))
+    some, all_of_it = (emulate(module, kernel, prepared, Effort(seconds=s)) for s in (0.7, 60.0))
     assert [text for text in some.notes if "taken to be like them" in text]
     assert not [text for text in all_of_it.notes if "taken to be like them" in text]
     per_block = all_of_it.warps / all_of_it.sampled

@@ -11,7 +11,7 @@ from programs import launch, program, sample, sample_bound, sample_program, samp
 
 from perfmodel import predict
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.run import emulate
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.cuda.parse.memory_instructions import moved
@@ -232,7 +232,10 @@ def test_formulas_equal_the_emulator(name: str) -> None:
     prediction = predict(made)
     function = sample(name)
     found = emulate(
-        samples(), function, emulated_launch(sample_bound(name, spec), function), lanes=1 << 17
+        samples(),
+        function,
+        emulated_launch(sample_bound(name, spec), function),
+        Effort(lanes=1 << 17),
     )
     assert found.sampled == found.blocks
     requests: dict[str, float] = {}
@@ -258,7 +261,10 @@ def test_shared_requests_equal_the_emulator(name: str) -> None:
     assert details is not None
     function = sample(name)
     found = emulate(
-        samples(), function, emulated_launch(sample_bound(name, spec), function), lanes=1 << 17
+        samples(),
+        function,
+        emulated_launch(sample_bound(name, spec), function),
+        Effort(lanes=1 << 17),
     )
     shared = [c for c in found.counts.values() if c.region == -1]
     mine = sum(float(np.max(r.wanted_bytes)) for r in details.on_chip)
@@ -421,9 +427,7 @@ def test_deep_loops_and_long_expressions_end_soon() -> None:
 
 
 def test_predictions_of_triton_and_numba_samples() -> None:
-    from programs import SAMPLES
-
-    from perfmodel.cuda.parse.reader import read_ptx
+    from programs import SAMPLES, read_ptx
 
     hist: dict[str, Any] = {"param_2": 1000000, "param_0": 4000000, "param_1": 4096}
     spec = launch(1024, 128, **hist)
