@@ -27,15 +27,7 @@ from perfmodel.cuda.addresses.quotients import (
     outermost_quotient,
     simplest,
 )
-from perfmodel.cuda.addresses.sums import (
-    Factors,
-    Sum,
-    constant,
-    single,
-    split,
-    sum_of,
-    written,
-)
+from perfmodel.cuda.addresses.sums import Factors, Sum, constant, single, split, sum_of, written
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.expressions.nodes import LARGEST_LITERAL
 from perfmodel.kernels.intervals import Interval, Ranges

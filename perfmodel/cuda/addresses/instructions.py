@@ -284,12 +284,7 @@ class Interpreter:
         return [result]
 
     def _hashes(
-        self,
-        opcode: str,
-        modifiers: tuple[str, ...],
-        kind: str,
-        values: list[Sum],
-        result: Sum,
+        self, opcode: str, modifiers: tuple[str, ...], kind: str, values: list[Sum], result: Sum
     ) -> bool:
         """Say whether an instruction overflows on purpose, as hashes and generators do."""
         if opcode not in ("mul", "mad", "shl", "xor") or "wide" in modifiers or "hi" in modifiers:

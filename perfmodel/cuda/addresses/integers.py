@@ -6,12 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.sums import (
-    Sum,
-    constant,
-    single,
-    written,
-)
+from perfmodel.cuda.addresses.sums import Sum, constant, single, written
 from perfmodel.expressions import Node, Number, Operation
 
 _SHIFTED: Final = 63

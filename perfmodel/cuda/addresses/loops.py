@@ -11,14 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import TRUE
-from perfmodel.cuda.addresses.sums import (
-    Sum,
-    by_factor,
-    constant,
-    plus,
-    single,
-    written,
-)
+from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single, written
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval

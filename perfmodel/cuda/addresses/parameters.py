@@ -69,10 +69,7 @@ def _held(interpreter: Interpreter, name: str, at: int, kind: str, size: int) ->
 
 
 def takes_part(
-    interpreter: Interpreter,
-    part: Part,
-    instruction: ptx.Instruction,
-    state: Mapping[str, Value],
+    interpreter: Interpreter, part: Part, instruction: ptx.Instruction, state: Mapping[str, Value]
 ) -> Node:
     """Return the condition for a lane to take part in an access, besides the guard."""
     conditions: list[Node] = []

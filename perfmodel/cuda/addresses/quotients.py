@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from perfmodel.cuda.addresses.sums import (
-    Factors,
-    Sum,
-    by_factor,
-    constant,
-    single,
-    split,
-    sum_of,
-)
+from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, constant, single, split, sum_of
 from perfmodel.expressions import Number, Operation
 
 

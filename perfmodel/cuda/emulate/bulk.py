@@ -80,11 +80,7 @@ class Arrivals:
 
 
 def bulk_copy(
-    machine: Machine,
-    at: int,
-    instruction: Instruction,
-    counter: Counter,
-    arrivals: Arrivals,
+    machine: Machine, at: int, instruction: Instruction, counter: Counter, arrivals: Arrivals
 ) -> Step | None:
     """Return what a bulk copy between global and shared memory counts; None for other copies."""
     parts = memory_parts(instruction)

@@ -119,11 +119,7 @@ def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted
     return None
 
 
-def stand_for(
-    found: Rest,
-    by_block: Iterable[Array],
-    by_place: Iterable[dict[Any, int]],
-) -> None:
+def stand_for(found: Rest, by_block: Iterable[Array], by_place: Iterable[dict[Any, int]]) -> None:
     """Multiply a loop's counts: those of every block, and those by block or by edge."""
     blocks = found.loop.blocks
     for counts in by_block:

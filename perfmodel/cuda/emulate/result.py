@@ -94,12 +94,7 @@ class Emulation:
 
 
 def gave_up(
-    function: Function,
-    line: int,
-    regions: Sequence[Region],
-    steps: int,
-    seconds: float,
-    slow: bool,
+    function: Function, line: int, regions: Sequence[Region], steps: int, seconds: float, slow: bool
 ) -> NoEndError:
     """Return what to say of an emulation whose time or (not `slow`) steps are up at a line."""
     guessed = [r.name for r in regions if r.guessed]
@@ -148,10 +143,7 @@ def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
 
 
 def never_ended(
-    function: Function,
-    left: Sequence[Loop],
-    counts: Mapping[int, Count],
-    regions: Sequence[Region],
+    function: Function, left: Sequence[Loop], counts: Mapping[int, Count], regions: Sequence[Region]
 ) -> tuple[str, ...]:
     """Return the buffers of unknown content that decide the ends of loops which were left."""
     if not left:

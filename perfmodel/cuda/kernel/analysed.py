@@ -16,9 +16,7 @@ from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.expressions import Name, evaluate, names
-from perfmodel.kernels.kernel import (
-    Parameter,
-)
+from perfmodel.kernels.kernel import Parameter
 
 
 @dataclass(frozen=True, slots=True)

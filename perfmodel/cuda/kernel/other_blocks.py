@@ -13,11 +13,7 @@ from perfmodel.kernels.kernel import Kernel
 
 
 def in_other_blocks(
-    program: Program,
-    launch: LaunchSpec,
-    kernel: str | None,
-    made: Kernel,
-    sizes: Iterable[int],
+    program: Program, launch: LaunchSpec, kernel: str | None, made: Kernel, sizes: Iterable[int]
 ) -> tuple[Kernel, ...]:
     """Return a launch as it would be with as many threads, in blocks of each other size.
 

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.sums import (
-    Factors,
-    Sum,
-    ordered,
-    single,
-    sum_of,
-    written,
-)
+from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
 from perfmodel.cuda.addresses.values import Datum
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
@@ -152,19 +145,9 @@ def at_random(
     if len(factors) != 1:
         return None
     factor = factors[0]
-    rest: dict[Factors, int] = {}
-    step: dict[Factors, int] = {}
-    for product_of, times in value.terms.items():
-        if factor not in product_of:
-            rest[product_of] = times
-            continue
-        left = list(product_of)
-        left.remove(factor)
-        if factor in left:
-            return None
-        step[tuple(left)] = times
+    step, rest = by_factor(value.terms, factor)
     steps = algebra.number(Sum(step))
-    if steps is None or steps <= 0 or steps % wide:
+    if any(factor in left for left in step) or steps is None or steps <= 0 or steps % wide:
         return None
     others = range_under(Sum(rest), drawing.guard, algebra)
     known = algebra.range(single(factor))
@@ -196,8 +179,8 @@ def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algeb
         found = data_factors(inner, data)
         if by != _WRAP or len(found) != 1:
             continue
-        step = {_without(p, (found[0],)): t for p, t in inner.terms.items() if found[0] in p}
-        apart = algebra.number(Sum({p: times * t for p, t in step.items() if p is not None}))
+        step, _ = by_factor(inner.terms, found[0])
+        apart = algebra.number(Sum({p: times * t for p, t in step.items()}))
         if apart is not None and 0 < apart < length:
             whole = whole - Sum({product_of: times}) + inner * times
     return whole

@@ -146,10 +146,7 @@ def _with_base(p: Placed, emulation: Emulation, bases: dict[str, Base]) -> Place
 
 
 def _with_joined_buffers(
-    placed: Sequence[Placed],
-    emulation: Emulation,
-    bases: dict[str, Base],
-    data: Container[str],
+    placed: Sequence[Placed], emulation: Emulation, bases: dict[str, Base], data: Container[str]
 ) -> list[Placed]:
     """Return accesses, those that the emulation saw in several buffers in one as large as all.
 

@@ -77,10 +77,7 @@ def translated(
     ended = main.doubt.longer < ENDLESS.longer
     others = variants(assumed) if compared and ended else ()
     return with_assumption(
-        main,
-        assumed,
-        [made_of(with_contents(found, taken | chosen)) for chosen in others],
-        assume,
+        main, assumed, [made_of(with_contents(found, taken | chosen)) for chosen in others], assume
     )
 
 

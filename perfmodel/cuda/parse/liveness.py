@@ -6,11 +6,7 @@ from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import (
-    alive_registers,
-    read_registers,
-    written_registers,
-)
+from perfmodel.cuda.parse.registers import alive_registers, read_registers, written_registers
 
 MOST_INSTRUCTIONS: Final = 100_000
 """Longest function that is analysed: the sets of live values grow with its square."""
