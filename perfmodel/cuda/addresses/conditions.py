@@ -109,6 +109,11 @@ def _shared(parts: list[Node]) -> list[Node]:
     return [p for p in sets[0] if all(p in other for other in sets[1:])]
 
 
+def conjuncts(condition: Node) -> tuple[Node, ...]:
+    """Return the conditions that make up one."""
+    return () if condition == TRUE else _operands(condition, "and")
+
+
 def _operands(condition: Node, operator: str) -> tuple[Node, ...]:
     if isinstance(condition, Operation) and condition.operator == operator:
         return condition.operands

@@ -11,9 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated, work_done
+from perfmodel.cuda.addresses.conditions import (
+    FALSE,
+    TRUE,
+    all_of,
+    any_of,
+    conjuncts,
+    negated,
+    work_done,
+)
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.loop_solver import OPEN, Edge, LoopSolver, State, conjuncts
+from perfmodel.cuda.addresses.loop_solver import OPEN, Edge, LoopSolver, State
 from perfmodel.cuda.addresses.loops import trips
 from perfmodel.cuda.addresses.parameters import parameters, structure_place, takes_part
 from perfmodel.cuda.addresses.records import (

@@ -5,12 +5,13 @@ A first walk through a loop's body shows what changes; here that is solved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated
+from perfmodel.cuda.addresses.conditions import FALSE, all_of, any_of, conjuncts, negated
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.loops import (
     MOST_TRIPS,
@@ -66,7 +67,9 @@ class LoopSolver:
         self, index: int, state: State, changed: frozenset[str]
     ) -> tuple[State, dict[str, Name]]:
         """Return registers for a first walk: names for what the loop changes, and these names."""
-        carried = {r: Name(f"{CARRIED}{index}_{_identifier(r)}") for r in sorted(changed)}
+        carried = {
+            r: Name(f"{CARRIED}{index}_{re.sub(r'[^0-9a-zA-Z]', '_', r)}") for r in sorted(changed)
+        }
         found: State = dict(state)
         for register, name in carried.items():
             value = state.get(register, Unknown())
@@ -238,17 +241,6 @@ class LoopSolver:
         """Return a number, past those of the instructions, for a value that none of them makes."""
         made = len(self.function.instructions) + len(self._extras)
         return self._extras.setdefault(what, made)
-
-
-def _identifier(register: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in register)
-
-
-def conjuncts(condition: Node) -> tuple[Node, ...]:
-    """Return the conditions that make up one."""
-    if isinstance(condition, Operation) and condition.operator == "and":
-        return condition.operands
-    return () if condition == TRUE else (condition,)
 
 
 def _implied(part: Node, condition: Node, variable: Name, algebra: Algebra) -> bool:

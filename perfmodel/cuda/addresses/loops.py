@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import TRUE
+from perfmodel.cuda.addresses.conditions import conjuncts
 from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single, written
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
@@ -25,6 +25,7 @@ _TRIED: Final = 1 << 20
 """Iterations of a loop that has no closed form that are tried one by one."""
 _ALL_TRIED: Final = 1 << 18
 """Blocks, threads and iterations of loops around whose counts of iterations are all computed."""
+_ORDER: Final = frozenset({"<", "<=", ">", ">="})
 _ENDS: Final = 64
 """Of a range that is too long for that: the values at either end that are."""
 
@@ -304,22 +305,12 @@ def continued(
 
     It has `count` iterations; `goes_on` and `entered` as for `trips`.
     """
-    if _monotone(goes_on):
+    compares = (isinstance(p, Operation) and p.operator in _ORDER for p in conjuncts(goes_on))
+    if all(compares):  # linear in the variable: what fails once fails from then on
         # The condition itself reads best: i + k*step < n.
         at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
-        parts = at_start.operands if _is_and(at_start) else (at_start,)  # type: ignore[union-attr]
         known = list(entered)
-        if all(part in known or part == TRUE for part in parts):
+        if all(part in known for part in conjuncts(at_start)):
             before = {variable.name: Operation("-", (variable, Number(1)))}
             return algebra.condition(substitute(goes_on, before))
     return algebra.compared("<", single(variable), count)
-
-
-def _monotone(goes_on: Node) -> bool:
-    """Say whether a condition that fails once fails from then on, being linear in the variable."""
-    parts = goes_on.operands if _is_and(goes_on) else (goes_on,)  # type: ignore[union-attr]
-    return all(isinstance(p, Operation) and p.operator in ("<", "<=", ">", ">=") for p in parts)
-
-
-def _is_and(node: Node) -> bool:
-    return isinstance(node, Operation) and node.operator == "and"

@@ -131,7 +131,8 @@ def _copy(machine: Machine, at: int, instruction: ptx.Instruction, report: Repor
     width = memory_parts(instruction)[0].width
     size = operands[3] if len(operands) > 3 else None
     read = None
-    if isinstance(size, ptx.Register | ptx.Immediate) and not _is_predicate(machine, size):
+    ignored = isinstance(size, ptx.Register) and machine.function.register_type(size.name) == "pred"
+    if isinstance(size, ptx.Register | ptx.Immediate) and not ignored:
         read = machine.getter(size, np.dtype(np.uint32))
 
     def run(active: Active) -> None:
@@ -187,12 +188,6 @@ def _matrix(machine: Machine, at: int, instruction: ptx.Instruction, report: Rep
                 machine.memory.store(place, active.lanes, 4, gets[matrix](active))
 
     return run
-
-
-def _is_predicate(machine: Machine, operand: ptx.Operand) -> bool:
-    return (
-        isinstance(operand, ptx.Register) and machine.function.register_type(operand.name) == "pred"
-    )
 
 
 def _atomic(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:

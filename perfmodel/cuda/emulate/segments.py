@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.syntax import Function, Instruction, Register
+from perfmodel.cuda.parse.syntax import Function, Instruction, Negated, Register
 from perfmodel.cuda.sass.unrolling import COPIES
 
 Array = npt.NDArray[Any]
@@ -103,8 +103,8 @@ def _straight(
         guard = instruction.guard
         getter = None
         if guard is not None:
-            read = machine.getter(guard.register, np.dtype(bool))
-            getter = _negated(read) if guard.negated else read
+            asked = Negated(guard.register) if guard.negated else guard.register
+            getter = machine.getter(asked, np.dtype(bool))
         current.steps.append(run)
         current.guards.append(getter)
     current.ends = True
@@ -130,7 +130,3 @@ def _joined(machine: Machine, instruction: Instruction) -> Callable[[Active, Arr
             write(holds > 0, active)
 
     return run
-
-
-def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
-    return lambda active: ~read(active)

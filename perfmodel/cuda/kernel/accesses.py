@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from perfmodel.cuda.addresses.conditions import TRUE, all_of
-from perfmodel.cuda.addresses.loop_solver import conjuncts
+from perfmodel.cuda.addresses.conditions import TRUE, all_of, conjuncts
 from perfmodel.cuda.addresses.records import MemoryAccess, is_data
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.memory_instructions import Moved

@@ -99,7 +99,10 @@ def kernel_from_ptx(
         *(module, function, bound, begin, found, registers, machine),
         *(emulation, counted_loops, odd, notes),
     )
-    made = builder.build([p for p in placed if p.base and _runs(p, emulation)])
+    # Some are never made, as far as the emulation shows.
+    ran = None if emulation is None else emulation.counts.keys()
+    placed = [p for p in placed if ran is None or not p.counted or p.access.key in ran]
+    made = builder.build([p for p in placed if p.base])
     if guessed:
         doubt = doubt.beside(builder.odd_doubt)
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
@@ -143,11 +146,6 @@ def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> Loo
     return LoopRun(
         loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent
     )
-
-
-def _runs(p: Placed, emulation: Emulation | None) -> bool:
-    """Say whether an access is ever made, as far as the emulation shows."""
-    return emulation is None or not p.counted or p.access.key in emulation.counts
 
 
 def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> Followed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
+from perfmodel.cuda.addresses.conditions import conjuncts
 from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
 from perfmodel.cuda.addresses.values import Datum
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
@@ -90,8 +91,7 @@ def range_under(value: Sum, guard: Node, algebra: Algebra) -> Interval:
 
 def _bounds(guard: Node, algebra: Algebra) -> Iterable[tuple[Sum, int]]:
     """Yield sums without a constant, and what they are at most where a guard holds."""
-    parts = guard.operands if _is(guard, "and") else (guard,)  # type: ignore[union-attr]
-    for part in parts:
+    for part in conjuncts(guard):
         if not isinstance(part, Operation) or part.operator not in _BOUNDS:
             continue
         strict, swapped = _BOUNDS[part.operator]

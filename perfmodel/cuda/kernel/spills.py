@@ -35,6 +35,8 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
     )
     warps = -(-block // 32) * grid
     held = max(1, min(stored or loaded, resources.local_bytes or stored or loaded) // _WORD)
+    kinds: tuple[tuple[AccessKind, int], ...]
+    kinds = (("store", stored // _WORD), ("load", loaded // _WORD))
     accesses = tuple(
         Access(
             buffer=_BUFFER,
@@ -53,7 +55,8 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
                 sampled=1.0,
             ),
         )
-        for kind, count in _counts(stored, loaded)
+        for kind, count in kinds
+        if count
     )
     note = (
         f"registers are spilled: {stored} B stored and {loaded} B loaded a thread, taken to be "
@@ -68,9 +71,3 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
         accesses=(*kernel.accesses, *accesses),
         notes=(*kernel.notes, note),
     )
-
-
-def _counts(stored: int, loaded: int) -> list[tuple[AccessKind, int]]:
-    """Return kinds and the accesses of a thread, a word each."""
-    kinds: list[tuple[AccessKind, int]] = [("store", stored // _WORD), ("load", loaded // _WORD)]
-    return [(kind, count) for kind, count in kinds if count]

@@ -80,7 +80,8 @@ def linked(texts: Sequence[tuple[str, str]]) -> str:
     for turn in range(3):  # variables and declarations first: they come before what uses them
         for text, s in ((t, s) for t in read for s in t.statements if s.turn == turn):
             name = text.renamed.get(s.name, s.name)
-            if name and ((turn, name) in done or not (turn == 1 or _kept(s, text, owners))):
+            kept = not s.linkage or owners.get(s.name) in (None, text.name)
+            if name and ((turn, name) in done or not (turn == 1 or kept)):
                 continue
             done.add((turn, name))
             if turn == 1 and s.linkage == ".extern" and s.name in owners:
@@ -166,11 +167,6 @@ def _owners(read: Sequence[_Text]) -> dict[str, str]:
             if not weak:
                 strong.add(s.name)
     return found
-
-
-def _kept(s: _Statement, text: _Text, owners: dict[str, str]) -> bool:
-    """Say whether a statement is the one that counts of those of its name."""
-    return not s.linkage or owners.get(s.name) in (None, text.name)
 
 
 def _rename(read: Sequence[_Text], owners: dict[str, str]) -> None:
