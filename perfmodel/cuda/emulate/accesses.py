@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -12,14 +12,10 @@ from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
 from perfmodel.cuda.emulate.tickets import draw
 from perfmodel.cuda.parse import syntax as ptx
-from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
+from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, verb
 
 Array = npt.NDArray[Any]
 
-_OPERANDS: Final = {
-    **{"ld": 2, "ldu": 2, "st": 2, "atom": 2, "red": 2, "cp": 1},
-    **{"ldmatrix": 2, "stmatrix": 2, "multimem": 2},
-}
 _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""
 
@@ -29,26 +25,13 @@ def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
 
     `report` is told every execution that goes to global, shared or local memory.
     """
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if len(instruction.operands) < _OPERANDS.get(opcode, 0):
-        return None  # broken: it does nothing
-    if opcode in ("ld", "ldu"):
-        if "param" in instruction.stems:
-            return _parameter(machine, instruction)
-        return _load(machine, at, instruction, report)
-    if opcode == "multimem":
-        if "ld_reduce" in modifiers:
-            return _load(machine, at, instruction, report)
-        opcode = "red" if "red" in modifiers else "st"
-    if opcode == "st" and "bulk" not in modifiers:
-        return _store(machine, at, instruction, report)
-    if opcode in ("atom", "red"):
-        return _atomic(machine, at, instruction, report)
-    if opcode == "cp" and "async" in modifiers and "bulk" not in modifiers:
-        return _copy(machine, at, instruction, report)
-    if opcode in ("ldmatrix", "stmatrix"):
-        return _matrix(machine, at, instruction, report)
-    return None
+    opcode = verb(instruction)
+    make = _MAKERS.get(opcode)
+    if make is None or len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
+        return None
+    if opcode in ("ld", "ldu") and "param" in instruction.stems:
+        return _parameter(machine, instruction)
+    return make(machine, at, instruction, report)
 
 
 def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
@@ -293,3 +276,9 @@ def _take_turns(
     found = np.empty(len(order), dtype=dtype)
     found[order] = old
     return found
+
+
+_MAKERS: Final[Mapping[str, Callable[..., Step | None]]] = {
+    **{"ld": _load, "ldu": _load, "st": _store, "atom": _atomic, "red": _atomic},
+    **{"cp": _copy, "ldmatrix": _matrix, "stmatrix": _matrix},
+}
