@@ -127,10 +127,7 @@ class _BodyReader:
                     self._ranges[-1][declared.name] = declared.count
             self._operands.forget()
             return at
-        linkage: str | None = None
-        while self._texts[at] in declarations.LINKAGE:
-            linkage = self._texts[at][1:]
-            at += 1
+        linkage, at = declarations.read_linkage(tokens, at)
         if self._texts[at] in declarations.SPACES:
             suffix = self._suffix()
             variables, at = declarations.variables(tokens, at, linkage, suffix)

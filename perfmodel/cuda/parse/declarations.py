@@ -28,6 +28,14 @@ def word(tokens: Tokens, at: int, what: str) -> tuple[str, int]:
     return text, at + 1
 
 
+def read_linkage(tokens: Tokens, at: int) -> tuple[str | None, int]:
+    """Return the linkage at token `at`, if any, and the token behind it."""
+    linkage = None
+    while tokens.texts[at] in LINKAGE:
+        linkage, at = tokens.texts[at][1:], at + 1
+    return linkage, at
+
+
 def expect(tokens: Tokens, at: int, text: str) -> int:
     """Return the token behind `text`, which stands at token `at`."""
     if tokens.texts[at] != text:

@@ -21,13 +21,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-from perfmodel.cuda.parse.body import read_body
+from perfmodel.cuda.parse.body import Body, read_body
 from perfmodel.cuda.parse.declarations import (
-    LINKAGE,
     SPACES,
     expect,
     integers,
     parameters,
+    read_linkage,
     skip_parentheses,
     variables,
     word,
@@ -130,10 +130,7 @@ class _ModuleReader:
             return self._read_file(at + 1)
         if text == ".pragma" or text == ".alias":
             return self._skip_statement(at)
-        linkage: str | None = None
-        while texts[at] in LINKAGE:
-            linkage = texts[at][1:]
-            at += 1
+        linkage, at = read_linkage(tokens, at)
         if texts[at] in (".entry", ".func"):
             return self._read_function(at, linkage)
         if texts[at] in SPACES:
@@ -187,20 +184,13 @@ class _ModuleReader:
                 at = self._skip_statement(at)
                 continue
             directives[directive], at = integers(tokens, at + 1)
-        if texts[at] == ";":
-            self._functions.append(
-                Function(
-                    *(name, kernel, given, results, linkage, directives, False),
-                    *((), (), (), {}, {}, tuple(pragmas), line),
-                )
-            )
-            return at + 1
-        if texts[at] != "{":
+        defined = texts[at] == "{"
+        if not defined and texts[at] != ";":
             tokens.refuse(at, "'{' or ';'")
-        body, at = read_body(tokens, at + 1)
+        body, at = read_body(tokens, at + 1) if defined else (Body(), at + 1)
         self._functions.append(
             Function(
-                *(name, kernel, given, results, linkage, directives, True),
+                *(name, kernel, given, results, linkage, directives, defined),
                 registers=tuple(body.registers),
                 variables=tuple(body.variables),
                 instructions=tuple(body.instructions),
