@@ -20,6 +20,13 @@ _ANYWHERE: Final = 1 << 30
 """Bytes from which on a place that data decides is taken to have no bound of its own."""
 
 
+_REACHED: Final = (
+    ("global", "buffers are", "--arg NAME=BYTES states them"),
+    ("shared", "dynamic shared memory is", "--shared BYTES states them"),
+)
+"""What to say of memory that ends where accesses do, by its space."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Sizes of buffers, by the name of what they begin at."""
@@ -57,8 +64,7 @@ def lengths_of(
     """
     found: dict[str, int] = {}
     notes: list[str] = []
-    reached: list[str] = []
-    dynamic: list[str] = []
+    reached: dict[str, list[str]] = {}
     unknown: list[str] = []
     for base, size in elements.items():
         known = bases[base].size
@@ -75,8 +81,8 @@ def lengths_of(
             unknown.append(base)
             continue
         found[base] = -(-reach // size)
-        stated = dynamic if bases[base].space == "shared" else reached
-        stated.append(f"{bases[base].name} {found[base] * size}")
+        text = f"{bases[base].name} {found[base] * size}"
+        reached.setdefault(bases[base].space, []).append(text)
     for base in unknown:
         others = (n * elements[b] for b, n in found.items() if bases[b].space == "global")
         taken = max([threads * elements[base], *others])
@@ -86,24 +92,12 @@ def lengths_of(
             f"the size of {name} is unknown, and data decides where it is accessed: taken as "
             f"{taken} B, like the largest of the others; state it, as in --arg {name}=64MiB"
         )
-    notes += _reach_notes(reached, dynamic)
+    notes += [
+        f"{what} taken to have the bytes that accesses reach: {', '.join(reached[space])}; {how}"
+        for space, what, how in _REACHED
+        if space in reached
+    ]
     return Sizes(found, notes, bool(unknown))
-
-
-def _reach_notes(reached: Sequence[str], dynamic: Sequence[str]) -> list[str]:
-    """Return what to say of buffers, and of dynamic shared memory, that end where accesses do."""
-    notes = []
-    if reached:
-        notes.append(
-            f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
-            "--arg NAME=BYTES states them"
-        )
-    if dynamic:
-        notes.append(
-            "dynamic shared memory is taken to have the bytes that accesses reach: "
-            f"{', '.join(dynamic)}; --shared BYTES states them"
-        )
-    return notes
 
 
 def _reach(
