@@ -145,30 +145,18 @@ def stand_ins(
     return tuple(s for s in made if s in sized or s.use == "length")
 
 
-def contents_of(names: Sequence[str]) -> str:
+def _contents_of(names: Sequence[str]) -> str:
     """Return the start of a sentence: ``"content of idx decides"``."""
     return f"{UNKNOWN}{', '.join(names[:8])} decides"
-
-
-def how_to_give(names: Sequence[str]) -> str:
-    """Return how the content of some arguments is stated, and what else can be done."""
-    return (
-        f"give it (--arg {names[0]}=FILE.npy, or fill or npy in a launch file), or --assume to go "
-        "on with what is assumed"
-    )
 
 
 def no_end(names: Sequence[str]) -> PerfmodelError:
     """Return what to say of a loop that contents which nobody states keep from ending."""
     return PerfmodelError(
-        f"{contents_of(names)} when a loop ends, nobody states it, and with what is assumed the "
-        f"loop does not end: {how_to_give(names)}"
+        f"{_contents_of(names)} when a loop ends, nobody states it, and with what is assumed the "
+        f"loop does not end: give it (--arg {names[0]}=FILE.npy, or fill or npy in a launch file), "
+        "or --assume to go on with what is assumed"
     )
-
-
-def with_contents(bound: KernelLaunch, chosen: Mapping[str, Buffer]) -> KernelLaunch:
-    """Return a launch with some buffers in place of its own, by their keys."""
-    return replace(bound, buffers={**bound.buffers, **chosen})
 
 
 def variants(found: tuple[StandIn, ...]) -> Iterator[dict[str, Buffer]]:
@@ -191,7 +179,7 @@ def with_assumption(
     words = "; ".join(f"{s.name}: {s.words}" for s in told)
     names = tuple(s.name for s in told)
     reason = (
-        f"{contents_of(names)} what threads do and is assumed ({words}): give it (--arg "
+        f"{_contents_of(names)} what threads do and is assumed ({words}): give it (--arg "
         f"{names[0]}=FILE.npy, or fill or npy in a launch file)"
     )
     doubt = Doubt(reasons=(reason,))

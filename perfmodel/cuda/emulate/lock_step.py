@@ -23,7 +23,7 @@ from perfmodel.cuda.emulate.instructions import contracted, contracted_step, ste
 from perfmodel.cuda.emulate.launch import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
 from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
-from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, stand_for, told
+from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
     Emulation,
     gave_up,
@@ -174,11 +174,15 @@ class LockStep:
 
     def _leave(self, found: Rest) -> None:
         """Let lanes leave a loop before its end."""
-        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
-        for block in found.loop.blocks:
+        inside, factor = found.loop.blocks, found.factor
+        for block in inside:
             part = self.flow.blocks[block]
-            self.counter.multiply(range(part.start, part.stop), found.factor)
-        length = sum(len(s.steps) + 1 for s in self.segments if s.block in found.loop.blocks)
+            self.counter.multiply(range(part.start, part.stop), factor)
+            self.warps[block] = round(self.warps[block] * factor)
+            self.threads[block] = round(self.threads[block] * factor)
+        self.around |= {b: round(n * factor) for b, n in self.around.items() if b in inside}
+        self.edges |= {e: round(n * factor) for e, n in self.edges.items() if {*e} <= inside}
+        length = sum(len(s.steps) + 1 for s in self.segments if s.block in inside)
         self.work += found.turns * length
         some = self.machine.some(found.lanes)
         if found.register:

@@ -7,7 +7,7 @@ differed from the earlier says how far that can be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -117,18 +117,6 @@ def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted
         if found is not None:
             return found, leaving[0]
     return None
-
-
-def stand_for(found: Rest, by_block: Iterable[Array], by_place: Iterable[dict[Any, int]]) -> None:
-    """Multiply a loop's counts: those of every block, and those by block or by edge."""
-    blocks = found.loop.blocks
-    for counts in by_block:
-        for block in blocks:
-            counts[block] = round(counts[block] * found.factor)
-    for named in by_place:
-        for place, count in named.items():
-            if {place} <= blocks or (isinstance(place, tuple) and set(place) <= blocks):
-                named[place] = round(count * found.factor)
 
 
 def told(

@@ -14,7 +14,6 @@ from perfmodel.cuda.emulate.assumed_contents import (
     stand_ins,
     variants,
     with_assumption,
-    with_contents,
 )
 from perfmodel.cuda.emulate.lock_step import ENDLESS
 from perfmodel.cuda.emulate.run import Progress
@@ -72,13 +71,12 @@ def translated(
     if not assumed:
         return made_of(found)
     taken = {s.key: s.taken for s in assumed if s.taken is not None}
-    main = made_of(with_contents(found, taken))
+    main = made_of(replace(found, buffers={**found.buffers, **taken}))
     # A loop that was left unended says nothing of other contents.
     ended = main.doubt.longer < ENDLESS.longer
     others = variants(assumed) if compared and ended else ()
-    return with_assumption(
-        main, assumed, [made_of(with_contents(found, taken | chosen)) for chosen in others], assume
-    )
+    changed = (replace(found, buffers={**found.buffers, **taken, **c}) for c in others)
+    return with_assumption(main, assumed, [made_of(each) for each in changed], assume)
 
 
 def _made(
