@@ -243,45 +243,51 @@ class Interpreter:
     def _results(
         self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value], count: int
     ) -> list[Value] | None:
-        opcode, modifiers = instruction.opcode, instruction.modifiers
-        operands = instruction.operands
-        kind = modifiers[-1] if modifiers else ""
+        opcode, operands, kind = instruction.opcode, instruction.operands, instruction.type_name
         if opcode == "setp":
             return self._setp(at, instruction, state, count)
+        if kind == "pred" and opcode not in ("cvta", "mov"):
+            return self._logic(at, instruction, state)
         if opcode == "mov" and kind == "pred":
             return [self.condition(operands[1], state, at)]
         if opcode in ("mov", "cvta"):
-            if isinstance(operands[0], ptx.Register) and not isinstance(operands[1], ptx.Vector):
-                value = self.value(operands[1], state)
-                if kind[:1] == "f" and isinstance(value, Sum):
-                    return [Unknown(self.sources(value))]
-                if kind[:1] in "bus" and isinstance(value, Unknown):
-                    return None
-                return [value]
-            return None
-        if kind == "pred":
-            return self._logic(at, instruction, state)
+            return self._moved(instruction, state)
         if opcode == "selp":
             condition = self.condition(operands[3], state, at)
             a, b = (self.value(o, state) for o in operands[1:3])
             return [self.merged(condition, a, b)]
         if opcode == "cvt":
             return self._convert(at, instruction, state)
-        if kind[:1] not in ("s", "u", "b") or not kind[1:].isdecimal() or count != 1:
+        return self._computed(at, instruction, state) if count == 1 else None
+
+    def _moved(
+        self, instruction: ptx.Instruction, state: Mapping[str, Value]
+    ) -> list[Value] | None:
+        to, source = instruction.operands[:2]
+        if not isinstance(to, ptx.Register) or isinstance(source, ptx.Vector):
             return None
+        value = self.value(source, state)
+        if instruction.type_name[:1] == "f" and isinstance(value, Sum):
+            return [Unknown(self.sources(value))]
+        unknown = instruction.type_name[:1] in "bus" and isinstance(value, Unknown)
+        return None if unknown else [value]
+
+    def _computed(
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
+    ) -> list[Value] | None:
+        """Return what arithmetic on integers gives, as far as it is followed."""
+        opcode, modifiers, kind = instruction.opcode, instruction.modifiers, instruction.type_name
         work = INTEGER.get(opcode)
-        if work is None:
+        if work is None or kind[:1] not in ("s", "u", "b") or not kind[1:].isdecimal():
             return None
-        values = [self.integer(o, state, at) for o in operands[1:]]
+        values = [self.integer(o, state, at) for o in instruction.operands[1:]]
         result = work(self.algebra, modifiers, values)
         if result is None or self._hashes(opcode, modifiers, kind, values, result):
             return None
         joined = opcode == "or" and result == plus(*values[:2])
         if opcode in _BITS and self.sources(result) and not joined:
             return None  # bits of data: nothing that an address shows
-        if sum(getattr(factor, "size", 1) for factor in result.factors) > _LARGEST:
-            return None
-        return [result]
+        return None if _parts(result) > _LARGEST else [result]
 
     def _hashes(
         self, opcode: str, modifiers: tuple[str, ...], kind: str, values: list[Sum], result: Sum

@@ -36,10 +36,7 @@ def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
 
 def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
     where = instruction.operands[1]
-    kind = values.kind_of(instruction.modifiers)
-    dtype = values.dtype_of(kind)
-    if dtype is None:
-        return None
+    dtype = values.type_of(instruction.modifiers)
     place = where.place if isinstance(where, ptx.Address) else None
     if place is None:
         return _load(machine, 0, instruction, None)
@@ -60,10 +57,7 @@ def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
 def _load(
     machine: Machine, at: int, instruction: ptx.Instruction, report: Report | None
 ) -> Step | None:
-    kind = values.kind_of(instruction.modifiers)
-    dtype = values.dtype_of(kind)
-    if dtype is None:
-        return None
+    kind, dtype = values.kind_of(instruction.modifiers), values.type_of(instruction.modifiers)
     read = address_of(machine, instruction.operands[1])
     operand = instruction.operands[0]
     elements = operand.elements if isinstance(operand, ptx.Vector) else (operand,)
@@ -85,9 +79,7 @@ def _load(
 
 
 def _store(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
-    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
-    if dtype is None:
-        return None
+    dtype = values.type_of(instruction.modifiers)
     read = address_of(machine, instruction.operands[0])
     source = instruction.operands[1]
     whole = np.dtype(f"u{dtype.itemsize}")
@@ -184,8 +176,8 @@ def _atomic(machine: Machine, at: int, instruction: ptx.Instruction, report: Rep
         return None
     width = parts[0].width
     size = max(width // max(len(vector), 1), 2) if vector else ptx.SIZES.get(modifiers[-1], 4)
-    dtype = values.dtype_of(values.kind_of(modifiers))
-    if dtype is None or dtype.itemsize != size:
+    dtype = values.type_of(modifiers)
+    if dtype.itemsize != size:
         # Pairs of halves: their sum is not followed.
         dtype = np.dtype(f"u{size}") if vector else np.dtype(np.uint32)
     width = width if vector else dtype.itemsize

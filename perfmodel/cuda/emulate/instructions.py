@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate import values
-from perfmodel.cuda.emulate.machine import Active, Machine, Setter, Step
+from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
 from perfmodel.cuda.parse import opcodes
@@ -20,7 +20,6 @@ from perfmodel.cuda.parse.syntax import (
     Function,
     Immediate,
     Instruction,
-    Pair,
     Register,
     Sink,
     Vector,
@@ -39,7 +38,6 @@ _NOTHING: Final = frozenset(
         *("griddepcontrol", "setmaxnreg", "tensormap", "createpolicy"),
     }
 )
-_EXCHANGES: Final = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
 _JOINS: Final = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 _COUNTS: Final = {"popc": values.population, "clz": values.leading, "brev": values.reversed_bits}
 
@@ -59,28 +57,23 @@ def step(machine: Machine, instruction: Instruction) -> Step | None:
 
 
 def _make(machine: Machine, instruction: Instruction) -> Step | None:
-    opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
+    opcode, operands = instruction.opcode, instruction.operands
     if not operands:
         return None
-    if opcode in _EXCHANGES:
-        return exchange(machine, instruction)
+    maker = _MAKERS.get(opcode, _computed)
     if opcode in ("mov", "cvta") and any(isinstance(o, Vector) for o in operands):
-        return _packed(machine, instruction)
-    if not isinstance(operands[0], Register | Sink | Pair):
+        maker = _packed
+    elif instruction.type_name in NARROW and opcode in NARROW_WORK:
+        maker = narrow_step
+    return maker(machine, instruction)
+
+
+def _computed(machine: Machine, instruction: Instruction) -> Step | None:
+    operands, kind = instruction.operands, values.kind_of(instruction.modifiers)
+    if not isinstance(operands[0], Register | Sink):
         return None
-    if opcode == "setp":
-        return _compared(machine, instruction)
-    (write, *_) = machine.setters(operands[0])
-    kind = values.kind_of(modifiers)
-    dtype = values.dtype_of(kind)
-    if dtype is None:
-        return None
-    if modifiers and modifiers[-1] in NARROW and opcode in NARROW_WORK:
-        return narrow_step(machine, instruction)
-    if opcode == "cvt":
-        return _convert(machine, instruction, write)
-    if opcode == "set":
-        return _set(machine, instruction, write)
+    (write,) = machine.setters(operands[0])
+    dtype = values.type_of(instruction.modifiers)
     found = _special_work(instruction, dtype) or _work(instruction, dtype, kind)
     if found is None:
         return None
@@ -177,7 +170,7 @@ def _compared(machine: Machine, instruction: Instruction) -> Step | None:
     return run
 
 
-def _convert(machine: Machine, instruction: Instruction, write: Setter) -> Step | None:
+def _convert(machine: Machine, instruction: Instruction) -> Step | None:
     modifiers = instruction.modifiers
     if len(modifiers) < 2:
         return None
@@ -188,6 +181,7 @@ def _convert(machine: Machine, instruction: Instruction, write: Setter) -> Step 
     if dtype is None or values.dtype_of(to) is None:
         return None
     get = machine.getter(instruction.operands[1], dtype)
+    (write,) = machine.setters(instruction.operands[0])
 
     def run(active: Active) -> None:
         write(values.converted(get(active), to, modifiers), active)
@@ -195,11 +189,12 @@ def _convert(machine: Machine, instruction: Instruction, write: Setter) -> Step 
     return run
 
 
-def _set(machine: Machine, instruction: Instruction, write: Setter) -> Step | None:
+def _set(machine: Machine, instruction: Instruction) -> Step | None:
     modifiers, operands = instruction.modifiers, instruction.operands
     to, dtype = values.dtype_of(modifiers[-2]), values.dtype_of(modifiers[-1])
     if to is None or dtype is None or len(operands) > 3:
         return None
+    (write,) = machine.setters(operands[0])
     a, b = (machine.getter(o, dtype) for o in operands[1:3])
     yes = np.ones((), to) if to.kind == "f" else np.asarray(-1).astype(to)
 
@@ -213,9 +208,7 @@ def _set(machine: Machine, instruction: Instruction, write: Setter) -> Step | No
 def _packed(machine: Machine, instruction: Instruction) -> Step | None:
     """Return a move between a register and the parts that it is made of."""
     to, source = instruction.operands[:2]
-    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
-    if dtype is None:
-        return None
+    dtype = values.type_of(instruction.modifiers)
     whole = np.dtype(f"u{dtype.itemsize}")
     held = to if isinstance(to, Vector) else source
     if not isinstance(held, Vector):
@@ -308,3 +301,9 @@ def contracted_step(machine: Machine, instruction: Instruction, product: Instruc
         write(values.fused(a, b, c), active)
 
     return run
+
+
+_MAKERS: Final[Mapping[str, Callable[[Machine, Instruction], Step | None]]] = {
+    **{"setp": _compared, "cvt": _convert, "set": _set},
+    **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask", "elect"), exchange),
+}

@@ -38,6 +38,11 @@ def kind_of(modifiers: Sequence[str]) -> str:
     return next((m for m in reversed(modifiers) if m in _TYPES), "b32")
 
 
+def type_of(modifiers: Sequence[str]) -> np.dtype[Any]:
+    """Return how NumPy sees the type that an instruction works on."""
+    return _TYPES[kind_of(modifiers)]
+
+
 def work(opcode: str, modifiers: tuple[str, ...]) -> Work | None:
     """Return what an instruction computes from its operands, or None if that is not followed."""
     kind = kind_of(modifiers)
