@@ -14,15 +14,15 @@ from typing import Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.emulate.accesses import access
+from perfmodel.cuda.emulate.accesses import access, ticket_draws
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
 from perfmodel.cuda.emulate.counts import Counter
-from perfmodel.cuda.emulate.deciding import mark_deciding
 from perfmodel.cuda.emulate.instructions import contracted, contracted_step, step
 from perfmodel.cuda.emulate.launch import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
 from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
+from perfmodel.cuda.emulate.provenance import mark_deciding
 from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
     Emulation,
@@ -35,7 +35,6 @@ from perfmodel.cuda.emulate.result import (
 )
 from perfmodel.cuda.emulate.reuse import Touches, cached_loads
 from perfmodel.cuda.emulate.segments import differ, join, segments
-from perfmodel.cuda.emulate.tickets import ticket_draws
 from perfmodel.cuda.emulate.values import dtype_of
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
 from perfmodel.cuda.parse.syntax import Function, Instruction, Module, Register

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.launch import Base, KernelLaunch
 from perfmodel.cuda.addresses.records import Followed, MemoryAccess, is_data
-from perfmodel.cuda.addresses.sums import single
-from perfmodel.cuda.addresses.values import ALIGNED
+from perfmodel.cuda.addresses.sums import Sum, constant, single
+from perfmodel.cuda.addresses.values import ALIGNED, BASE, Datum
 from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
-from perfmodel.cuda.kernel.tensors import tensor_copy, with_box
+from perfmodel.cuda.kernel.parts import data_factors
 from perfmodel.cuda.launch.content import TYPES
 from perfmodel.cuda.launch.spec import Buffer
-from perfmodel.cuda.parse.memory_instructions import moved
+from perfmodel.cuda.parse.memory_instructions import Moved, moved
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.expressions import Name
 
@@ -49,7 +51,7 @@ def placed_as_emulated(
     placed: Sequence[Placed], emulation: Emulation, bases: dict[str, Base], follower: Interpreter
 ) -> list[Placed]:
     """Return accesses with the buffers and boxes that emulation saw where following shows none."""
-    boxed = [with_box(p, emulation) for p in placed]
+    boxed = [_with_box(p, emulation) for p in placed]
     based = [_with_base(p, emulation, bases) for p in boxed]
     return _with_joined_buffers(based, emulation, bases, follower.data)
 
@@ -64,7 +66,7 @@ def _placed(
     """Return an access with its buffer and offset, as far as they are known."""
     what = moved(function, access.at, access.part)
     if what.bulk and access.coordinates:
-        return tensor_copy(access, what, bases, follower)
+        return _tensor_copy(access, what, bases, follower)
     unknown = {loop.variable for loop in found.loops if loop.trips is None}
     counted = what.bulk or is_data(access.guard) or not unknown.isdisjoint(found.nest(access.loop))
     if access.address is None:
@@ -210,3 +212,55 @@ def _between(
     if len(owner) != 1 or not next(iter(owner))[1]:
         return set()
     return {i for i in inside if i in of_base}
+
+
+_MOST_BOXES: Final = 1 << 26
+_PIECE: Final = 16
+"""[B] that the size of a box is a multiple of (CUDA driver API, cuTensorMapEncodeTiled)."""
+
+
+def _tensor_copy(
+    access: MemoryAccess, what: Moved, bases: dict[str, Base], follower: Interpreter
+) -> Placed:
+    """Return a tensor copy with a base of its own; its offset counts boxes until `_with_box`.
+
+    How boxes lie in memory is in the tensor map, which the host makes. So they are taken to lie one
+    behind the other, one for each set of coordinates: the same bytes are moved, and the same box
+    comes again where it does.
+    """
+    names = () if access.address is None else sorted(access.address.names)
+    start = next((n.removeprefix(BASE) for n in names if n.startswith(BASE)), f"at_{access.at}")
+    name = f"{BASE}tensor__{start}"
+    if name not in bases:
+        bases[name] = Base(f"tensor-{start.rpartition('_param_')[2]}", "global", None)
+    offset = _box_number(access.coordinates, follower.algebra, follower.data)
+    return Placed(access, name, offset, what, counted=True)
+
+
+def _with_box(p: Placed, emulation: Emulation) -> Placed:
+    """Return a tensor copy with its offset in bytes; any other access as it is."""
+    count = emulation.counts.get(p.access.key)
+    if not p.access.coordinates or p.offset is None or count is None or not count.requests:
+        return p
+    box = -(-count.width * count.lanes // count.requests // _PIECE) * _PIECE
+    return replace(p, offset=p.offset * max(box, _PIECE))
+
+
+def _box_number(
+    coordinates: Sequence[Sum], algebra: Algebra, data: Mapping[str, Datum]
+) -> Sum | None:
+    """Return a number for each set of coordinates; None where data or too many boxes decide."""
+    found, boxes = constant(0), 1
+    for coordinate in coordinates:
+        if data_factors(coordinate, data):
+            return None
+        step = math.gcd(*coordinate.terms.values()) or 1
+        part = Sum({factors: count // step for factors, count in coordinate.terms.items()})
+        reach = algebra.range(part)
+        if reach.low < 0:
+            return None
+        found = found + part * boxes
+        boxes *= reach.high + 1
+        if boxes > _MOST_BOXES:
+            return None
+    return found
