@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.opcodes import written
+from perfmodel.cuda.parse.registers import written_registers
 
 POINTER_BYTES: Final = 8
 _MOST_STRUCTURES: Final = 64
@@ -19,19 +18,6 @@ _ELSEWHERE: Final = frozenset({"shared", "local", "const", "param"})
 
 Place: TypeAlias = tuple[str, int]
 """A parameter and an offset in it [B]."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Flow:
-    """What an instruction passes from parameters or registers to the register that it writes."""
-
-    target: str
-    parameter: int
-    """A place in a parameter as a bit, or 0."""
-    same: tuple[str, ...]
-    """Registers whose value it passes on as it is, or with a constant added."""
-    added: tuple[str, ...]
-    """Registers whose value is one of a sum."""
 
 
 def pointer_parameters(kernel: ptx.Function) -> frozenset[str]:
@@ -71,7 +57,7 @@ def parameter_reads(kernel: ptx.Function, parameter: str) -> list[tuple[int, str
             continue
         kind = instruction.modifiers[-1]
         start = place[1]
-        for i in range(len(list(written(instruction)))):
+        for i in range(len(written_registers(instruction))):
             at = start + i * ptx.SIZES.get(kind, 4)
             if ptx.SIZES.get(kind, 4) > ptx.SIZES.get(found.get(at, ""), 0):
                 found[at] = kind
@@ -87,9 +73,12 @@ def _pointers(
 ) -> frozenset[Place]:
     """Return which places in parameters hold pointers to global memory."""
     bits = {place: 1 << i for i, place in enumerate(places)}
-    flows = [f for i in kernel.instructions for f in _flows(i, bits)]
-    exact = _spread(flows, [f.same for f in flows])
-    summed = _spread(flows, [f.added for f in flows])
+    held: dict[str, int] = {}
+    same: dict[str, list[str]] = {}
+    added: dict[str, list[str]] = {}
+    for instruction in kernel.instructions:
+        _pass_on(instruction, bits, held, same, added)
+    exact, summed = _spread(held, same), _spread(held, added)
     bases = [base for instruction in kernel.instructions for base in _bases(instruction)]
     found = sum(bits[place] for place in marked)
     for base in bases:
@@ -100,52 +89,52 @@ def _pointers(
     return frozenset(place for place, bit in bits.items() if found & bit)
 
 
-def _spread(flows: Sequence[_Flow], sources: Sequence[tuple[str, ...]]) -> dict[str, int]:
-    """Return the parameters, a bit each, that reach each register through such sources."""
-    users: dict[str, list[int]] = {}
-    for i, names in enumerate(sources):
-        for name in names:
-            users.setdefault(name, []).append(i)
-    reached: dict[str, int] = {}
-    waiting = list(range(len(flows)))
+def _spread(held: Mapping[str, int], users: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return the places, a bit each, that reach each register from those that are loaded."""
+    reached = dict(held)
+    waiting = list(held)
     while waiting:
-        i = waiting.pop()
-        bits = flows[i].parameter
-        for name in sources[i]:
-            bits |= reached.get(name, 0)
-        target = flows[i].target
-        if bits & ~reached.get(target, 0):
-            reached[target] = reached.get(target, 0) | bits
-            waiting += users.get(target, ())
+        bits = reached[name := waiting.pop()]
+        for target in users.get(name, ()):
+            if bits & ~reached.get(target, 0):
+                reached[target] = reached.get(target, 0) | bits
+                waiting.append(target)
     return reached
 
 
-def _flows(instruction: ptx.Instruction, bits: dict[Place, int]) -> Iterator[_Flow]:
-    """Yield what an instruction passes on that could be an address."""
-    targets = list(written(instruction))
+def _pass_on(
+    instruction: ptx.Instruction,
+    bits: Mapping[Place, int],
+    held: dict[str, int],
+    same: dict[str, list[str]],
+    added: dict[str, list[str]],
+) -> None:
+    """Note which places an instruction loads, and which registers it passes on.
+
+    As they are or with a constant added (`same`), or as one of a sum (`added`); by what is read.
+    """
+    targets = written_registers(instruction)
     operands = instruction.operands[1:]
-    if not targets:
-        return
-    target = targets[0]
+    where = operands[0] if operands else None
     if instruction.opcode == "ld" and "param" in instruction.stems:
-        where = operands[0] if operands else None
-        if isinstance(where, ptx.Address) and where.place is not None:
-            parameter, start = where.place
-            for i, name in enumerate(targets):
-                bit = bits.get((parameter, start + i * POINTER_BYTES), 0)
-                if bit:
-                    yield _Flow(name, bit, (), ())
+        parameter, start = (isinstance(where, ptx.Address) and where.place) or ("", 0)
+        for i, name in enumerate(targets):
+            bit = bits.get((parameter, start + i * POINTER_BYTES), 0)
+            if bit:
+                held[name] = held.get(name, 0) | bit
         return
-    names = tuple(o.name for o in operands if isinstance(o, ptx.Register))
-    match instruction.opcode:
-        case "mov" | "cvta" | "selp":
-            yield _Flow(target, 0, names, names)
-        case "add" | "sub":
-            constant = any(isinstance(o, ptx.Immediate) for o in operands)
-            yield _Flow(target, 0, names if constant else (), names)
-        case "mad" | "fma":
-            addend = tuple(o.name for o in operands[2:3] if isinstance(o, ptx.Register))
-            yield _Flow(target, 0, (), addend)
+    names = [o.name for o in operands if isinstance(o, ptx.Register)]
+    as_is = instruction.opcode in ("mov", "cvta", "selp")
+    if instruction.opcode in ("add", "sub"):
+        as_is = any(isinstance(o, ptx.Immediate) for o in operands)
+    elif instruction.opcode in ("mad", "fma"):
+        names = [o.name for o in operands[2:3] if isinstance(o, ptx.Register)]
+    elif not as_is:
+        return
+    for name in names if targets else ():
+        added.setdefault(name, []).append(targets[0])
+        if as_is:
+            same.setdefault(name, []).append(targets[0])
 
 
 def _bases(instruction: ptx.Instruction) -> list[str]:
