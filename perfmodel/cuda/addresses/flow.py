@@ -201,19 +201,15 @@ class Flow:
         self, block: int, last: Instruction | None, state: State, reach: Node
     ) -> list[Edge]:
         targets = self.flow.blocks[block].successors
-        if len(targets) == 1 or last is None or last.guard is None:
-            if len(targets) > 1:  # an indirect branch
-                at = self.flow.blocks[block].stop - 1
-                unknown = self.interpreter.condition_datum(at, ())
-                conditions = [unknown] * len(targets)
-            else:
-                conditions = [TRUE]
-        else:
-            at = self.flow.blocks[block].stop - 1
+        at = self.flow.blocks[block].stop - 1
+        conditions: list[Node] = [TRUE]
+        if len(targets) > 1 and last is not None and last.guard is not None:
             taken = self.interpreter.condition(Register(last.guard.register.name), state, at)
             if last.guard.negated:
                 taken = negated(taken)
             conditions = [taken, negated(taken)]
+        elif len(targets) > 1:  # an indirect branch
+            conditions = [self.interpreter.condition_datum(at, ())] * len(targets)
         return [
             Edge(block, target, state, all_of((reach, condition)))
             for target, condition in zip(targets, conditions, strict=True)
@@ -289,13 +285,11 @@ class Flow:
 
     def _skipped(self, loop: Loop, state: State, reach: Node) -> list[Edge]:
         """Return the edges out of a loop whose body never runs."""
-        header = loop.header
-        interpreter = self.interpreter
-        interpreter.trial += 1
+        self.interpreter.trial += 1
         try:
-            onward = self._block(header, dict(state), reach)
+            onward = self._block(loop.header, dict(state), reach)
         finally:
-            interpreter.trial -= 1
+            self.interpreter.trial -= 1
         return [
             Edge(e.source, e.target, e.state, reach) for e in onward if e.target not in loop.blocks
         ]
