@@ -13,7 +13,6 @@ from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
-from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import written_registers
 from perfmodel.cuda.parse.syntax import (
@@ -240,7 +239,7 @@ def _packed(machine: Machine, instruction: Instruction) -> Step | None:
 
 def _unfollowed(machine: Machine, instruction: Instruction) -> Step | None:
     """Return a step that sets what an instruction writes to 0, and notes that."""
-    names = list(opcodes.written(instruction))
+    names = written_registers(instruction)
     if not names:
         return None
     zero = np.zeros((), dtype=np.uint32)

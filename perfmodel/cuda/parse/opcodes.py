@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,31 +98,31 @@ def warnings(function: ptx.Function) -> tuple[str, ...]:
     )
 
 
-def written(instruction: ptx.Instruction) -> Iterator[str]:
-    """Yield the names of the registers that an instruction writes."""
-    if instruction.opcode == "call":
-        yield from registers_of(_call_results(instruction))
-    elif instruction.operands and _use(instruction.opcode, instruction.modifiers) != "none":
-        first = instruction.operands[0]
-        if not isinstance(first, ptx.Address):
-            yield from registers_of(first)
+@lru_cache(maxsize=1 << 16)
+def written_registers(instruction: ptx.Instruction) -> tuple[str, ...]:
+    """Return the registers that an instruction writes, in order."""
+    return tuple(registers_of(instruction.operands[0])) if _writes_first(instruction) else ()
 
 
-def read(instruction: ptx.Instruction) -> Iterator[str]:
-    """Yield the names of the registers that an instruction reads, its guard's among them."""
-    if instruction.guard is not None:
-        yield instruction.guard.register.name
-    operands = instruction.operands
+@lru_cache(maxsize=1 << 16)
+def read_registers(instruction: ptx.Instruction) -> frozenset[str]:
+    """Return the registers that an instruction reads, its guard's among them."""
+    guard = instruction.guard
+    found = set() if guard is None else {guard.register.name}
+    accumulates = _use(instruction.opcode, instruction.modifiers) == "accumulated"
+    only_written = _writes_first(instruction) and not accumulates
+    for operand in instruction.operands[1 if only_written else 0 :]:
+        found.update(registers_of(operand))
+    return frozenset(found)
+
+
+def _writes_first(instruction: ptx.Instruction) -> bool:
+    """Say whether the first operand takes results: of a call, parentheses do."""
+    if not instruction.operands or isinstance(instruction.operands[0], ptx.Address):
+        return False
     if instruction.opcode == "call":
-        results = _call_results(instruction)
-        for operand in operands:
-            if operand is not results:
-                yield from registers_of(operand)
-        return
-    use = _use(instruction.opcode, instruction.modifiers)
-    for place, operand in enumerate(operands):
-        if place or use != "first" or isinstance(operand, ptx.Address):
-            yield from registers_of(operand)
+        return isinstance(instruction.operands[0], ptx.Arguments)
+    return _use(instruction.opcode, instruction.modifiers) != "none"
 
 
 @cache
@@ -140,12 +140,6 @@ def calls_for_odd_values(instruction: ptx.Instruction) -> bool:
     """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
     modifiers = {*instruction.modifiers}
     return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
-
-
-def _call_results(call: ptx.Instruction) -> ptx.Operand | None:
-    """Return the operand of a call that takes its results: parentheses before the function."""
-    first = call.operands[0] if call.operands else None
-    return first if isinstance(first, ptx.Arguments) else None
 
 
 def registers_of(operand: ptx.Operand | None) -> Iterator[str]:

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
-from perfmodel.cuda.parse.syntax import Function, Instruction
-
-
-@lru_cache(maxsize=1 << 16)
-def written_registers(instruction: Instruction) -> tuple[str, ...]:
-    """Return the registers that an instruction writes, in order."""
-    return tuple(opcodes.written(instruction))
-
-
-@lru_cache(maxsize=1 << 16)
-def read_registers(instruction: Instruction) -> frozenset[str]:
-    """Return the registers that an instruction reads."""
-    return frozenset(opcodes.read(instruction))
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
+from perfmodel.cuda.parse.syntax import Function
 
 
 def alive_registers(function: Function, flow: ControlFlow) -> list[frozenset[str]]:

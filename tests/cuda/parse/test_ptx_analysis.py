@@ -75,8 +75,8 @@ def test_kinds(text: str, expected: str) -> None:
 )  # fmt: skip
 def test_registers_written_and_read(text: str, writes: str, reads: str) -> None:
     instruction = kernel(f"{text}; L: ret;").instructions[0]
-    assert list(opcodes.written(instruction)) == writes.split()
-    assert list(opcodes.read(instruction)) == reads.split()
+    assert opcodes.written_registers(instruction) == (*writes.split(),)
+    assert opcodes.read_registers(instruction) == {*reads.split()}
 
 
 def test_unknown_instructions_are_counted_and_named() -> None:
