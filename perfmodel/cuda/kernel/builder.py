@@ -63,12 +63,9 @@ _LINEAR: Final = Operation(
 )
 _FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+_SPACES: Final[Mapping[str, Space]] = {"shared": "shared", "local": "local"}
 _APART: Final = 40503
 """What tells an index of one load from that of another in a key of both: any large odd number."""
-
-
-def _space(name: str) -> Space:
-    return "shared" if name == "shared" else "local" if name == "local" else "global"
 
 
 @dataclass
@@ -90,10 +87,20 @@ class Builder:
     """Whether the size of a buffer had to be assumed."""
     odd_doubt: Doubt = SURE
 
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    elements: Mapping[str, int] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    """Buffers, bytes of an element and elements of each, by the base that they begin at."""
+
     @cached_property
     def flow(self) -> ControlFlow:
         """The function's control flow."""
         return control_flow(self.function)
+
+    @cached_property
+    def held(self) -> dict[int, int]:
+        """Atomics that hold a lock inside of loops, each with what frees it."""
+        return held_inside(self.function, self.flow)
 
     @property
     def algebra(self) -> Algebra:
@@ -102,20 +109,13 @@ class Builder:
 
     def build(self, placed: Sequence[Placed]) -> Kernel:
         """Return the kernel."""
-        found, bases = self.found, self.start.bases
+        found = self.found
         parts = self._index_names(placed)
-        elements = elements_of(placed, bases)
-        sizes = lengths_of(
-            placed, elements, bases, self._threads, self.start.interpreter, self.emulation
-        )
-        lengths, self.assumed = sizes.lengths, sizes.assumed
-        self.notes += sizes.notes
-        names_of = self._buffer_names(placed)
-        accesses = self._accesses(placed, elements, lengths, names_of, parts)
+        self._take_buffers(placed)
+        accesses = self._accesses(placed, parts)
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
-        accesses = named_accesses(accesses)
-        on_chip = {n for base, n in names_of.items() if bases[base].space == "shared"}
-        accesses = chained(accesses, placed, self.function, on_chip)
+        on_chip = {buffer.name for buffer in self.buffers.values() if buffer.space == "shared"}
+        accesses = chained(named_accesses(accesses), placed, self.function, on_chip)
         parameters = self._parameters()
         analysed = Analysed(
             *(self.function, self.flow, found, self.launch, parameters, parts),
@@ -128,32 +128,11 @@ class Builder:
             name=self.function.name,
             summary="from PTX",
             parameters=parameters,
-            launch=Launch(
-                grid=three_numbers(self.launch.grid),
-                block=three_numbers(self.launch.block),
-                registers=Number(self.registers),
-                shared_bytes=Number(self._shared_bytes(elements, lengths)),
-            ),
-            buffers=tuple(
-                Buffer(
-                    name=names_of[base],
-                    length=Number(lengths[base]),
-                    element_bytes=Number(elements[base]),
-                    space=_space(bases[base].space),
-                )
-                for base in dict.fromkeys(p.base for p in placed)
-            ),
+            launch=self._launch(),
+            buffers=tuple(self.buffers.values()),
             accesses=tuple(accesses),
             definitions=tuple((name.name, written(part)) for name, part in parts),
-            loops=tuple(
-                Loop(
-                    loop.variable,
-                    renamed(loop.trips or Number(1), parts),
-                    loop.parent,
-                    Number(self._turns(loop, work.by_block.turns)),
-                )
-                for loop in found.loops
-            ),
+            loops=tuple(self._loop(loop, parts, work.by_block.turns) for loop in found.loops),
             arithmetic=work.arithmetic,
             guard=shared_guard,
             flop=Number(work.flop),
@@ -168,13 +147,24 @@ class Builder:
             block_work=work.by_block.blocks,
         )
 
+    def _take_buffers(self, placed: Sequence[Placed]) -> None:
+        """Name and size the buffers."""
+        bases, interpreter = self.start.bases, self.start.interpreter
+        self.elements = elements_of(placed, bases)
+        sizes = lengths_of(placed, self.elements, bases, self._threads, interpreter, self.emulation)
+        self.lengths, self.assumed = sizes.lengths, sizes.assumed
+        self.notes += sizes.notes
+        taken: set[str] = set()
+        for base, size in self.elements.items():
+            name = bases[base].name[:60]
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            length, space = Number(self.lengths[base]), _SPACES.get(bases[base].space, "global")
+            self.buffers[base] = Buffer(name, length, Number(size), space)
+
     def _accesses(
-        self,
-        placed: Sequence[Placed],
-        elements: Mapping[str, int],
-        lengths: Mapping[str, int],
-        names_of: Mapping[str, str],
-        parts: Sequence[tuple[Name, Sum]],
+        self, placed: Sequence[Placed], parts: Sequence[tuple[Name, Sum]]
     ) -> list[Access]:
         """Return the accesses, each with its index and its guard."""
         accesses: list[Access] = []
@@ -182,14 +172,14 @@ class Builder:
         ahead = copies_ahead(self.function)
         together = aggregated(self.function)
         for p in placed:
-            size = elements[p.base]
-            index = self._index(p, size, lengths[p.base], indices)
+            size = self.elements[p.base]
+            index = self._index(p, indices)
             guard = renamed(known_part(p.access.guard), parts)
             loads = p.moved.kind == "load"
             copied = self.function.instructions[p.access.at].opcode == "cp"
             accesses.append(
                 Access(
-                    buffer=names_of[p.base],
+                    buffer=self.buffers[p.base].name,
                     kind=p.moved.kind,
                     index=renamed(index, parts),
                     vector=Number(1 if self._is_local(p) else p.moved.width // size),
@@ -210,17 +200,27 @@ class Builder:
                 indices[p.access.at] = index
         return accesses
 
-    def _shared_bytes(self, elements: Mapping[str, int], lengths: Mapping[str, int]) -> int:
-        """Return the shared memory of a block [B].
+    def _launch(self) -> Launch:
+        """Return grid, block and what they need.
 
         Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
         """
         on_sm = {name: b for name, b in self.start.bases.items() if b.space == "shared"}
-        dynamic = self.launch.shared_bytes or max(
-            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
-            default=0,
+        dynamic = (name for name, b in on_sm.items() if b.dynamic and name in self.buffers)
+        reached = max((self.lengths[x] * self.elements[x] for x in dynamic), default=0)
+        stated = sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+        return Launch(
+            grid=three_numbers(self.launch.grid),
+            block=three_numbers(self.launch.block),
+            registers=Number(self.registers),
+            shared_bytes=Number((self.launch.shared_bytes or reached) + stated),
         )
-        return dynamic + sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+
+    def _loop(
+        self, loop: LoopRun, parts: Sequence[tuple[Name, Sum]], stated: Mapping[str, float]
+    ) -> Loop:
+        trips = renamed(loop.trips or Number(1), parts)
+        return Loop(loop.variable, trips, loop.parent, Number(self._turns(loop, stated)))
 
     def _turns(self, loop: LoopRun, stated: Mapping[str, float]) -> float:
         """Return the share of a loop's iterations, in those around it, that the last warp runs."""
@@ -276,18 +276,9 @@ class Builder:
     def _threads(self) -> int:
         return math.prod(self.launch.grid) * math.prod(self.launch.block)
 
-    def _buffer_names(self, placed: Sequence[Placed]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for p in placed:
-            if p.base not in found:
-                name = self.start.bases[p.base].name[:60]
-                while name in found.values():
-                    name += "_"
-                found[p.base] = name
-        return found
-
-    def _index(self, p: Placed, size: int, length: int, indices: dict[int, Node]) -> Node:
+    def _index(self, p: Placed, indices: dict[int, Node]) -> Node:
         """Return the index of an access, in elements; at random where data decides it."""
+        size, length = self.elements[p.base], self.lengths[p.base]
         local = self._is_local(p)
         wide = 1 if local else p.moved.width // size
         if p.offset is None or (p.counted and (local or self._data(p.offset))):
@@ -358,7 +349,7 @@ class Builder:
         if not p.counted or self.emulation is None:
             return None
         # Who holds a lock inside its loop took it once, however often it tried.
-        at = held_inside(self.function, self.flow).get(p.access.key, p.access.key)
+        at = self.held.get(p.access.key, p.access.key)
         count = self.emulation.counts.get(at)
         return counted(count, self.emulation, p.moved.kind in ("atomic", "store"), at)
 
