@@ -76,7 +76,6 @@ def kernel_from_ptx(
     found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = placed_accesses(function, found, bound, follower, bases)
     emulation: Emulation | None = None
-    doubt = SURE
     counted_loops: frozenset[str] = frozenset()
     if _needs_emulation(found, placed) or varying_constants(function):
         emulation = emulated(module, function, bound, progress)
@@ -85,11 +84,6 @@ def kernel_from_ptx(
         counted_loops = frozenset(x.variable for x in found.loops if _is_counted(x))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = placed_as_emulated(placed, emulation, bases, follower)
-        doubt = emulation.doubt
-        if counted_loops and any(
-            r.guessed and r.decides and not r.assumed for r in emulation.regions
-        ):
-            doubt = doubt.beside(_GUESSED)
     placed = [part for p in placed for part in word_accesses(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_accesses(function, flow, placed, shared)
@@ -103,9 +97,16 @@ def kernel_from_ptx(
     ran = None if emulation is None else emulation.counts.keys()
     placed = [p for p in placed if ran is None or not p.counted or p.access.key in ran]
     made = builder.build([p for p in placed if p.base])
-    if guessed:
-        doubt = doubt.beside(builder.odd_doubt)
+    doubt = _doubt(emulation, bool(counted_loops)).beside(builder.odd_doubt if guessed else SURE)
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
+
+
+def _doubt(emulation: Emulation | None, counted: bool) -> Doubt:
+    """Return how far the time may be off by what was emulated, with loops that were counted."""
+    if emulation is None:
+        return SURE
+    guessed = any(r.guessed and r.decides and not r.assumed for r in emulation.regions)
+    return emulation.doubt.beside(_GUESSED if counted and guessed else SURE)
 
 
 def _followed(

@@ -33,7 +33,6 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
         math.prod(int(evaluate(side, {})) for side in sides)
         for sides in (kernel.launch.grid, kernel.launch.block)
     )
-    warps = -(-block // 32) * grid
     held = max(1, min(stored or loaded, resources.local_bytes or stored or loaded) // _WORD)
     kinds: tuple[tuple[AccessKind, int], ...]
     kinds = (("store", stored // _WORD), ("load", loaded // _WORD))
@@ -43,17 +42,7 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
             kind=kind,
             index=_THREAD,
             name=f"{_BUFFER}-{kind}",
-            counted=Counted(
-                requests=count * warps,
-                lanes=count * grid * block,
-                different=count * grid * block,
-                sectors=count * grid * block / 8,
-                lines=count * warps,
-                pairs=2 * count * warps,
-                data_wavefronts=count * warps,
-                tag_wavefronts=count * warps,
-                sampled=1.0,
-            ),
+            counted=_counted(count * -(-block // 32) * grid, count * grid * block),
         )
         for kind, count in kinds
         if count
@@ -70,4 +59,12 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
         ),
         accesses=(*kernel.accesses, *accesses),
         notes=(*kernel.notes, note),
+    )
+
+
+def _counted(requests: int, words: int) -> Counted:
+    """Return requests of whole warps to words that lie one behind the other."""
+    return Counted(
+        *(requests, words, words, words / 8, requests, 2 * requests, requests, requests),
+        sampled=1.0,
     )

@@ -99,7 +99,27 @@ def _made(
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
-    made = with_spills(made, resources)
+    made, left_out = _without(with_spills(made, resources), launch, whole, function, assume)
+    parts = asynchronous_parts(function)
+    others = (note for note in whole.notes if note not in left_out)
+    notes = (*asynchronous_notes(parts), *made.notes, *others)
+    if resources.origin == "estimated":
+        notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
+    return replace(
+        made,
+        name=base_name(function.name),
+        summary=f"from {program.name}",
+        notes=notes,
+        parameters=_with_given(made, launch.follows_from),
+        compute_capability=least_capability(parts),
+        asynchronous=parts,
+    )
+
+
+def _without(
+    made: Kernel, launch: LaunchSpec, whole: Inlined, function: Function, assume: bool
+) -> tuple[Kernel, tuple[str, ...]]:
+    """Return a kernel that doubts its time by what is left out of it, and that in words."""
     if "malloc" in whole.left:
         # One heap serves all threads, one after the other.
         threads = float(prod(launch.grid) * prod(launch.block))
@@ -115,21 +135,7 @@ def _made(
         # First of all: what is missing is no detail of what is there.
         doubt = replace(_LEFT_OUT, reasons=left_out).beside(made.doubt)
         made = replace(made, doubt=doubt)
-    parts = asynchronous_parts(function)
-    others = (note for note in whole.notes if note not in left_out)
-    notes = (*asynchronous_notes(parts), *made.notes, *others)
-    if resources.origin == "estimated":
-        notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
-    name = base_name(function.name)
-    return replace(
-        made,
-        name=name,
-        summary=f"from {program.name}",
-        notes=notes,
-        parameters=_with_given(made, launch.follows_from),
-        compute_capability=least_capability(parts),
-        asynchronous=parts,
-    )
+    return made, left_out
 
 
 def _with_given(made: Kernel, given: Mapping[str, int]) -> tuple[Parameter, ...]:
