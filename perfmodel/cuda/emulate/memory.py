@@ -194,37 +194,34 @@ class Memory:
 
     def runs(self, address: Array, sizes: Array) -> tuple[Array, Array]:
         """Return where in the address space runs of bytes lie, put inside of their buffers."""
-        found = address.copy()
-        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
-        inside = np.zeros(len(address), dtype=bool)
-        known = (number >= 0) & (number < len(self.regions))
-        self.strayed += int(np.count_nonzero(~known))
-        for group in np.unique(number[known]).tolist():
-            which = np.flatnonzero(number == group)
-            base = self.base(group)
-            longest = int(sizes[which].max(initial=0))
+        found, inside = address.copy(), np.zeros(len(address), dtype=bool)
+        for group, which in self._groups(address):
+            if not 0 <= group < len(self.regions):
+                self.strayed += len(address[which])
+                continue
+            base, longest = self.base(group), int(sizes[which].max(initial=0))
             offset = self.regions[group].place(address[which].astype(np.int64) - base, longest or 1)
             found[which] = (offset + base).astype(np.uint64)
             inside[which] = True
         return found[inside], sizes[inside]
 
+    def _groups(self, address: Array) -> list[tuple[int, Any]]:
+        """Return the buffers that addresses go to, and which go there; -1 is near."""
+        if not len(address):
+            return []
+        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+        if np.all(number == number[0]):
+            return [(int(number[0]), slice(None))]
+        # Addresses made of garbage may be anywhere: those are told apart no further.
+        number = np.where((number < -1) | (number >= len(self.regions)), -2, number)
+        return [(group, np.flatnonzero(number == group)) for group in np.unique(number).tolist()]
+
     def parts(
         self, address: Array, lanes: Array, width: int
     ) -> list[tuple[Any, Region | Array, Array]]:
         """Return which lanes go where: their places, the memory, and the offsets in it [B]."""
-        if not len(address):
-            return []
-        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
-        first = int(number[0])
-        groups = [first]
-        if not np.all(number == first):
-            # Addresses made of garbage may be anywhere: those are told apart no further.
-            nowhere = (number < -1) | (number >= len(self.regions))
-            groups = np.unique(np.where(nowhere, -2, number)).tolist()
-            number = np.where(nowhere, -2, number)
         found: list[tuple[Any, Region | Array, Array]] = []
-        for group in groups:
-            which: Any = slice(None) if len(groups) == 1 else np.flatnonzero(number == group)
+        for group, which in self._groups(address):
             at = address[which].astype(np.int64)
             if 0 <= group < len(self.regions):
                 region = self.regions[group]

@@ -5,7 +5,6 @@ How many lanes, and for how long; what runs them is `perfmodel.cuda.emulate.lock
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import Final
@@ -15,7 +14,7 @@ import numpy as np
 from perfmodel.cuda.emulate.launch import EmulatedLaunch
 from perfmodel.cuda.emulate.lock_step import LockStep, Progress
 from perfmodel.cuda.emulate.machine import LANES
-from perfmodel.cuda.emulate.raised import raised_before
+from perfmodel.cuda.emulate.raised import Raised, raised_before
 from perfmodel.cuda.emulate.result import Emulation, NoEndError
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.syntax import Function, Module
@@ -79,15 +78,23 @@ def emulate(
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
             again = LockStep(module, function, launch, some)
-            first = again.sample.block_of < round(late.first * len(again.sample.numbers))
-            budget = (effort.seconds, effort.steps, progress)
-            with suppress(NoEndError):  # then what came first has to do
-                again.run(*budget, some=first, last=False)
-                late.put()
-                again.run(*budget, some=~first, last=False)
-                again.told.append(late.told)
+            if _ran_in_turn(again, late, effort, progress):
                 runner = again
     return runner.result()
+
+
+def _ran_in_turn(runner: LockStep, late: Raised, effort: Effort, progress: Progress | None) -> bool:
+    """Run the blocks that start together, then the others; say whether both came to an end."""
+    first = runner.sample.block_of < round(late.first * len(runner.sample.numbers))
+    budget = (effort.seconds, effort.steps, progress)
+    try:
+        runner.run(*budget, some=first, last=False)
+        late.put()
+        runner.run(*budget, some=~first, last=False)
+    except NoEndError:
+        return False
+    runner.told.append(late.told)
+    return True
 
 
 def _claims_places(function: Function) -> bool:
