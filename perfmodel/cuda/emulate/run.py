@@ -44,6 +44,9 @@ class Effort:
     """Whether to do so, as often again, where nothing tells when a loop ends."""
 
 
+USUAL: Final = Effort()
+
+
 def emulate(
     module: Module,
     function: Function,
