@@ -11,16 +11,12 @@ from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.compile.resources import estimate
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
-from perfmodel.cuda.parse.reader import parse_ptx, read_ptx_text
+from perfmodel.cuda.parse.reader import parse_ptx, read_ptx
 from perfmodel.cuda.parse.signatures import parameter_names
 from perfmodel.cuda.parse.syntax import Function, Module
 
 SAMPLES = Path(__file__).with_name("ptx")
 HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
-
-
-def read_ptx(path: Path) -> Module:
-    return parse_ptx(read_ptx_text(path), path.name)
 
 
 @lru_cache

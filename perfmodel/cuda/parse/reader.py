@@ -44,6 +44,14 @@ _BINARIES: Final = {
 }
 
 
+def read_ptx(path: str | Path) -> Module:
+    """Return what a PTX file says.
+
+    Raises `PerfmodelError` if it cannot be read, or is not PTX.
+    """
+    return parse_ptx(read_ptx_text(path), Path(path).name)
+
+
 def read_ptx_text(path: str | Path) -> str:
     """Return the text of a PTX file.
 

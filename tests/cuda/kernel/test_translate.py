@@ -420,7 +420,9 @@ def test_deep_loops_and_long_expressions_end_soon() -> None:
 
 
 def test_predictions_of_triton_and_numba_samples() -> None:
-    from programs import SAMPLES, read_ptx
+    from programs import SAMPLES
+
+    from perfmodel.cuda.parse.reader import read_ptx
 
     hist: dict[str, Any] = {"param_2": 1000000, "param_0": 4000000, "param_1": 4096}
     spec = launch(1024, 128, **hist)

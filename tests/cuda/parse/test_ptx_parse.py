@@ -10,9 +10,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from programs import read_ptx
 
-from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.parse.reader import parse_ptx, read_ptx
 from perfmodel.cuda.parse.syntax import (
     Address,
     Arguments,

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from programs import read_ptx
 
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.pointers import pointer_parameters
+from perfmodel.cuda.parse.reader import read_ptx
 from perfmodel.cuda.parse.syntax import Function, Vector
 
 SAMPLES = Path(__file__).parents[1] / "ptx"
