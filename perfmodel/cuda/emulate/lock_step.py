@@ -17,8 +17,9 @@ import numpy.typing as npt
 from perfmodel.cuda.emulate.accesses import access, ticket_draws
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.cuda.emulate.contracted import contracted, contracted_step
 from perfmodel.cuda.emulate.counts import Counter
-from perfmodel.cuda.emulate.instructions import contracted, contracted_step, step
+from perfmodel.cuda.emulate.instructions import step
 from perfmodel.cuda.emulate.launch import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
 from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
