@@ -36,6 +36,8 @@ class Loop:
 
     header: int
     blocks: frozenset[int]
+    back_edges: tuple[tuple[int, int], ...]
+    """From a block of the loop to its header."""
     exits: tuple[tuple[int, int], ...]
     """From a block of the loop to one outside."""
     parent: int | None
@@ -164,7 +166,7 @@ def _loops(
     """Return the natural loops, outer ones first, and the edges that make no natural loop."""
     spans = _spans(dominators, order)
     place = {block: i for i, block in enumerate(order)}
-    edges: dict[int, list[int]] = {}
+    edges: dict[int, list[tuple[int, int]]] = {}
     irreducible: list[tuple[int, int]] = []
     for source in order:
         if source >= len(blocks):
@@ -172,13 +174,13 @@ def _loops(
         for target in blocks[source].successors:
             if target < len(blocks) and place[target] <= place[source]:
                 if spans[target][0] <= spans[source][0] < spans[target][1]:
-                    edges.setdefault(target, []).append(source)
+                    edges.setdefault(target, []).append((source, target))
                 else:
                     irreducible.append((source, target))
     members: dict[int, frozenset[int]] = {}
     total = 0
     for header, back in edges.items():
-        members[header] = _members(blocks, header, back, place)
+        members[header] = _members(blocks, header, [s for s, _ in back], place)
         total += len(members[header])
         if total > _MOST_MEMBERS:
             raise PerfmodelError(
@@ -192,7 +194,7 @@ def _loops(
         parent = innermost.get(header)
         exits = [(b, s) for b in sorted(inside) for s in blocks[b].successors if s not in inside]
         level = 1 if parent is None else loops[parent].depth + 1
-        loops.append(Loop(header, inside, tuple(exits), parent, level))
+        loops.append(Loop(header, inside, tuple(edges[header]), tuple(exits), parent, level))
         innermost |= dict.fromkeys(inside, len(loops) - 1)
     return tuple(loops), tuple(irreducible)
 

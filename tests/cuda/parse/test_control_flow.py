@@ -37,6 +37,8 @@ def test_nested_loops_by_hand() -> None:
     outer, inner = graph.loops
     assert (outer.header, outer.blocks, outer.depth, outer.parent) == (1, {1, 2, 3}, 1, None)
     assert (inner.header, inner.blocks, inner.depth, inner.parent) == (2, {2}, 2, 0)
+    assert inner.back_edges == ((2, 2),)
+    assert outer.back_edges == ((3, 1),)
     assert outer.exits == ((3, 4),)
     assert graph.innermost(2) == 1
     assert graph.innermost(3) == 0
@@ -107,6 +109,9 @@ def test_dominators_and_loops_as_their_definitions_have_them(
                 assert told in strict[block]
                 assert all(d == told or d in strict[told] for d in strict[block])
     for loop in graph.loops:
+        for source, target in loop.back_edges:
+            assert target == loop.header
+            assert source in loop.blocks
         for block in loop.blocks - {loop.header}:
             assert block not in reach(0, following, loop.header)
             assert loop.header in reach(block, following, None)
