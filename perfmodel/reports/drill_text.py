@@ -92,7 +92,7 @@ def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -
                 rows.append([str(n), each.title + mark, each.source])
     shown = f"{len(drills)} of {total} drills" if len(drills) < total else f"{total} drills"
     return Group(
-        table(["no", "drill", "from"], rows, align=["right", "left", "left"]),
+        table(["no", "drill", "from"], rows, "rll"),
         "",
         plain(f"{shown}. * The source and the hardware disagree; the solution says by how much."),
         plain(f"perfmodel drill {numbers[0]} asks; --answer X checks; --solution shows how."),
@@ -294,7 +294,7 @@ def _worked(solution: Solution) -> Iterator[RenderableType]:
         found = line.found
         if found is not None and found.rows:
             head, *rows = found.rows
-            yield Padding(table(head, rows, align=["right"] * len(head)), (0, 0, 0, 3))
+            yield Padding(table(head, rows, "r" * len(head)), (0, 0, 0, 3))
         elif found is not None and line.quantity is not None:
             yield Padding(plain(_formula(line, solution.known)), (0, 0, 0, 3))
             if found.origin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 FORMATS: Final = (".svg", ".png", ".pdf")
@@ -21,6 +23,11 @@ VERMILION: Final = "#d55e00"
 INK: Final = "#222222"
 GREY: Final = "#767676"
 FAINT: Final = "#dddddd"
+BAND: Final = "#e7ebee"
+OTHER: Final = "#8795a1"
+
+LEVEL_COLOURS: Final = {"l1": BLUE, "l2": GREEN, "dram": VERMILION}
+LEVEL_MARKERS: Final = {"l1": "o", "l2": "s", "dram": "D"}
 
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Markers that stay apart in black and white and at small sizes."""
@@ -43,6 +50,38 @@ STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "perfmodel",
 }
 """Settings of matplotlib under which figures are drawn and saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a page tells who points at a part of a drawing, and of which launch it is.
+
+    `told` is empty where a part only belongs to a launch, and `launch` 0 where it is of none.
+    """
+
+    told: str
+    launch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure, and the marks of those of its parts that have one, by their ids."""
+
+    figure: Figure
+    marks: dict[str, Mark] = field(default_factory=dict)
+
+    def mark(self, artist: Artist, told: str, launch: int = 0) -> None:
+        """Say what a part is."""
+        name = f"mark{len(self.marks)}"
+        self.marks[name] = Mark(told, launch)
+        artist.set_gid(name)
+
+
+def drawing(width: float, height: float) -> Drawing:
+    """Return an empty drawing of so many points, which a page shows as CSS pixels."""
+    from matplotlib.figure import Figure
+
+    return Drawing(Figure(figsize=(width / 72, height / 72), dpi=72))
 
 
 def check_figure_path(path: str | Path) -> Path:

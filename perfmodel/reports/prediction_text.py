@@ -15,7 +15,7 @@ from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding
 from perfmodel.reports.step import scalar
-from perfmodel.reports.tables import Align, Bar, labelled, plain, table
+from perfmodel.reports.tables import Bar, labelled, plain, table
 from perfmodel.traffic import AccessTraffic
 
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -27,8 +27,7 @@ _TIMED: Final = {
 
 def prediction_report(prediction: Prediction) -> RenderableType:
     """Return the report of one prediction, at most 80 columns wide if names are short."""
-    low, high = prediction.interval_s
-    answer = [units.seconds(prediction.time_s), f"90%: {units.span(low, high)}", rate(prediction)]
+    interval = f"90%: {units.span(*prediction.interval_s)}"
     first = doubted(prediction)
     warnings = [("warning", warning) for warning in prediction.warnings if warning not in first]
     return Group(
@@ -37,7 +36,7 @@ def prediction_report(prediction: Prediction) -> RenderableType:
         plain(", ".join(filter(None, (parameters(prediction), launch(prediction))))),
         plain(protocol(prediction)),
         "",
-        plain("   ".join(answer), "bold"),
+        plain("   ".join((units.seconds(prediction.time_s), interval, rate(prediction))), "bold"),
         "",
         plain(binding(prediction)),
         "",
@@ -83,8 +82,6 @@ def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
         for i, p in enumerate(predictions)
     ]
     headers = [*told, *varied, "time", "90%", unit, "binds", "DRAM"]
-    left: list[Align] = ["left" for _ in told]
-    numbers: list[Align] = ["right" for _ in [*varied, "time", "90%", unit]]
     before = dict.fromkeys(reason for p in predictions for reason in doubted(p))
     after = (w for w in common_warnings(predictions) if w not in before)
     return Group(
@@ -93,7 +90,7 @@ def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
         *([plain(", ".join(fixed))] if fixed else []),
         plain(protocol(first)),
         "",
-        table(headers, rows, align=[*left, *numbers, "left", "right"]),
+        table(headers, rows, "l" * len(told) + "r" * len(varied) + "rrrlr"),
         *(plain(f"warning  {warning}") for warning in after),
     )
 
@@ -118,6 +115,11 @@ def _titles(predictions: Sequence[Prediction], told: Collection[str]) -> str:
     kernel = f"{len(predictions)} launches" if "kernel" in told else first.kernel
     gpu = "" if "GPU" in told else f"on {first.device} ({first.details.device.title})"
     return " ".join(filter(None, (kernel, mapping, gpu)))
+
+
+def answer(prediction: Prediction) -> str:
+    """Return the time with its interval: ``"23.2 ms (90%: 21.1 to 27.0 ms)"``."""
+    return f"{units.seconds(prediction.time_s)} (90%: {units.span(*prediction.interval_s)})"
 
 
 def doubted(prediction: Prediction) -> tuple[str, ...]:
@@ -186,12 +188,11 @@ def _terms(prediction: Prediction) -> RenderableType:
         )
         for name, value in ranked_terms(prediction)
     ]
-    return table(
-        ("term", "alone", "of time", "", "what it is"), rows, align=("left", "right", "right")
-    )
+    return table(("term", "alone", "of time", "", "what it is"), rows, "lrr")
 
 
 ACCESS_HEADERS: Final = ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM")
+ACCESS_ALIGN: Final = "lrrrrrr"
 
 
 def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
@@ -203,10 +204,9 @@ def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
 
 
 def _accesses(prediction: Prediction) -> RenderableType:
-    right: list[Align] = ["right" for _ in ACCESS_HEADERS[1:]]
     packed = scalar(prediction.details.traffic.compression)
     rows = [_access(alike, packed) for alike in _alike(prediction)]
-    return table(ACCESS_HEADERS, rows, align=["left", *right])
+    return table(ACCESS_HEADERS, rows, ACCESS_ALIGN)
 
 
 def _alike(prediction: Prediction) -> list[list[AccessTraffic]]:

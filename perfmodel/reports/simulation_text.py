@@ -10,11 +10,10 @@ from rich.console import Group, RenderableType
 from perfmodel.models.l2.sides import HIT_LATENCY
 from perfmodel.prediction.simulated import SimulatedLaunch
 from perfmodel.reports import units
-from perfmodel.reports.tables import Align, labelled, plain, table
+from perfmodel.reports.tables import labelled, plain, table
 from perfmodel.trace.cache import SECTOR
 from perfmodel.trace.counts import AccessCount
 
-_ALIGN: Final[tuple[Align, ...]] = ("left", *(("right",) * 7))
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 
 
@@ -35,7 +34,7 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
                 for a in found.accesses
                 if a.requests or found.interrupted
             ],
-            align=_ALIGN,
+            "lrrrrrrr",
         ),
         "",
         table(
@@ -44,7 +43,7 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
                 (b.name, units.data(b.dram_read_bytes), units.data(b.dram_write_bytes))
                 for b in found.buffers
             ],
-            align=("left", "right", "right"),
+            "lrr",
         ),
         "",
         labelled(_lines(launch)),

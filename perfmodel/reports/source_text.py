@@ -15,7 +15,7 @@ from perfmodel.expressions import text
 from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
-from perfmodel.reports.tables import Align, plain, table
+from perfmodel.reports.tables import plain, table
 from perfmodel.reports.units import count, number, percent
 
 _SHARES: Final = {
@@ -165,10 +165,9 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
             )
         )
     headers = ("source line", "requests", "sectors", "clocks", "L1 hits", "L2 hits", "of time")
-    align: list[Align] = ["left", *(["right"] * 6)]  # type: ignore[list-item]
     return Group(
         "",
-        table(headers, rows, align=align),
+        table(headers, rows, "lrrrrrr"),
         "Sectors and clocks of L1's data stage are a request's; of time: a part of the bottleneck.",
     )
 

@@ -14,41 +14,16 @@ from perfmodel.prediction.figures_used import UsedFigure, figures_used
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports.explain import explain, explanation_record
 from perfmodel.reports.records import device_record
-from perfmodel.reports.roofline import common_ceilings, labels, roofline_record
+from perfmodel.reports.roofline import Roofline, common_ceilings, labels, roofline, roofline_record
+from perfmodel.reports.roofline_figure import MOST
 from perfmodel.reports.step import Step
+from perfmodel.reports.tables import Table
 
 SCHEMA: Final = "perfmodel.report/1"
-MOST_LAUNCHES: Final = 24
+MOST_LAUNCHES: Final = MOST
 """Launches of one page; more would be no page that anybody reads."""
 _LONG: Final = 80
 """Characters of a list of launches that is too long for a title."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a page.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of str
-        As many cells as columns; line breaks are kept.
-    note : str
-        A sentence or more below it; may be empty.
-    align : str
-        "l" or "r" for each column; columns without one are aligned left.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    align: str = ""
-
-    def side(self, column: int) -> str:
-        """Return "l" or "r"."""
-        return self.align[column] if column < len(self.align) else "l"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +61,8 @@ class Report:
     ----------
     title : str
     launches : tuple of ReportedLaunch
+    roofline : Roofline
+        Of all launches.
     tables : tuple of Table
         More tables, which follow the summary.
     command : str
@@ -94,6 +71,7 @@ class Report:
 
     title: str
     launches: tuple[ReportedLaunch, ...]
+    roofline: Roofline
     tables: tuple[Table, ...] = ()
     command: str = ""
 
@@ -169,6 +147,7 @@ def build_report(
             )
     return Report(
         title=title or _title(names, predictions),
+        roofline=roofline(predictions, names),
         launches=tuple(
             _launch(number, name, prediction, one)
             for number, (name, prediction, one) in enumerate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -13,16 +14,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from perfmodel.reports import units
+from perfmodel.reports.advice_text import gain, rejected
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import left_out
 from perfmodel.reports.page import tables
-from perfmodel.reports.page.content import Report, ReportedLaunch, Table
-from perfmodel.reports.page.flow_svg import flow_picture
+from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.page.mathml import ShownStep, shown_step
-from perfmodel.reports.page.roofline_svg import roofline_picture
-from perfmodel.reports.page.svg import TEMPLATES, inline, stylesheet
-from perfmodel.reports.page.time_svg import terms_picture, times_picture
+from perfmodel.reports.page.svg import TEMPLATES, Picture, inline, stylesheet
 from perfmodel.reports.prediction_text import facts, launch, parameters, protocol, rate
+from perfmodel.reports.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,15 @@ class _LaunchView:
     binding: str
     setting: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
-    terms: Markup
-    traffic: Markup
     accesses: Table
     sections: tuple[_Section, ...]
     not_derived: str
 
 
-def report_html(report: Report) -> str:
-    """Return the page of a report."""
+def report_html(report: Report, pictures: Mapping[str, Picture]) -> str:
+    """Return the page of a report with its pictures."""
     style = stylesheet("palette.css") + stylesheet("page.css")
     script = stylesheet("page.js")
-    roofline, times = roofline_picture(report), times_picture(report)
     return (
         _environment()
         .get_template("page.html")
@@ -65,17 +62,16 @@ def report_html(report: Report) -> str:
             script=Markup(script),
             style_hash=_hash(style),
             script_hash=_hash(script),
-            roofline=inline(roofline) if roofline else None,
-            times=inline(times) if times else None,
+            drawn={name: inline(shown) for name, shown in pictures.items()},
             summary=tables.summary(report),
-            roofs=tables.roofs(report),
+            roofs=report.roofline.table(),
             device_levels=tables.device_levels(report.device),
             used=tables.figures(report),
             formulas=tables.formulas(report),
             intervals=tables.intervals(report),
             views=[_view(each) for each in report.launches],
-            rejected=tables.rejected,
-            gain=tables.gain,
+            rejected=rejected,
+            gain=gain,
             unseen=set(),
             version=version("perfmodel"),
         )
@@ -98,8 +94,6 @@ def _view(each: ReportedLaunch) -> _LaunchView:
         binding=binding(prediction),
         setting=(parameters(prediction), launch(prediction), protocol(prediction)),
         facts=tuple(facts(prediction)),
-        terms=inline(terms_picture(each)),
-        traffic=inline(flow_picture(each)),
         accesses=tables.accesses(each),
         sections=sections,
         not_derived=listed,

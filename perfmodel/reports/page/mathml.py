@@ -1,7 +1,7 @@
 """Steps of an explanation as MathML, which browsers show without help from a script.
 
 Expressions are written from their own tree, in the order in which the models state them: sympy
-would sort and multiply them out, and the page would show other formulas than the terminal.
+would sort and multiply them out, and its MathML printer loses parentheses where told not to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from perfmodel.reports.formula_text import (
     plain_name,
     resolved,
 )
-from perfmodel.reports.page.svg import element
 from perfmodel.reports.step import Step
 
 _MINUS: Final = "\N{MINUS SIGN}"
@@ -198,6 +197,11 @@ def _fenced(fences: str, *inside: Markup) -> Markup:
 
 def _joined(parts: list[Markup], between: Markup) -> list[Markup]:
     return [each for part in parts for each in (between, part)][1:]
+
+
+def element(tag: str, *children: Markup | str) -> Markup:
+    """Return an element; text is escaped."""
+    return Markup(f"<{tag}>{{}}</{tag}>").format(Markup("").join(children))
 
 
 def _row(*parts: Markup) -> Markup:

@@ -12,9 +12,10 @@ from perfmodel import PerfmodelError, predict
 from perfmodel.hardware import load_device
 from perfmodel.hardware.device import quantities
 from perfmodel.prediction.figures_used import figures_used
-from perfmodel.reports.page.content import MOST_LAUNCHES, Report, Table, build_report, report_record
+from perfmodel.reports.page.content import MOST_LAUNCHES, Report, build_report, report_record
 from perfmodel.reports.page.flow import Flow, flows, kept
 from perfmodel.reports.page.tables import figures, formulas, intervals, summary
+from perfmodel.reports.tables import Table
 
 ReportOf = Callable[[str], Report]
 KERNELS = ("gemm", "copy", "atomic-add", "shared-atomic", "strided-copy")
