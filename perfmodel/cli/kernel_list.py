@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import combinations
+from perfmodel.cli.grouped_options import argument
 from perfmodel.cli.options import complete_kernel
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, is_program
+from perfmodel.cli.program_options import (
+    ProgramOptions,
+    is_program,
+)
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, nearest, shown
 
@@ -23,16 +25,13 @@ if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
-KernelsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="KERNEL...",
-        help="Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
-        "sources or PTX.",
-        autocompletion=complete_kernel,
-        show_default=False,
-    ),
-]
+KERNELS: Final[Any] = argument(
+    "Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
+    "sources or PTX.",
+    metavar="KERNEL...",
+    complete=complete_kernel,
+    default=...,
+)
 
 Tell = Callable[[float, float], None]
 Values = dict[str, Any]
@@ -102,10 +101,7 @@ class NamedKernel:
 
 
 def find_kernels(
-    texts: Sequence[str],
-    mapping: str | None = None,
-    program: ProgramOptions = NO_PROGRAM,
-    device: Device | None = None,
+    texts: Sequence[str], mapping: str | None, program: ProgramOptions, device: Device | None
 ) -> list[NamedKernel]:
     """Return the kernels that texts name; `mapping` is of those that name none.
 

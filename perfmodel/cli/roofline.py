@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from perfmodel.cli.kernel_list import (
-    KernelsArgument,
+    KERNELS,
     configurations,
     find_kernels,
     value_lists,
 )
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefinesOption,
-    DeviceOption,
-    FigureOption,
-    JsonOption,
-    TimingOption,
+    CACHE,
+    DEFINES,
+    DEVICE,
+    FIGURE,
+    JSON,
+    TIMING,
+    Cache,
+    Timing,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
@@ -30,16 +31,16 @@ EXAMPLES = (
 )
 
 
-@with_program_options
 def roofline(
-    kernels: KernelsArgument,
-    define: DefinesOption = None,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    output: FigureOption = None,
-    json: JsonOption = False,
+    *,
+    kernels: list[str] = KERNELS,
+    define: list[str] | None = DEFINES,
+    device: str = DEVICE,
+    timing: Timing = TIMING,
+    cache: Cache = CACHE,
+    program: ProgramOptions,
+    output: str | None = FIGURE,
+    json: bool = JSON,
 ) -> None:
     """Place kernels on the hierarchical roofline: L1, L2, DRAM, and the arithmetic peaks.
 
