@@ -83,13 +83,7 @@ class NamedKernel:
         return [Configuration(self.text, kernel, {}) for kernel in made]
 
     def one(self, values: Values, option: str | None = None) -> Configuration:
-        """Return the one configuration that a command is about; `option` is what --launch said.
-
-        Raises
-        ------
-        PerfmodelError
-            If a launch file has several launches.
-        """
+        """Return the one configuration that a command is about; `option` is what --launch said."""
         with progress_bar("translating", counted=False) as tell:
             found = self.configured(values, tell)
         if len(found) > 1:
@@ -106,11 +100,6 @@ def find_kernels(
     """Return the kernels that texts name; `mapping` is of those that name none.
 
     `program` says how those that are programs are launched, and `device` what they run on.
-
-    Raises
-    ------
-    PerfmodelError
-        If one is not found, or all name a mapping and another one is given besides.
     """
     if not any(is_program(text) for text in texts):
         program.check_unused(texts[0])
@@ -133,11 +122,6 @@ def find_kernel(
     """Return the kernel that a text names, without ``:MAPPING``.
 
     `check` is whether options of programs are refused where it is none.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is not found, or options do not go with it.
     """
     if is_program(text):
         return NamedKernel(text, launches=program.load(text, mapping, device))
@@ -151,13 +135,7 @@ def find_kernel(
 def value_lists(
     define: Iterable[str], kernels: Sequence[NamedKernel]
 ) -> dict[str, tuple[int | str, ...]]:
-    """Return what ``-D`` gives to any of the kernels.
-
-    Raises
-    ------
-    PerfmodelError
-        If a text is wrong, or of several kernels none has such a parameter.
-    """
+    """Return what ``-D`` gives to any of the kernels; of several some must have the parameter."""
     from perfmodel.cli.defines import parse_value_lists
 
     lists = parse_value_lists(define, {w for kernel in kernels for w in kernel.word_parameters})
@@ -186,13 +164,7 @@ def own_combinations(
 def configurations(
     kernels: Sequence[NamedKernel], lists: Mapping[str, Sequence[int | str]]
 ) -> list[Configuration]:
-    """Return every kernel at every combination of the values that it takes.
-
-    Raises
-    ------
-    PerfmodelError
-        If there are too many, or a program cannot be followed at some values.
-    """
+    """Return every kernel at every combination of the values that it takes."""
     found: list[Configuration] = []
     work = [
         (kernel, values)

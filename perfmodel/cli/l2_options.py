@@ -76,18 +76,7 @@ class L2Options:
     def control(self, kernel: Kernel, device: Device, values: Mapping[str, Any]) -> L2Control:
         """Return the L2 control that the options mean.
 
-        Parameters
-        ----------
-        kernel : Kernel
-        device : Device
-            The GPU that the window is opened on.
-        values : mapping
-            The kernel's parameters: they decide which buffer is read most often.
-
-        Raises
-        ------
-        PerfmodelError
-            If a size is none, or a window has no buffer that it could start at.
+        The kernel's parameters, `values`, decide which buffer is read most often.
         """
         from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 

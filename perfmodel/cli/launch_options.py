@@ -47,18 +47,7 @@ class LaunchOptions:
     l2: L2Options
 
     def of(self, text: str) -> tuple[Configuration, dict[str, Any]]:
-        """Return a kernel with the values of its parameters, and `predict`'s other arguments.
-
-        Parameters
-        ----------
-        text : str
-            A built-in's name, a kernel file, or a program.
-
-        Raises
-        ------
-        PerfmodelError
-            If there is no such kernel or GPU, or an option is wrong or does not go with it.
-        """
+        """Return a kernel with the values of its parameters, and `predict`'s other arguments."""
         named, gpu = self.named(text)
         found = named.one(self.values(named), self.program.launch)
         return found, self.platform(found.kernel, gpu, found.values)

@@ -111,13 +111,7 @@ def parts(text: str) -> list[str]:
 
 
 def load_devices(text: str) -> list[Device]:
-    """Return the GPUs of a list of names and files.
-
-    Raises
-    ------
-    PerfmodelError
-        If one is not found or not as it should be.
-    """
+    """Return the GPUs of a list of names and files."""
     from perfmodel.hardware import load_device
 
     # A file's name may have a comma.

@@ -79,12 +79,7 @@ class ProgramOptions:
     include: list[str] | None = INCLUDE
 
     def check_unused(self, text: str) -> None:
-        """Refuse the options beside `text`, which is no program.
-
-        Raises
-        ------
-        PerfmodelError
-        """
+        """Refuse the options beside `text`, which is no program."""
         for f in fields(self):
             if getattr(self, f.name) is not None:
                 option = _NAMES.get(f.name, f"--{f.name}")
@@ -94,13 +89,7 @@ class ProgramOptions:
                 )
 
     def load(self, text: str, mapping: str | None, device: Device | None) -> ProgramLaunches:
-        """Return a program with the launches that the options state.
-
-        Raises
-        ------
-        PerfmodelError
-            If it cannot be compiled or read, or an option is wrong or does not go with it.
-        """
+        """Return a program with the launches that the options state."""
         from perfmodel.cli.progress import progress_bar
         from perfmodel.cuda.compile.program import load_program
 

@@ -17,14 +17,7 @@ def progress_bar(what: str, counted: bool = True) -> Iterator[Callable[[float, f
     """Give a function that is told how much of how much is done.
 
     Nothing is shown in the first second, or where standard error is no terminal; at the end the
-    bar is gone.
-
-    Parameters
-    ----------
-    what : str
-        Stands before the bar.
-    counted : bool
-        Whether the bar shows both numbers; otherwise it shows the share.
+    bar is gone. A bar that is not `counted` shows the share instead of both numbers.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None

@@ -26,13 +26,7 @@ class TileOptions:
     stages: str | None = option("Steps whose tiles shared memory holds.", metavar="STAGES")
 
     def added_to(self, define: list[str] | None, kernel: str, mapping: str | None) -> list[str]:
-        """Return the texts of ``-D``, and those that the options stand for.
-
-        Raises
-        ------
-        PerfmodelError
-            If an option is not as it must be, or the kernel's mapping does not take it.
-        """
+        """Return the texts of ``-D``, and those that the options stand for."""
         found = list(define or ())
         given = {name: value for name in _TILES if (value := getattr(self, name)) is not None}
         for name, value in given.items():

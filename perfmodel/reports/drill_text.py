@@ -71,17 +71,7 @@ def filled(text: str, known: Mapping[str, Quantity]) -> str:
 
 
 def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -> RenderableType:
-    """Return the gallery: a table for each topic.
-
-    Parameters
-    ----------
-    drills : sequence of Drill
-        Those to show.
-    numbers : sequence of int
-        Their numbers.
-    total : int
-        Drills there are.
-    """
+    """Return the gallery of `total` drills: a table for each topic of those to show."""
     pairs = list(zip(numbers, drills, strict=True))
     rows: list[list[RenderableType | None]] = []
     for topic in dict.fromkeys(drill.topic for drill in drills):
@@ -129,18 +119,9 @@ def solution_report(
     following: tuple[int, Drill] | None,
     device: str = "",
 ) -> RenderableType:
-    """Return a worked solution, after what an answer was worth.
+    """Return a worked solution, after what an answer was worth if one was given.
 
-    Parameters
-    ----------
-    solution : Solution
-    number : int
-    verdict : Verdict or None
-        Of the answer, if one was given.
-    following : tuple of int and Drill, or None
-        The drill to go on with.
-    device : str
-        As the learner named it.
+    `following` is the drill to go on with, and `device` as the learner named it.
     """
     drill = solution.drill
     parts: list[RenderableType] = [_heading(drill, number), ""]

@@ -45,21 +45,10 @@ _SECTIONS: Final = {
 def explain(
     prediction: Prediction, *, full: bool = False, way: Derivation | None = None
 ) -> tuple[Step, ...]:
-    """Return the derivation of a predicted time.
+    """Return the derivation of a predicted time; the result of the last step is ``time_s``.
 
-    Parameters
-    ----------
-    prediction : Prediction
-        Of simulated traffic, the time's part is derived.
-    full : bool
-        Whether to show what changes the time by less than 1% of its own change, too.
-    way : Derivation, optional
-        Of this prediction, if it is at hand.
-
-    Returns
-    -------
-    tuple of Step
-        The result of the last step is ``prediction.time_s``.
+    Of simulated traffic, the time's part is derived. `full` shows what changes the time by less
+    than 1% of its own change, too; `way` is the prediction's derivation, if it is at hand.
     """
     return tuple(_Explanation(prediction, way or derive_as_far(prediction), full).steps())
 
@@ -88,14 +77,7 @@ def left_out(prediction: Prediction) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """A formula with its numbers, as often as it was evaluated on them.
-
-    Attributes
-    ----------
-    nodes : tuple of Node
-    elasticity : float or None
-        Of the time to all of them together.
-    """
+    """A formula with its numbers, as often as it was evaluated on them; `elasticity` is of all."""
 
     nodes: tuple[Node, ...]
     elasticity: float | None

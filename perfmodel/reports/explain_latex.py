@@ -29,19 +29,7 @@ _SPECIAL: Final = {
 
 
 def explanation_latex(prediction: Prediction, steps: Sequence[Step] | None = None) -> str:
-    """Return the explanation of a prediction as a LaTeX fragment.
-
-    Parameters
-    ----------
-    prediction : Prediction
-    steps : sequence of Step, optional
-        By default what `explain` returns.
-
-    Returns
-    -------
-    str
-        A paragraph, an ``align*`` and the notes of each section.
-    """
+    """Return an explanation as LaTeX: a paragraph, an ``align*`` and the notes of each section."""
     return "\n".join(_lines(prediction, steps or explain(prediction))) + "\n"
 
 

@@ -54,16 +54,7 @@ class ExplanationReport:
 def explanation_text(
     prediction: Prediction, width: int = WIDTH, steps: Sequence[Step] | None = None
 ) -> str:
-    """Return the explanation of a prediction as text.
-
-    Parameters
-    ----------
-    prediction : Prediction
-    width : int
-        Columns to wrap at, 40 or more.
-    steps : sequence of Step, optional
-        By default what `explain` returns.
-    """
+    """Return the explanation of a prediction as text, wrapped at `width` columns, 40 or more."""
     steps = steps or explain(prediction)
     return "\n".join(line.text for line in explanation_lines(prediction, steps, width))
 

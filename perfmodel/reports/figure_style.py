@@ -92,12 +92,6 @@ def check_figure_path(path: str | Path) -> Path:
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure to a file whose suffix says the format; all of it or nothing.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    path : str or Path
-        Ends in .svg, .png or .pdf; an existing file is replaced.
-
     Raises
     ------
     PerfmodelError

@@ -16,17 +16,7 @@ if TYPE_CHECKING:
 
 
 def ladder_figure(rungs: Sequence[Rung]) -> Figure:
-    """Draw what each rung reaches, simplest at the top, with its 90% interval.
-
-    Parameters
-    ----------
-    rungs : sequence of Rung
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
-    """
+    """Draw what each rung reaches, simplest at the top, with its 90% interval."""
     import matplotlib
     from matplotlib.figure import Figure
 

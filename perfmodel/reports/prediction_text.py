@@ -14,6 +14,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding
+from perfmodel.reports.roofline import LEVELS, placement
 from perfmodel.reports.step import scalar
 from perfmodel.reports.tables import Bar, labelled, plain, table
 from perfmodel.traffic import AccessTraffic
@@ -332,20 +333,15 @@ def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:
 
 
 def _roofline(prediction: Prediction) -> Iterator[tuple[str, str]]:
-    found = prediction.roofline
-    known = {level: value for level, value in found.intensity.items() if value is not None}
-    if not known:
+    place = placement(prediction)
+    if not place.points:
         yield "roofline", "no floating-point work, so no point on it"
         return
-    ceilings = {ceiling.name: ceiling.value for ceiling in found.ceilings}
-    precision = prediction.details.instance.precision
-    roofs = {level.upper(): value * ceilings[level] for level, value in known.items()}
-    if precision in ceilings:
-        roofs[f"the {precision} peak"] = ceilings[precision]
-    lowest = min(roofs, key=lambda name: roofs[name])
-    listed = ", ".join(f"{units.number(v)} at {name.upper()}" for name, v in known.items())
+    near = {p.level: (LEVELS[p.level], p.attainable) for p in place.points}
+    name, roof = near.get(place.nearest, (f"the {place.precision} peak", place.peak or 0.0))
+    listed = ", ".join(f"{units.number(p.intensity)} at {LEVELS[p.level]}" for p in place.points)
     yield (
         "roofline",
-        f"{units.percent(found.flop_per_s / roofs[lowest])} of the "
-        f"{units.flop_rate(roofs[lowest])} that {lowest} allows; FLOP/B {listed}",
+        f"{units.percent(place.flop_per_s / roof)} of the {units.flop_rate(roof)} that {name} "
+        f"allows; FLOP/B {listed}",
     )

@@ -27,13 +27,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 def roofline_report(predictions: Sequence[Prediction]) -> RenderableType:
-    """Return the roofline of predictions of one GPU, for any width of terminal.
-
-    Raises
-    ------
-    PerfmodelError
-        If there is no prediction, or they are of several GPUs.
-    """
+    """Return the roofline of predictions of one GPU, for any width of terminal."""
     found = roofline(predictions)
     parts: list[RenderableType] = [
         plain(f"Roofline of {found.device.name} ({found.device.title})", "bold"),

@@ -39,15 +39,6 @@ def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
     """Draw sweeps side by side: time with its 90% band above, DRAM bytes below.
 
     All columns share both vertical axes; what is the same in every launch stands under the title.
-
-    Parameters
-    ----------
-    sweeps : sequence of Sweep
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
     """
     import matplotlib
     from matplotlib.figure import Figure

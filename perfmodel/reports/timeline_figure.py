@@ -21,14 +21,6 @@ _BAR: Final = 0.62
 def timeline_figure(prediction: Prediction) -> Figure:
     """Draw four requests of a kernel's first global atomic, to scale in SM clocks.
 
-    Parameters
-    ----------
-    prediction : Prediction
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     PerfmodelError

@@ -21,13 +21,7 @@ _COLOURS: Final = dict(
 
 
 def validation_figure(validation: Validation) -> Figure:
-    """Draw every case of a validation: those never fitted on filled, the others hollow.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
-    """
+    """Draw every case of a validation: those never fitted on filled, the others hollow."""
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter

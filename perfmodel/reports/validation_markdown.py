@@ -26,14 +26,8 @@ def validation_markdown(
 ) -> str:
     """Return the report of a validation.
 
-    Parameters
-    ----------
-    validation : Validation
-    transfers : sequence of Transfer
-    plot : str, optional
-        File of the figure, which the report shows if it lies beside it.
-    source : str, optional
-        Options that say what was validated, as they were given; the device's name without.
+    `plot` is the file of the figure, which the report shows if it lies beside it, and `source` the
+    options that say what was validated, as they were given; the device's name without.
     """
     source = source or f"--device {validation.device.name}"
     command = (

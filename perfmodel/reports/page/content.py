@@ -30,19 +30,8 @@ _LONG: Final = 80
 class ReportedLaunch:
     """A launch of a report, with what is said about it.
 
-    Attributes
-    ----------
-    number : int
-        From 1; figures use it.
-    label : str
-        Tells it from the others: "gemm:naive".
-    prediction : Prediction
-    advice : Advice or None
-        None where a report has none.
-    figures : tuple of UsedFigure
-        Figures of the device that the time comes from.
-    steps : tuple of Step
-        How the time follows.
+    Numbers are from 1; the label tells it from the others. Figures are those of the device that
+    the time comes from, and steps say how it follows.
     """
 
     number: int
@@ -55,19 +44,7 @@ class ReportedLaunch:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report page holds.
-
-    Attributes
-    ----------
-    title : str
-    launches : tuple of ReportedLaunch
-    roofline : Roofline
-        Of all launches.
-    tables : tuple of Table
-        More tables, which follow the summary.
-    command : str
-        Command line that makes the report; may be empty.
-    """
+    """What a report page holds; tables follow the summary, and the command line made it."""
 
     title: str
     launches: tuple[ReportedLaunch, ...]
@@ -100,22 +77,10 @@ def build_report(
     tables: Sequence[Table] = (),
     command: str = "",
 ) -> Report:
-    """Return the report of predictions.
+    """Return the report of predictions: 1 to `MOST_LAUNCHES`, of one GPU.
 
-    Parameters
-    ----------
-    predictions : sequence of Prediction
-        1 to `MOST_LAUNCHES`, of one GPU.
-    title : str
-        By default the kernels and the GPU.
-    names : sequence of str
-        A label for each prediction; by default kernel, mapping and what tells namesakes apart.
-    advice : sequence of Advice or None, optional
-        For each prediction; by default `advise` is asked, an empty sequence leaves it out.
-    tables : sequence of Table
-        More tables to show.
-    command : str
-        Command line that makes the report.
+    By default its title is the kernels and the GPU, a launch is called by kernel, mapping and what
+    tells namesakes apart, and `advise` is asked for advice, which an empty sequence leaves out.
 
     Raises
     ------

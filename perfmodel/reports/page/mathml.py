@@ -62,18 +62,10 @@ Leaf = Callable[[str], Written]
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step as a page shows it.
+    """A step as a page shows it: its result with unit, and in a note the cases that hold.
 
-    Attributes
-    ----------
-    title : str
-    lines : tuple of Markup
-        MathML of the formula and of the formula with numbers, each only if it says something new.
-    result : str
-        With its unit.
-    note : str
-        Cases that hold and what it means in words.
-    step : Step
+    `lines` are MathML of the formula and of the formula with numbers, each only if it says
+    something new.
     """
 
     title: str
@@ -115,15 +107,7 @@ def shown_step(step: Step) -> ShownStep:
 
 
 def mathml(node: Node, leaf: Leaf) -> Markup:
-    """Return an expression as presentation MathML, without the ``math`` element around it.
-
-    Parameters
-    ----------
-    node
-        The expression.
-    leaf
-        What stands for a variable: its name, or its value.
-    """
+    """Return an expression as presentation MathML; `leaf` is what stands for a variable."""
     return _written(node, leaf).markup
 
 

@@ -42,19 +42,10 @@ _UNDATED: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture that a report shows.
+    """A picture that a report shows; files and ids are called by its name.
 
-    Attributes
-    ----------
-    name : str
-        Unique in its report; files and ids are called so.
-    title : str
-        What it shows.
-    description : str
-        The same for who cannot see it, with the numbers.
-    wide : Drawing
-    narrow : Drawing or None
-        For phones, where the wide one would be too small to read.
+    The description says the same with the numbers for who cannot see it; `narrow` is for phones,
+    where the wide drawing would be too small to read.
     """
 
     name: str

@@ -58,11 +58,6 @@ def write_report(report: Report, path: str | Path) -> list[Path]:
     """Write a report into a folder, which is made if need be, and return its files.
 
     Nothing is written until everything is made; other files of the folder stay.
-
-    Raises
-    ------
-    PerfmodelError
-        As `check_folder`, or if something cannot be written.
     """
     folder = check_folder(path)
     files = report_files(report)
