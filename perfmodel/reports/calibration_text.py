@@ -13,6 +13,7 @@ from rich.text import Text
 from perfmodel.calibration.against_simulator import Fitted
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.calibration.fit import Fit
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.tables import table
 
 SCHEMA: Final = "perfmodel.calibration/1"
@@ -42,11 +43,7 @@ def calibration_record(calibration: Calibration) -> dict[str, Any]:
         "base": calibration.base.name,
         "figures": {
             f.name: {
-                "value": f.value,
-                "standard_error": f.standard_error,
-                "at_bound": f.at_bound,
-                "kind": f.kind,
-                "rows": f.rows,
+                **fields_of(f, "value", "standard_error", "at_bound", "kind", "rows"),
                 "base": getattr(calibration.base, f.name),
                 "note": f.note,
             }

@@ -26,6 +26,7 @@ from perfmodel.drills.sources import Expression
 from perfmodel.drills.tables import PLACEHOLDER
 from perfmodel.drills.work import Line
 from perfmodel.reports import units
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.tables import beside, labelled, plain, table
 
 SCHEMA: Final = "perfmodel.drill/1"
@@ -153,10 +154,7 @@ def drill_summary(drill: Drill, number: int) -> dict[str, Any]:
     """Return a drill of the gallery as plain data."""
     return {
         "number": number,
-        "id": drill.id,
-        "title": drill.title,
-        "topic": drill.topic,
-        "source": drill.source,
+        **fields_of(drill, "id", "title", "topic", "source"),
         "hardware_disagrees": bool(drill.hardware),
     }
 

@@ -18,6 +18,7 @@ from perfmodel.models.derivation import Node
 from perfmodel.models.replay import Derivation, in_order
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction
+from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.step import Origin, Step, scalar
 
@@ -73,6 +74,16 @@ def left_out(prediction: Prediction) -> dict[str, float]:
     least = NEGLIGIBLE * prediction.time_s
     small = {name: value for name, value in prediction.terms_s.items() if value < least}
     return dict(sorted(small.items(), key=lambda item: -item[1]))
+
+
+def left_out_text(prediction: Prediction) -> str:
+    """Return the same terms as text; empty if there are none."""
+    return terms_text(left_out(prediction).items())
+
+
+def terms_text(terms: Iterable[tuple[str, float]]) -> str:
+    """Return terms with their times: ``"l1 17.2 ms, latency 12.9 ms"``."""
+    return ", ".join(f"{name} {units.seconds(value)}" for name, value in terms)
 
 
 @dataclass(frozen=True, slots=True)

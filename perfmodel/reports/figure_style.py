@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -77,11 +79,21 @@ class Drawing:
         artist.set_gid(name)
 
 
-def drawing(width: float, height: float) -> Drawing:
-    """Return an empty drawing of so many points, which a page shows as CSS pixels."""
+@contextmanager
+def new_figure(width: float, height: float, **settings: Any) -> Iterator[Figure]:
+    """Give an empty figure of so many inches, to be drawn in the style of all figures."""
+    import matplotlib
     from matplotlib.figure import Figure
 
-    return Drawing(Figure(figsize=(width / 72, height / 72), dpi=72))
+    with matplotlib.rc_context(STYLE):
+        yield Figure(figsize=(width, height), **settings)
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[Drawing]:
+    """Give an empty drawing of so many points, which a page shows as CSS pixels."""
+    with new_figure(width / 72, height / 72, dpi=72) as figure:
+        yield Drawing(figure)
 
 
 def check_figure_path(path: str | Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.kernel.inspection import KernelFacts
 from perfmodel.cuda.parse.syntax import SourceLine
-from perfmodel.reports.records import fields_of
+from perfmodel.reports.fields import fields_of
 
 SCHEMA: Final = "perfmodel.inspection/1"
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.console import Group, RenderableType
 
-from perfmodel.kernels.l2_control import DEFAULT_FETCH
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
@@ -16,7 +16,7 @@ from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding
 from perfmodel.reports.roofline import LEVELS, placement
 from perfmodel.reports.step import scalar
-from perfmodel.reports.tables import Bar, labelled, plain, table
+from perfmodel.reports.tables import Bar, Table, labelled, plain, table
 from perfmodel.traffic import AccessTraffic
 
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -44,7 +44,7 @@ def prediction_report(prediction: Prediction) -> RenderableType:
         _terms(prediction),
         plain("Terms overlap: they do not add up to the time."),
         "",
-        _accesses(prediction),
+        access_table(prediction, each=False),
         "",
         labelled([*facts(prediction), *warnings]),
     )
@@ -192,22 +192,19 @@ def _terms(prediction: Prediction) -> RenderableType:
     return table(("term", "alone", "of time", "", "what it is"), rows, "lrr")
 
 
-ACCESS_HEADERS: Final = ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM")
-ACCESS_ALIGN: Final = "lrrrrrr"
-
-
-def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
-    """Return what each access asks for and gets from where, a row each; none for those not made."""
+def access_table(prediction: Prediction, each: bool = True) -> Table:
+    """Return what accesses ask for and get from where: each that is made, or those alike as one."""
     accesses = prediction.details.traffic.accesses
-    made = [access for access in accesses if scalar(access.requests)]
+    made = [access for access in accesses if scalar(access.requests)] or accesses
     packed = scalar(prediction.details.traffic.compression)
-    return [_access([access], packed) for access in made or accesses]
-
-
-def _accesses(prediction: Prediction) -> RenderableType:
-    packed = scalar(prediction.details.traffic.compression)
-    rows = [_access(alike, packed) for alike in _alike(prediction)]
-    return table(ACCESS_HEADERS, rows, ACCESS_ALIGN)
+    groups = [[access] for access in made] if each else _alike(prediction)
+    columns = ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM")
+    note = (
+        "Sectors of 32 B. L2 and DRAM: bytes from there; L2 writes lines back whoever wrote them, "
+        "so stores have no DRAM bytes of their own."
+    )
+    rows = tuple(_access(group, packed) for group in groups)
+    return Table("Accesses", columns, rows, note, "lrrrrrr")
 
 
 def _alike(prediction: Prediction) -> list[list[AccessTraffic]]:
@@ -274,7 +271,8 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         + f"; L2 hit rate {units.percent(traffic['l2_hit_rate'])}",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
-    if parts := control_parts(prediction):
+    setting = prediction.details.setting
+    if parts := control_parts(setting.control, setting.claimed):
         yield "L2 control", "; ".join(parts)
     yield (
         "DRAM",
@@ -299,15 +297,17 @@ def over_fetch_text(prediction: Prediction) -> str | None:
     return f"{'; '.join(parts)} (a miss fetches {fetched} B: --fetch-granularity)"
 
 
-def control_parts(prediction: Prediction) -> list[str]:
-    """Return what L2 control is in effect, a phrase each; none where it is the driver's."""
-    setting = prediction.details.setting
-    control, parts = setting.control, []
+def control_parts(control: L2Control, claimed: float = 0) -> list[str]:
+    """Return what L2 control is in effect, a phrase each; none where it is the driver's.
+
+    `claimed` are bytes of the set-aside that windows of other kernels mark.
+    """
+    parts = []
     if control.set_aside:
         parts.append(f"{units.capacity(control.set_aside)} set aside")
-        if setting.claimed:
-            claimed = units.capacity(setting.claimed)
-            parts.append(f"windows of concurrent kernels mark {claimed} for it as well")
+        if claimed:
+            marked = units.capacity(claimed)
+            parts.append(f"windows of concurrent kernels mark {marked} for it as well")
     if (w := control.window) is not None:
         parts.append(
             f"window of {units.capacity(w.num_bytes)} over {w.buffer}: hitRatio {w.hit_ratio:g}, "

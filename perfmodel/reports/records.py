@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
-from perfmodel.expressions import Node, Number, text
+from perfmodel.expressions import Number, text
 from perfmodel.hardware import Device, Figure, hierarchy
 from perfmodel.kernels import Access, Kernel, Parameter
 from perfmodel.kernels.sources import Source
+from perfmodel.reports.fields import fields_of, plain
 
 DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
@@ -21,9 +22,7 @@ def device_summary(device: Device) -> dict[str, Any]:
     """Return a device's names and its numbers in SI."""
     return {
         "schema": DEVICE_SCHEMA,
-        "name": device.name,
-        "title": device.title,
-        "compute_capability": device.compute_capability,
+        **fields_of(device, "name", "title", "compute_capability"),
         "values": {name: getattr(device, name) for name in device.figures},
     }
 
@@ -60,17 +59,6 @@ def kernel_summary(name: str, mappings: list[str], kernel: Kernel) -> dict[str, 
         "summary": kernel.summary,
         "parameters": _parameters(kernel),
     }
-
-
-def fields_of(record: Any, *names: str) -> dict[str, Any]:
-    """Return some fields of a record as JSON has them, expressions as text."""
-    return {name: _plain(getattr(record, name)) for name in names}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Node):
-        return text(value)
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def kernel_record(kernel: Kernel) -> dict[str, Any]:
@@ -178,4 +166,4 @@ def _parameters(kernel: Kernel) -> list[dict[str, Any]]:
 def _default(parameter: Parameter) -> Any:
     if parameter.words and isinstance(parameter.default, Number):
         return str(parameter.shown(int(parameter.default.value)))
-    return _plain(parameter.default)
+    return plain(parameter.default)

@@ -17,7 +17,6 @@ from perfmodel.reports.figure_style import (
     INK,
     LEVEL_COLOURS,
     LEVEL_MARKERS,
-    STYLE,
     Drawing,
     drawing,
 )
@@ -70,78 +69,77 @@ def roofline_figure(predictions: Sequence[Prediction]) -> Figure:
 
 def draw_roofline(found: Roofline, narrow: bool = False) -> Drawing:
     """Draw launches of which one computes something; `narrow` is for phones, with less beside."""
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):
-        return _Plot(found, narrow).draw()
+    width, left, right = (_NARROW, 38.0, 8.0) if narrow else (_WIDTH, 62.0, 150.0)
+    rows = len(found.drawn) + bool(found.nothing)
+    above = 26.0 if narrow else 62 + 15.0 * len(found.used)
+    below, tall = 44 + _ROW * rows, 300.0 if narrow else 336.0
+    height = above + tall + below
+    # On a phone there is no room for ceilings that nobody counts against.
+    peaks = (found.used or found.peaks) if narrow else found.peaks
+    with drawing(width, height) as made:
+        box = (left / width, below / height, 1 - (left + right) / width, tall / height)
+        axes = made.figure.add_axes(box)
+        plot = _Plot(found, narrow, made, axes)
+        _set_scales(axes, *found.limits(peaks), narrow)
+        plot.compute(peaks)
+        plot.memory(max(peaks.values()))
+        plot.launches()
+        plot.key(2.0 if narrow else left, below)
+        plot.levels()
+        if not narrow:
+            plot.heading(left)
+            plot.ridges(tall)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """A roofline and its axes: where things lie in points, from below left."""
+    """A roofline that is being drawn."""
 
     found: Roofline
     narrow: bool
+    made: Drawing
+    axes: Axes
 
-    def draw(self) -> Drawing:
-        """Return the drawing."""
-        found, narrow = self.found, self.narrow
-        width, left, right = (_NARROW, 38.0, 8.0) if narrow else (_WIDTH, 62.0, 150.0)
-        rows = len(found.drawn) + bool(found.nothing)
-        above = 26.0 if narrow else 62 + 15.0 * len(found.used)
-        below, tall = 44 + _ROW * rows, 300.0 if narrow else 336.0
-        made = drawing(width, above + tall + below)
-        size = (width - left - right, tall)
-        plot = (left / width, below / (above + tall + below))
-        axes = made.figure.add_axes((*plot, size[0] / width, tall / (above + tall + below)))
-        # On a phone there is no room for ceilings that nobody counts against.
-        peaks = (found.used or found.peaks) if narrow else found.peaks
-        _set_scales(axes, *found.limits(peaks), narrow)
-        self._compute(made, axes, peaks)
-        self._memory(made, axes, max(peaks.values()))
-        self._launches(made, axes)
-        self._key(made, 2.0 if narrow else left, below)
-        self._levels(made, axes)
-        if not narrow:
-            self._heading(made, left, above + tall + below)
-            self._ridges(axes, tall)
-        return made
-
-    def _compute(self, made: Drawing, axes: Axes, peaks: dict[str, float]) -> None:
+    def compute(self, peaks: dict[str, float]) -> None:
         """Draw arithmetic ceilings: dark if a launch counts against them; equal ones as one."""
         fastest = max(self.found.memory.values())
-        right = axes.get_xlim()[1]
+        right = self.axes.get_xlim()[1]
         groups: list[dict[str, float]] = []
         for name, peak in sorted(peaks.items(), key=lambda item: item[1]):
             if not groups or peak > min(groups[-1].values()) * 1.02:
                 groups.append({})
             groups[-1][name] = peak
-        heights = _spaced(axes, [min(group.values()) for group in groups])
+        heights = _spaced(self.axes, [min(group.values()) for group in groups])
         for group, height in zip(groups, heights, strict=True):
             peak, mine = min(group.values()), not self.found.used.keys().isdisjoint(group)
             style = {"linewidth": 1.6, "zorder": 2} if mine else _THIN
-            axes.plot([peak / fastest, right], [peak] * 2, color=INK if mine else GREY, **style)
+            self.axes.plot(
+                [peak / fastest, right], [peak] * 2, color=INK if mine else GREY, **style
+            )
             unit = "OP/s" if all(name.startswith("int") for name in group) else "FLOP/s"
             rate = units.flop_rate(peak).replace("FLOP/s", unit)
             listed = ", ".join(map(roof_name, group))
             given: dict[str, Any] = {"fontsize": _SMALL, "color": INK if mine else GREY}
             if self.narrow:
-                text = axes.text(right, peak, f"{listed} {rate} ", va="bottom", ha="right", **given)
+                text = self.axes.text(
+                    right, peak, f"{listed} {rate} ", va="bottom", ha="right", **given
+                )
             else:
-                text = axes.text(
+                text = self.axes.text(
                     1.012,
                     height,
                     f"{listed}\n{rate}",
-                    transform=axes.transAxes,
+                    transform=self.axes.transAxes,
                     va="center",
                     linespacing=1.05,
                     **given,
                 )
-            made.mark(text, f"{listed}: {rate} at most")
+            self.made.mark(text, f"{listed}: {rate} at most")
 
-    def _memory(self, made: Drawing, axes: Axes, highest: float) -> None:
+    def memory(self, highest: float) -> None:
         """Draw each memory roof up to the highest ceiling, dark below those counted against."""
-        left, bottom = axes.get_xlim()[0], axes.get_ylim()[0]
+        left, bottom = self.axes.get_xlim()[0], self.axes.get_ylim()[0]
         peak = self.found.highest
         for name, bandwidth in self.found.memory.items():
             colour, ridge = LEVEL_COLOURS[name], peak / bandwidth
@@ -151,56 +149,56 @@ class _Plot:
                 (ridge, highest / bandwidth, _THIN),
             ):
                 xs = [start, stop]
-                axes.plot(xs, [x * bandwidth for x in xs], color=colour, **style)
+                self.axes.plot(xs, [x * bandwidth for x in xs], color=colour, **style)
             # A little in from the corner where the roof comes into view.
             at = visible * 1.35
             shown = f"{LEVELS[name]} {units.bandwidth(bandwidth)}"
-            text = axes.annotate(
+            text = self.axes.annotate(
                 shown,
                 (at, at * bandwidth),
                 xytext=(-3, 4),
                 textcoords="offset points",
-                rotation=_slope(axes),
+                rotation=_slope(self.axes),
                 rotation_mode="anchor",
                 fontsize=_SMALL,
                 color=INK,
                 va="bottom",
             )
-            made.mark(
+            self.made.mark(
                 text,
                 f"{LEVELS[name]} roof: {units.bandwidth(bandwidth)}; intersects "
                 f"{units.flop_rate(peak)} at {units.number(ridge)} FLOP/B",
             )
 
-    def _ridges(self, axes: Axes, tall: float) -> None:
+    def ridges(self, tall: float) -> None:
         """Mark the ridge points of the ceilings that launches count against; numbers on top."""
-        top = axes.get_ylim()[1]
+        top = self.axes.get_ylim()[1]
         ridges = ridge_points(self.found.ceilings)
         small: dict[str, Any] = {"fontsize": _SMALL, "va": "center"}
         for i, (compute, peak) in enumerate(self.found.used.items()):
             row = 1 + (12 + 15 * i) / tall
             told = f"ridge points {roof_name(compute)} [FLOP/B]"
-            axes.text(0, row, told, transform=axes.transAxes, **small)
+            self.axes.text(0, row, told, transform=self.axes.transAxes, **small)
             for memory in self.found.memory:
                 ridge = ridges[compute, memory]
-                axes.plot([ridge] * 2, [peak, top], color=GREY, linewidth=0.7, linestyle=":")
-                axes.plot(ridge, peak, "o", markersize=4.5, color="white", markeredgecolor=INK,
+                self.axes.plot([ridge] * 2, [peak, top], color=GREY, linewidth=0.7, linestyle=":")
+                self.axes.plot(ridge, peak, "o", markersize=4.5, color="white", markeredgecolor=INK,
                           zorder=4)  # fmt: skip
-                axes.text(ridge, row, units.number(ridge), ha="center", **small,
-                          transform=axes.get_xaxis_transform())  # fmt: skip
+                self.axes.text(ridge, row, units.number(ridge), ha="center", **small,
+                          transform=self.axes.get_xaxis_transform())  # fmt: skip
 
-    def _launches(self, made: Drawing, axes: Axes) -> None:
+    def launches(self) -> None:
         """Draw each launch's row, its number at the right end where nothing else lies."""
         drawn = self.found.drawn
-        taken = [_at(axes, p.intensity, x.flop_per_s) for _, _, x in drawn for p in x.points]
+        taken = [_at(self.axes, p.intensity, x.flop_per_s) for _, _, x in drawn for p in x.points]
         for number, label, place in drawn:
             xs = [point.intensity for point in place.points]
             y = place.flop_per_s
-            end = _at(axes, max(xs), y)
+            end = _at(self.axes, max(xs), y)
             free = _free((end[0] + 16, end[1]), taken)
             taken.append(free)
-            (row,) = axes.plot(xs, [y] * len(xs), color=GREY, linewidth=0.8, zorder=3)
-            text = axes.annotate(
+            (row,) = self.axes.plot(xs, [y] * len(xs), color=GREY, linewidth=0.8, zorder=3)
+            text = self.axes.annotate(
                 str(number),
                 (max(xs), y),
                 xytext=(free[0] - end[0], free[1] - end[1]),
@@ -212,13 +210,13 @@ class _Plot:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )
             for part in (row, text):
-                made.mark(part, "", number)
+                self.made.mark(part, "", number)
             for point in place.points:
                 marker, colour = LEVEL_MARKERS[point.level], LEVEL_COLOURS[point.level]
-                (dot,) = axes.plot(point.intensity, y, marker, markersize=9, color=colour,
+                (dot,) = self.axes.plot(point.intensity, y, marker, markersize=9, color=colour,
                                    markeredgecolor="white", zorder=6)  # fmt: skip
                 near = "; nearest roof" if point.level == place.nearest else ""
-                made.mark(
+                self.made.mark(
                     dot,
                     f"{number} {label} at {LEVELS[point.level]}: {units.flop_rate(y)}, "
                     f"{units.number(point.intensity)} FLOP/B; "
@@ -227,24 +225,26 @@ class _Plot:
                     number,
                 )
 
-    def _key(self, made: Drawing, left: float, below: float) -> None:
+    def key(self, left: float, below: float) -> None:
         """Write what the numbers mean, a row each below the plot, and who has none."""
         rows = [(number, self._named(label, place)) for number, label, place in self.found.drawn]
         if self.found.nothing:
             rows.append((0, f"{', '.join(self.found.nothing)}: no floating-point operations"))
-        width, height = made.figure.get_size_inches() * 72
+        width, height = self.made.figure.get_size_inches() * 72
         most = 46 if self.narrow else 94
         for i, (number, text) in enumerate(rows):
             y = (below - 50 - _ROW * i) / height
             shown = text if len(text) <= most else f"{text[: most - 1]}…"
-            made.figure.text((left + 14) / width, y, str(number or ""), weight="bold", ha="right")
-            made.mark(made.figure.text((left + 20) / width, y, shown), "", number)
+            self.made.figure.text(
+                (left + 14) / width, y, str(number or ""), weight="bold", ha="right"
+            )
+            self.made.mark(self.made.figure.text((left + 20) / width, y, shown), "", number)
 
     def _named(self, label: str, place: Placement) -> str:
         near = "" if self.narrow else f", nearest roof {roof_name(place.nearest)}"
         return f"{label}: {units.flop_rate(place.flop_per_s)}{near}"
 
-    def _levels(self, made: Drawing, axes: Axes) -> None:
+    def levels(self) -> None:
         """Name the marks of the memory levels above the plot."""
         from matplotlib.lines import Line2D
 
@@ -256,16 +256,19 @@ class _Plot:
         # Above the plot; where there is a heading, beside it.
         style: dict[str, Any] = {"ncols": 3, "frameon": False, "handletextpad": 0.1}
         if self.narrow:
-            axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), **style)
+            self.axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), **style)
         else:
-            made.figure.legend(handles=handles, loc="upper right", **style)
+            self.made.figure.legend(handles=handles, loc="upper right", **style)
 
-    def _heading(self, made: Drawing, left: float, height: float) -> None:
-        title = f"Roofline of {self.found.device.title}"
-        made.figure.text(left / _WIDTH, 1 - 18 / height, title, fontsize=13, va="center")
+    def heading(self, left: float) -> None:
+        """Say of which GPU it is, and how to read it."""
+        height = self.made.figure.get_size_inches()[1] * 72
         note = "predicted; a launch is a row of marks, each under its memory level's roof"
-        made.figure.text(left / _WIDTH, 1 - 38 / height, note, fontsize=_SMALL, color=GREY,
-                         va="center")  # fmt: skip
+        for y, size, colour, text in (
+            (22, 13, INK, f"Roofline of {self.found.device.title}"),
+            (41, _SMALL, GREY, note),
+        ):
+            self.made.figure.text(left / _WIDTH, 1 - y / height, text, fontsize=size, color=colour)
 
 
 def _set_scales(

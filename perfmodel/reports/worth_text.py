@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rich.console import Group, RenderableType
 
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.tables import plain, table
 from perfmodel.validation.scores import Score
 from perfmodel.validation.worth import Worth
@@ -55,10 +56,5 @@ def worth_record(worth: Worth) -> dict[str, Any]:
     }
 
 
-def _errors(found: Score) -> dict[str, float]:
-    return {
-        "median": found.median,
-        "ninetieth": found.ninetieth,
-        "bias": found.bias,
-        "coverage": found.coverage,
-    }
+def _errors(found: Score) -> dict[str, Any]:
+    return fields_of(found, "median", "ninetieth", "bias", "coverage")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
-from perfmodel.reports.figure_style import INK, LEVEL_COLOURS, STYLE, Drawing, drawing
+from perfmodel.reports.figure_style import INK, LEVEL_COLOURS, Drawing, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,52 +103,43 @@ def flow_text(prediction: Prediction) -> str:
 
 def flow_figure(prediction: Prediction) -> Drawing:
     """Draw the bytes that move between the levels of memory, widths to scale."""
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):
-        return _draw(prediction, flows(prediction))
-
-
-def _draw(prediction: Prediction, found: Sequence[Flow]) -> Drawing:
+    found = flows(prediction)
     main, side = found[:3], found[3:]
     largest = max(flow.total for flow in found) or 1.0
     tall = {flow.far: sum(_heights(flow, largest).values()) for flow in found}
-    middle = 38 + max(*tall.values(), 12.0) / 2
-    foot = 2 * middle - 38
-    height = foot + 8 + _LINE * max(len(_numbers(flow, prediction)) for flow in main)
-    made = drawing(_WIDTH, height + sum(40 + tall[flow.far] for flow in side))
-    axes = made.figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, _WIDTH), ylim=(made.figure.get_size_inches()[1] * 72, 0))
-    axes.set_axis_off()
+    deepest = max(*(tall[flow.far] for flow in main), 12.0)
+    lines = {flow.far: _numbers(flow, prediction) for flow in found}
+    height = 46 + deepest + _LINE * max(len(lines[flow.far]) for flow in main)
+    whole = height + sum(40 + tall[flow.far] for flow in side)
     gap = (_WIDTH - 2 * _MARGIN - 4 * _NODE) / 3
     xs = [_MARGIN + i * (gap + _NODE) for i in range(4)]
-    for flow, x in zip(main, xs, strict=False):
-        _bands(made, axes, flow, prediction, (x + _NODE, middle, gap, largest))
-        for i, line in enumerate(_numbers(flow, prediction)):
-            _text(axes, x + _NODE + gap / 2, foot + 16 + _LINE * i, line)
-    # A level is as tall as what it passes to either side.
-    depths = [tall[flow.far] for flow in main]
-    nodes = map(max, [0.0, *depths], [*depths, 0.0])
-    for name, x, node in zip(("SMs", "L1", "L2", "DRAM"), xs, nodes, strict=True):
-        _node(axes, x, middle, node)
-        _text(axes, x + _NODE / 2, 14, name, weight="bold", size=10)
-    for i, name in ((1, "L1"), (2, "L2")):
-        share = kept(main[i - 1], main[i])
-        if share is not None:
-            less = f"{units.percent(share)} hit"
-            text = less if share >= 0 else f"+{units.percent(-share)} fetched"
-            made.mark(
-                _text(axes, xs[i] + _NODE / 2, 27, text), f"{name}: {text}, of the bytes read"
-            )
-    for flow in side:  # shared memory, below L1, which it divides an SM's memory with
-        y = height + 16 + tall["shared"] / 2
-        _bands(made, axes, flow, prediction, (xs[0] + _NODE, y, gap, largest))
-        for x in xs[:2]:
-            _node(axes, x, y, tall["shared"])
-        told = ", ".join(
-            ["shared memory: " + units.data(flow.total), *_numbers(flow, prediction)[1:]]
-        )
-        _text(axes, xs[0], y + tall["shared"] / 2 + 18, told, ha="left")
+    with drawing(_WIDTH, whole) as made:
+        axes = made.figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, _WIDTH), ylim=(whole, 0))
+        axes.set_axis_off()
+        middle = 38 + deepest / 2
+        for flow, x in zip(main, xs, strict=False):
+            _bands(made, axes, flow, prediction, (x + _NODE, middle, gap, largest))
+            for i, line in enumerate(lines[flow.far]):
+                _text(axes, x + _NODE + gap / 2, 54 + deepest + _LINE * i, line)
+        # A level is as tall as what it passes to either side.
+        depths = [0.0, *(tall[flow.far] for flow in main), 0.0]
+        for name, x, pair in zip(("SMs", "L1", "L2", "DRAM"), xs, pairwise(depths), strict=True):
+            _node(axes, x, middle, max(pair))
+            _text(axes, x + _NODE / 2, 14, name, weight="bold", size=10)
+        for name, x, flow_pair in zip(("L1", "L2"), xs[1:], pairwise(main), strict=False):
+            if (share := kept(*flow_pair)) is not None:
+                more = f"+{units.percent(-share)} fetched"
+                text = f"{units.percent(share)} hit" if share >= 0 else more
+                shown = _text(axes, x + _NODE / 2, 27, text)
+                made.mark(shown, f"{name}: {text}, of the bytes read")
+        for flow in side:  # shared memory, below L1, which it divides an SM's memory with
+            y = height + 16 + tall[flow.far] / 2
+            _bands(made, axes, flow, prediction, (xs[0] + _NODE, y, gap, largest))
+            for x in xs[:2]:
+                _node(axes, x, y, tall[flow.far])
+            told = ", ".join([f"shared memory: {units.data(flow.total)}", *lines[flow.far][1:]])
+            _text(axes, xs[0], y + tall[flow.far] / 2 + 18, told, ha="left")
     return made
 
 

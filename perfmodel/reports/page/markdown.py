@@ -14,7 +14,14 @@ from perfmodel.reports.markdown import document, escaped, fenced, section
 from perfmodel.reports.page import tables
 from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.page.svg import Picture
-from perfmodel.reports.prediction_text import facts, launch, parameters, protocol, rate
+from perfmodel.reports.prediction_text import (
+    access_table,
+    facts,
+    launch,
+    parameters,
+    protocol,
+    rate,
+)
 
 
 def report_markdown(report: Report, pictures: Mapping[str, Picture]) -> str:
@@ -56,7 +63,7 @@ def _launch(shown: ReportedLaunch, several: bool, pictures: Mapping[str, str]) -
     yield pictures[f"terms-{shown.number}"]
     yield pictures[f"traffic-{shown.number}"]
     yield "\n".join(f"- **{escaped(name)}** {escaped(text)}" for name, text in facts(p))
-    yield from section(tables.accesses(shown), 3)
+    yield from section(access_table(p), 3)
     if shown.advice is not None:
         yield from _advice(shown.advice)
         if p.method != "closed-form":

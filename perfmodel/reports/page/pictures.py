@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.reports import units
+from perfmodel.reports.explain import terms_text
 from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.page.flow import flow_figure, flow_text
 from perfmodel.reports.page.svg import Picture
@@ -45,11 +46,10 @@ def _roofline(report: Report) -> Picture | None:
 def _terms(launch: ReportedLaunch) -> Picture:
     """Return what each resource would need alone, and the predicted time."""
     p = launch.prediction
-    told = ", ".join(f"{name} {units.seconds(value)}" for name, value in ranked_terms(p))
     return Picture(
         f"terms-{launch.number}",
         f"Time of {launch.label}, and of each resource alone",
-        f"Predicted {answer(p)}; alone: {told}.",
+        f"Predicted {answer(p)}; alone: {terms_text(ranked_terms(p))}.",
         terms_figure(p),
     )
 

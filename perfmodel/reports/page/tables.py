@@ -20,13 +20,7 @@ from perfmodel.reports.device_text import (
 )
 from perfmodel.reports.formula_text import plain_name, quantity, tight, unit_of
 from perfmodel.reports.page.content import Report, ReportedLaunch
-from perfmodel.reports.prediction_text import (
-    ACCESS_ALIGN,
-    ACCESS_HEADERS,
-    access_rows,
-    parameters,
-    rate,
-)
+from perfmodel.reports.prediction_text import parameters, rate
 from perfmodel.reports.tables import Table
 
 _KINDS: Final = {
@@ -77,16 +71,6 @@ def _comparable(report: Report) -> bool:
     """Return whether launches do the same work: as many operations, or one kernel on one size."""
     work = {p.roofline.flop or (p.kernel, *p.params.items()) for p in report.predictions}
     return len(report.launches) > 1 and len(work) == 1
-
-
-def accesses(launch: ReportedLaunch) -> Table:
-    """Return what each access asks for and gets from where."""
-    rows = tuple(access_rows(launch.prediction))
-    note = (
-        "Sectors of 32 B. L2 and DRAM: bytes from there; L2 writes lines back whoever wrote them, "
-        "so stores have no DRAM bytes of their own."
-    )
-    return Table("Accesses", ACCESS_HEADERS, rows, note, ACCESS_ALIGN)
 
 
 def device_levels(device: Device) -> Table:

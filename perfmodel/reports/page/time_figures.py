@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports import units
@@ -16,12 +16,15 @@ from perfmodel.reports.figure_style import (
     INK,
     LEVEL_COLOURS,
     OTHER,
-    STYLE,
     Drawing,
     drawing,
 )
 from perfmodel.reports.page.content import ReportedLaunch
 from perfmodel.reports.prediction_text import answer, ranked_terms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 # Points, which a page shows as CSS pixels.
 _WIDTH: Final = 340.0
@@ -30,26 +33,17 @@ _LONGEST: Final = 42
 
 def terms_figure(prediction: Prediction) -> Drawing:
     """Draw what each resource would need alone, as bars, and the predicted time."""
-    import matplotlib
-
-    terms = ranked_terms(prediction)
+    terms, told = ranked_terms(prediction), answer(prediction)
     total, (low, high) = prediction.time_s, prediction.interval_s
     height = 34.0 + 20 * len(terms)
-    with matplotlib.rc_context(STYLE):
-        made = drawing(_WIDTH, height)
+    with drawing(_WIDTH, height) as made:
         axes = made.figure.add_axes((0.24, 0, 0.5, 1 - 28 / height))
         axes.set(xlim=(0, max(high, terms[0][1]) * 1.02), ylim=(len(terms) - 0.4, -0.6))
         axes.set_axis_off()
-        made.mark(
-            axes.axvspan(low, high, color=BAND, linewidth=0), f"90% interval {answer(prediction)}"
-        )
-        made.mark(
-            axes.axvline(total, color=INK, linewidth=1.5, zorder=4),
-            f"Predicted time {answer(prediction)}",
-        )
-        made.figure.text(
-            0.5, 1 - 14 / height, answer(prediction), weight="bold", ha="center", va="center"
-        )
+        made.mark(axes.axvspan(low, high, color=BAND, linewidth=0), f"90% interval {told}")
+        time = axes.axvline(total, color=INK, linewidth=1.5, zorder=4)
+        made.mark(time, f"Predicted time {told}")
+        made.figure.text(0.5, 1 - 18 / height, told, weight="bold", ha="center")
         for i, (name, value) in enumerate(terms):
             share = units.percent(value / total)
             binds = name == prediction.bottleneck
@@ -60,60 +54,41 @@ def terms_figure(prediction: Prediction) -> Drawing:
                 f"{name}: {units.seconds(value)} alone, {share} of the time; "
                 f"{TERMS.get(name, name)}{'; binds' if binds else ''}",
             )
-            for x, side, text in (
-                (-0.03, "right", name),
-                (1.51, "right", f"{units.seconds(value)}  {share}"),
-            ):
-                axes.text(
-                    x,
-                    i,
-                    text,
-                    transform=axes.get_yaxis_transform(),
-                    ha=side,
-                    va="center",
-                    weight="bold" if binds else "normal",
-                )
+            for x, text in ((-0.03, name), (1.51, f"{units.seconds(value)}  {share}")):
+                _beside(axes, x, i, text, ha="right", weight="bold" if binds else "normal")
     return made
 
 
 def times_figure(launches: Sequence[ReportedLaunch]) -> Drawing:
     """Draw the times of launches with their 90% intervals."""
-    import matplotlib
     from matplotlib.ticker import LogLocator
 
     height = 30.0 + 34 * len(launches)
-    with matplotlib.rc_context(STYLE):
-        made = drawing(_WIDTH, height)
+    lows, highs = zip(*(each.prediction.interval_s for each in launches), strict=True)
+    few = max(highs) < 30 * min(lows)
+    with drawing(_WIDTH, height) as made:
         axes = made.figure.add_axes((0.05, 22 / height, 0.9, 1 - 22 / height))
-        lows, highs = zip(*(each.prediction.interval_s for each in launches), strict=True)
-        axes.set(
-            xscale="log",
-            xlim=(min(lows) / 1.15, max(highs) * 1.15),
-            ylim=(len(launches) - 0.5, -0.7),
-        )
-        few = max(highs) < 30 * min(lows)
+        axes.set(xscale="log", xlim=(min(lows) / 1.15, max(highs) * 1.15))
+        axes.set(yticks=[], ylim=(len(launches) - 0.5, -0.7))
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=6))
-        axes.minorticks_off()
         axes.xaxis.set_major_formatter(lambda value, _: units.seconds(value))
-        axes.tick_params(axis="x", which="both", length=0)
+        axes.minorticks_off()
+        axes.tick_params(axis="x", length=0)
         axes.grid(axis="x", color=FAINT)
         axes.spines[:].set_visible(False)
-        axes.set_yticks([])
         for i, each in enumerate(launches):
             time, name = each.prediction.time_s, f"{each.number} {each.label}"
-            told = f"{name}: {answer(each.prediction)}, {each.prediction.bottleneck} binds"
             line = axes.hlines(i, *each.prediction.interval_s, color=GREY, linewidth=2.5)
             (dot,) = axes.plot(time, i, "o", markersize=8, color=BLUE, markeredgecolor="white")
             shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-            text = axes.text(0, i - 0.45, shown, transform=axes.get_yaxis_transform(), va="center")
+            text = _beside(axes, 0, i - 0.45, shown)
+            told = f"{name}: {answer(each.prediction)}, {each.prediction.bottleneck} binds"
             for part, said in ((text, ""), (line, ""), (dot, told)):
                 made.mark(part, said, each.number)
-            axes.text(
-                1,
-                i - 0.45,
-                units.seconds(time),
-                transform=axes.get_yaxis_transform(),
-                ha="right",
-                va="center",
-            )
+            _beside(axes, 1, i - 0.45, units.seconds(time), ha="right")
     return made
+
+
+def _beside(axes: Axes, x: float, y: float, text: str, **style: Any) -> Text:
+    """Write a text in a row, at a share of the axes' width."""
+    return axes.text(x, y, text, transform=axes.get_yaxis_transform(), va="center", **style)
