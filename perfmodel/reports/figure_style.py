@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -65,12 +66,17 @@ class Mark:
     launch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
     """A figure, and the marks of those of its parts that have one, by their ids."""
 
     figure: Figure
     marks: dict[str, Mark] = field(default_factory=dict)
+
+    @cached_property
+    def svg(self) -> str:
+        """What matplotlib writes of it, without a background."""
+        return _written(self.figure, "svg", transparent=True).decode()
 
     def mark(self, artist: Artist, told: str, launch: int = 0) -> None:
         """Say what a part is."""
@@ -109,12 +115,16 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     PerfmodelError
         As `check_figure_path`, or if the file cannot be written.
     """
+    path = check_figure_path(path)
+    write_file(path, _written(figure, path.suffix.lower().removeprefix("."), dpi=160))
+
+
+def _written(figure: Figure, kind: str, **settings: Any) -> bytes:
+    """Return a figure in a format, without the date."""
     import matplotlib
 
-    path = check_figure_path(path)
-    kind = path.suffix.lower().removeprefix(".")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    drawn = BytesIO()
+    written = BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(drawn, format=kind, dpi=160, metadata=undated)
-    write_file(path, drawn.getvalue())
+        figure.savefig(written, format=kind, metadata=undated, **settings)
+    return written.getvalue()

@@ -9,9 +9,9 @@ from typing import Any, Final
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.expressions import Number, text
 from perfmodel.hardware import Device, Figure, hierarchy
-from perfmodel.kernels import Access, Kernel, Parameter
+from perfmodel.kernels import Access, Kernel
 from perfmodel.kernels.sources import Source
-from perfmodel.reports.fields import fields_of, plain
+from perfmodel.reports.fields import default_of, fields_of
 
 DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
@@ -154,16 +154,10 @@ def _parameters(kernel: Kernel) -> list[dict[str, Any]]:
     return [
         {
             "name": parameter.name,
-            "default": _default(parameter),
+            "default": default_of(parameter),
             **fields_of(parameter, "minimum", "maximum"),
             "choices": list(parameter.words or parameter.choices),
             "summary": parameter.summary,
         }
         for parameter in kernel.parameters
     ]
-
-
-def _default(parameter: Parameter) -> Any:
-    if parameter.words and isinstance(parameter.default, Number):
-        return str(parameter.shown(int(parameter.default.value)))
-    return plain(parameter.default)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
@@ -19,7 +18,7 @@ from xml.etree.ElementTree import Element
 from markupsafe import Markup
 
 from perfmodel.reports import figure_style
-from perfmodel.reports.figure_style import STYLE, Drawing, Mark
+from perfmodel.reports.figure_style import Drawing, Mark
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -37,7 +36,6 @@ _COLOURS: Final = {
     "#ffffff": "paper",
 }
 """Colours of figures by what the palette calls them."""
-_UNDATED: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +85,8 @@ def stylesheet(name: str) -> str:
 
 
 def _document(drawing: Drawing, name: str, class_: str) -> Element:
-    import matplotlib
-
     ElementTree.register_namespace("", _SVG.strip("{}"))
-    written = StringIO()
-    with matplotlib.rc_context(STYLE):
-        drawing.figure.savefig(written, format="svg", transparent=True, metadata=_UNDATED)
-    root = ElementTree.fromstring(written.getvalue())
+    root = ElementTree.fromstring(drawing.svg)
     box = root.attrib["viewBox"]
     root.attrib.clear()
     root.attrib |= {"id": name, "class": class_, "viewBox": box}
