@@ -55,6 +55,11 @@ def argument(
     return Declared(typer.Argument, (), default, given)
 
 
+def option_name(parameter: str, declared: Any) -> str:
+    """Return how the command line calls the option of a parameter."""
+    return str(declared.names[0]) if declared.names else f"--{parameter.replace('_', '-')}"
+
+
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command as typer takes it, with all options of its groups in their places."""
     types: dict[str, Any] = get_type_hints(command, include_extras=True)
@@ -83,7 +88,7 @@ def _parameters(
             continue
         value = default
         if isinstance(default, Declared):
-            names = default.names or (f"--{name.replace('_', '-')}",)
+            names = default.names or (option_name(name, default),)
             names = names if default.make is typer.Option else ()
             hint = Annotated[hint, default.make(*names, **default.given)]
             value = Parameter.empty if default.default is ... else default.default

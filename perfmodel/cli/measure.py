@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from perfmodel.cli.grouped_options import option
+from perfmodel.cli.options import complete_from
 from perfmodel.cli.output import show, wrote
 from perfmodel.cli.progress import progress_bar
 
@@ -16,16 +17,11 @@ EXAMPLES = (
 )
 
 
-def complete_sweep(incomplete: str) -> list[str]:
-    """Return the sweep files whose names start with what is typed so far."""
-    from perfmodel.measure.sweep import sweep_names
-
-    return [name for name in sweep_names() if name.startswith(incomplete)]
-
-
 GPU: Final[Any] = option("Number of the GPU, from 0.", "--gpu", min=0, default=0)
 SWEEPS: Final[Any] = option(
-    "Run these sweeps only; may be repeated.", "--sweep", complete=complete_sweep
+    "Run these sweeps only; may be repeated.",
+    "--sweep",
+    complete=complete_from("measure.sweep", "sweep_names"),
 )
 PROFILER: Final[Any] = option(
     "Use Nsight Compute, if it is there, for kernel times and counters.",

@@ -10,6 +10,7 @@ from perfmodel.cli.options import (
     JSON,
     TIMING,
     Timing,
+    complete_from,
 )
 from perfmodel.cli.output import print_json, show
 
@@ -20,20 +21,13 @@ EXAMPLES = (
 )
 
 
-def complete_model(incomplete: str) -> list[str]:
-    """Return the model shapes whose names start with what is typed so far."""
-    from perfmodel.operators.model_shape import shape_names
-
-    return [name for name in shape_names() if name.startswith(incomplete)]
-
-
 def operators(
     *,
     model: str = option(
         "Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 d), "
         "minigpt, or a TOML file.",
         metavar="NAME|FILE",
-        complete=complete_model,
+        complete=complete_from("operators", "shape_names"),
         default="llama-2-7b",
     ),
     context: int | None = option(

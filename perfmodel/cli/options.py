@@ -10,6 +10,8 @@ A command has them as defaults of its parameters, and gives its examples beside:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -26,18 +28,18 @@ Timing = Literal["profiler", "events"]
 Cache = Literal["cold", "warm"]
 
 
-def complete_kernel(incomplete: str) -> list[str]:
-    """Return the built-in kernels whose names start with what is typed so far."""
-    from perfmodel.kernels import builtin_names
+def complete_from(module: str, names: str) -> Callable[[str], list[str]]:
+    """Return a completion: what a function of a module lists and starts with what is typed."""
 
-    return [name for name in builtin_names() if name.startswith(incomplete)]
+    def complete(incomplete: str) -> list[str]:
+        listed = getattr(import_module(f"perfmodel.{module}"), names)()
+        return [name for name in listed if name.startswith(incomplete)]
+
+    return complete
 
 
-def complete_device(incomplete: str) -> list[str]:
-    """Return the catalogue's devices whose names start with what is typed so far."""
-    from perfmodel.hardware import device_names
-
-    return [name for name in device_names() if name.startswith(incomplete)]
+complete_kernel = complete_from("kernels", "builtin_names")
+complete_device = complete_from("hardware", "device_names")
 
 
 def complete_mapping(ctx: typer.Context, incomplete: str) -> list[str]:

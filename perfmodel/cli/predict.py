@@ -32,7 +32,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import ProgramOptions
-from perfmodel.cli.progress import progress_bar
+from perfmodel.cli.progress import tracked
 from perfmodel.cli.tile_options import TileOptions
 from perfmodel.errors import PerfmodelError
 
@@ -103,14 +103,12 @@ def predict(
         for gpu in load_devices(device)
         for each in _configurations(kernels, mapping, tiles, define, program, gpu)
     ]
-    predictions: list[Prediction] = []
-    with progress_bar("predicting") as tell:
-        for done, (each, gpu) in enumerate(chosen):
-            tell(done, len(chosen))
-            control = l2.control(each.kernel, gpu, each.values)
-            predictions.append(
-                predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)
-            )
+    predictions = []
+    for each, gpu in tracked("predicting", chosen):
+        control = l2.control(each.kernel, gpu, each.values)
+        predictions.append(
+            predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)
+        )
     if json:
         objects = [_record(prediction, source) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.cli.grouped_options import option
+from perfmodel.cli.grouped_options import option, option_name
 from perfmodel.cli.program_launches import ProgramLaunches
 from perfmodel.errors import PerfmodelError, shown
 
@@ -32,8 +32,6 @@ LINKED: Final[Any] = option(
 INCLUDE: Final[Any] = option(
     "Folder that headers are looked for in; as often as needed.", "-I", metavar="DIR"
 )
-_NAMES: Final = {"kernel_name": "--kernel", "linked": "--with", "include": "-I"}
-"""Options that are not called as their field."""
 
 
 def compiler_options(given: Sequence[str] | None, folders: Sequence[str] | None) -> list[str]:
@@ -82,9 +80,9 @@ class ProgramOptions:
         """Refuse the options beside `text`, which is no program."""
         for f in fields(self):
             if getattr(self, f.name) is not None:
-                option = _NAMES.get(f.name, f"--{f.name}")
+                name = option_name(f.name, f.default)
                 raise PerfmodelError(
-                    f"{option.replace('_', '-')} goes with a CUDA source or PTX file "
+                    f"{name} goes with a CUDA source or PTX file "
                     f"({', '.join(PROGRAMS)}), not with {shown(text)}: give parameters by -D"
                 )
 

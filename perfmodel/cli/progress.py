@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 SHOWN_AFTER: Final = 1.0
 """Seconds after which the bar appears."""
+
+T = TypeVar("T")
+
+
+def tracked(what: str, items: Sequence[T]) -> Iterator[T]:
+    """Yield items behind a bar of how many are done."""
+    with progress_bar(what) as tell:
+        for done, each in enumerate(items):
+            tell(done, len(items))
+            yield each
 
 
 @contextmanager

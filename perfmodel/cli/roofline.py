@@ -20,7 +20,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.program_options import ProgramOptions
-from perfmodel.cli.progress import progress_bar
+from perfmodel.cli.progress import tracked
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
@@ -52,13 +52,10 @@ def roofline(
     gpu = load_device(device)
     found = find_kernels(kernels, None, program, gpu)
     chosen = configurations(found, value_lists(define or (), found))
-    with progress_bar("predicting") as tell:
-        predictions = []
-        for done, each in enumerate(chosen):
-            tell(done, len(chosen))
-            predictions.append(
-                predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
-            )
+    predictions = [
+        predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
+        for each in tracked("predicting", chosen)
+    ]
     if output is not None:
         from perfmodel.reports.roofline_figure import roofline_figure
 

@@ -98,7 +98,13 @@ def new_figure(width: float, height: float, **settings: Any) -> Iterator[Figure]
 @contextmanager
 def drawing(width: float, height: float) -> Iterator[Drawing]:
     """Give an empty drawing of so many points, which a page shows as CSS pixels."""
-    with new_figure(width / 72, height / 72, dpi=72) as figure:
+    import matplotlib
+
+    # Names of kernels and GPUs are text, dollars or not.
+    with (
+        new_figure(width / 72, height / 72, dpi=72) as figure,
+        matplotlib.rc_context({"text.parse_math": False}),
+    ):
         yield Drawing(figure)
 
 
