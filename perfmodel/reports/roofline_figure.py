@@ -208,6 +208,7 @@ class _Plot:
                 weight="bold",
                 zorder=7,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8},
             )
             for part in (row, text):
                 self.made.mark(part, "", number)

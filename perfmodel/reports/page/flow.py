@@ -177,9 +177,10 @@ def _bands(
             Rectangle((x, y), gap, height, facecolor=colour, alpha=opacity, linewidth=0)
         )
         rate = units.bandwidth(moved / prediction.time_s)
-        made.mark(
-            band, f"{flow.near} and {flow.far}: {units.data(moved)} {verb}, {rate} on average"
-        )
+        told = f"{flow.near} and {flow.far}: {units.data(moved)} {verb}, {rate} on average"
+        if flow.far == "shared":
+            told += ", in wavefronts of 128 B, conflicts included"
+        made.mark(band, told)
         if height >= 9:
             arrow = "<" if way == "read" else ">"
             axes.plot(
