@@ -23,6 +23,7 @@ from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.constant_data import constants_read
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.loads_in_flight import loads_in_flight
+from perfmodel.cuda.kernel.machine_counts import machine_counts
 from perfmodel.cuda.kernel.partings import Run, partings
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import is_memory
@@ -36,7 +37,7 @@ from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.cuda.sass.machine_instructions import START, machine_instructions
 from perfmodel.cuda.sass.machine_loops import MachineLoop, machine_loops
 from perfmodel.cuda.sass.predication import predicated_blocks, with_moves
-from perfmodel.cuda.sass.tensor_work import tensor_flop
+from perfmodel.cuda.sass.tensor_work import tensor_counts, tensor_flop
 from perfmodel.cuda.sass.unrolling import Around, rounds
 from perfmodel.expressions import Number
 from perfmodel.hardware.device import WARP_SIZE
@@ -150,7 +151,8 @@ def work_of(
     counts = tuple(with_moves(function, flow, counts, predicated))
     issued = issued_shares(found, predicated, [warps for warps, _ in shares])
     meeting = meetings(function, flow)
-    tally = _tally(kernel, counts, shares, issued, odd, meeting)
+    by_code = machine_counts(kernel, shares, machine)
+    tally = _tally(kernel, counts, shares, issued, odd, meeting, by_code)
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
@@ -194,15 +196,20 @@ def _tally(
     issued: Sequence[tuple[float, float]],
     odd: OddShares,
     meeting: Collection[int],
+    machine: Mapping[tuple[str, str | None], float],
 ) -> _Tally:
-    """Add up what a warp issues, by the share of warps that run each block and issue it."""
+    """Add up what a warp issues, by the share of warps that run each block and issue it.
+
+    What `machine`, if it has anything, says of it is taken from there.
+    """
     function, found, flow = kernel.function, kernel.found, kernel.flow
-    tally = _Tally({("other", None): float(START)}, dict.fromkeys(_PRECISIONS.values(), 0.0))
+    begun = dict(machine) or {("other", None): float(START)}
+    tally = _Tally(begun, dict.fromkeys(_PRECISIONS.values(), 0.0))
     tables = branch_tables(function, flow)
     varying = varying_constants(function)
     ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
     for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
-        if run.block in meeting:
+        if run.block in meeting and not machine:
             tally.add("other", run.loop, MEETING * branch)
         block = flow.blocks[run.block]
         if run.block in tables:
@@ -212,14 +219,15 @@ def _tally(
         for at in range(block.start, block.stop):
             instruction = function.instructions[at]
             kept = branch if instruction.opcode == "bra" else slots
-            for pipe, count in counts[at].items():
+            products = tensor_counts(instruction) or {}
+            for pipe, count in (products if machine else counts[at]).items():
                 tally.add(pipe, run.loop, count * kept)
             if at in odd:
                 tally.add_odd(instruction, odd[at], run.loop, (slots, kept))
             if kernel.emulation is not None and at in varying and at in kernel.emulation.counts:
                 read = kernel.emulation.counts[at]
                 tally.add("constant", run.loop, kept * read.data / max(read.requests, 1))
-            if is_memory(instruction) and slots > warps:
+            if is_memory(instruction) and slots > warps and not machine:
                 tally.add("masked", run.loop, slots - warps)
             tally.add_flop(instruction, threads)
     return tally

@@ -24,7 +24,7 @@ from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import FloatImmediate, Instruction
 from perfmodel.cuda.sass.latencies import latencies
-from perfmodel.cuda.sass.machine_code import BARRIERS, MachineCode, MachineInstruction
+from perfmodel.cuda.sass.machine_code import BARRIERS, CALL, MachineCode, MachineInstruction
 from perfmodel.hardware.device import SCHEDULERS
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
@@ -38,7 +38,6 @@ What a warp issues meanwhile is no part of a turn's own clocks.
 """
 OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
-_CALL: Final = 0x144
 _MEETING: Final = 0x141
 """BSYNC: takes as long as a branch (measurements/instructions/h200-sxm/one-warp)."""
 _ROUNDS: Final = 4
@@ -173,7 +172,7 @@ def _usual_way(
     while at <= end:
         target = code[at].target
         skipped = () if target is None or at == end else code[at + 1 : target]
-        called = target is not None and target <= end and any(i.opcode == _CALL for i in skipped)
+        called = target is not None and target <= end and any(i.opcode == CALL for i in skipped)
         yield code[at], called or at == end or code[at].opcode == _MEETING
         at = target if called and target is not None else at + 1
 
