@@ -23,7 +23,7 @@ from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.constant_data import constants_read
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.loads_in_flight import loads_in_flight
-from perfmodel.cuda.kernel.machine_counts import machine_counts
+from perfmodel.cuda.kernel.machine_counts import machine_work
 from perfmodel.cuda.kernel.partings import Run, partings
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import is_memory
@@ -32,7 +32,7 @@ from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH, branch_tables
 from perfmodel.cuda.sass.dependence import BlockReader
 from perfmodel.cuda.sass.divergence import MEETING, meetings, varying_constants
 from perfmodel.cuda.sass.latencies import latencies
-from perfmodel.cuda.sass.loop_pace import paces
+from perfmodel.cuda.sass.loop_pace import LoopPace, paces
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.cuda.sass.machine_instructions import START, machine_instructions
 from perfmodel.cuda.sass.machine_loops import MachineLoop, machine_loops
@@ -151,8 +151,8 @@ def work_of(
     counts = tuple(with_moves(function, flow, counts, predicated))
     issued = issued_shares(found, predicated, [warps for warps, _ in shares])
     meeting = meetings(function, flow)
-    by_code = machine_counts(kernel, shares, machine)
-    tally = _tally(kernel, counts, shares, issued, odd, meeting, by_code)
+    by_code = machine_work(kernel, shares, machine)
+    tally = _tally(kernel, counts, shares, issued, odd, meeting, by_code.counts if by_code else {})
     taken = [
         (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
     ]
@@ -161,6 +161,12 @@ def work_of(
         *(taken, trips, registers, predicated),
         _machine_loops(kernel, machine),
     )
+    if by_code is not None:
+        begin = latencies().begin
+        found_paces = {
+            v: LoopPace(p.clocks + (begin if v is None else 0.0), p.waits)
+            for v, p in by_code.paces.items()
+        }
     abreast = {v: round(p.abreast(waits.get(v, 1)), 4) for v, p in found_paces.items()}
     parted = _parted(kernel, shares, issued, meeting)
     extra = {

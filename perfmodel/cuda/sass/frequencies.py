@@ -58,11 +58,14 @@ class Issued:
     times : float
     block : int
         Of PTX, that they are made of.
+    loop : int or None
+        Innermost loop of machine code that they are in, by its number.
     """
 
     code: MachineCode
     times: float
     block: int
+    loop: int | None
 
 
 class _Piece(NamedTuple):
@@ -86,7 +89,12 @@ def issued(code: MachineCode, function: Function, flow: ControlFlow, runs: Runs)
         return []
     found.add_body(None, 1.0)
     return [
-        Issued(code[block.start : block.stop], found.times.get(n, 0.0), found.made_of[n])
+        Issued(
+            code[block.start : block.stop],
+            found.times.get(n, 0.0),
+            found.made_of[n],
+            found.loop_of[n],
+        )
         for n, block in enumerate(found.machine.blocks)
     ]
 

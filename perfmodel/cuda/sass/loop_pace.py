@@ -104,7 +104,10 @@ def paces(
     shares = {block: share for inside in members.values() for block, share in inside}
     # Others wait for the warps that go into a loop, or their block ends with them.
     members = {
-        loop: [(block, share / _entered(function, flow, shares, inside)) for block, share in inside]
+        loop: [
+            (block, share / entered_share(function, flow, shares, inside))
+            for block, share in inside
+        ]
         for loop, inside in members.items()
     }
     joined = {loop: _joined(flow, inside, predicated) for loop, inside in members.items()}
@@ -176,7 +179,7 @@ def _meets(
     return any(function.instructions[at].opcode in _BARRIERS for at in places)
 
 
-def _entered(
+def entered_share(
     function: Function,
     flow: ControlFlow,
     shares: Mapping[int, float],

@@ -20,3 +20,15 @@ def pipes() -> Mapping[int, str]:
     return MappingProxyType(
         {code: pipe for pipe, codes in entries.items() for code in codes.values()}
     )
+
+
+def kinds():
+    from perfmodel.cuda.sass.machine_loops import _table
+
+    return _table()[0]
+
+
+def opcode_latencies():
+    from perfmodel.cuda.sass.machine_loops import _table
+
+    return _table()[1]
