@@ -7,7 +7,7 @@ are there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
@@ -41,9 +41,8 @@ from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
 from perfmodel.cuda.parse.lock_loops import exits_of_tries
 from perfmodel.cuda.parse.syntax import Function, Instruction, Module, Register
 from perfmodel.cuda.sass.branch_tables import ways_of
-from perfmodel.cuda.sass.machine_instructions import unrolled_loops
 from perfmodel.cuda.sass.sure_waits import waits_within
-from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, first_copy
+from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, Counted, first_copy
 from perfmodel.kernels.doubt import SURE, Doubt
 
 Array = npt.NDArray[Any]
@@ -60,7 +59,12 @@ class LockStep:
     """Lanes of sampled blocks, and where each of them stands."""
 
     def __init__(
-        self, module: Module, function: Function, launch: EmulatedLaunch, lanes: int
+        self,
+        module: Module,
+        function: Function,
+        launch: EmulatedLaunch,
+        lanes: int,
+        together: Mapping[int, Counted],
     ) -> None:
         self.function = function
         self.flow: ControlFlow = control_flow(function)
@@ -71,7 +75,7 @@ class LockStep:
         self.arrivals = Arrivals()
         self.odd = OddValues()
         self.contracted = contracted(function, self.flow) if with_ways(function) else {}
-        self.together = unrolled_loops(function, self.flow)
+        self.together = together
         self.segments, self.first = segments(
             function, self.flow, self.together, self.machine, self._step
         )
@@ -84,7 +88,6 @@ class LockStep:
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.work = np.zeros(self.sample.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
-        self.around: dict[int, int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
         self.endless: list[Loop] = []
@@ -172,7 +175,7 @@ class LockStep:
 
     def _leave(self, found: Rest) -> None:
         """Let lanes leave a loop before its end."""
-        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
+        stand_for(found, (self.warps, self.threads), (self.edges,))
         for block in found.loop.blocks:
             part = self.flow.blocks[block]
             self.counter.multiply(range(part.start, part.stop), found.factor)
@@ -236,8 +239,6 @@ class LockStep:
             taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:
             taken = self._let_go(block, taken, targets, active.lanes)
-        if block in self.together and copy in LAST_COPIES:
-            self.around[block] = self.around.get(block, 0) + active.warps
         for target, lanes in (
             (targets[0], active.lanes[taken]),
             (targets[1], active.lanes[~taken]),
@@ -360,7 +361,6 @@ class LockStep:
             unequal=unequal(self.work.reshape(len(self.sample.numbers), -1)),
             regions=self.regions,
             notes=tuple(notes),
-            rounds=self.around,
             odd=self.odd.shares(),
             doubt=self.doubt.beside(run_doubt(self.machine, self.regions)),
             warps_per_block=self.sample.padded // LANES,

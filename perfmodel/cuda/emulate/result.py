@@ -12,9 +12,8 @@ from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
-from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
+from perfmodel.cuda.parse.control_flow import Loop, control_flow
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.cuda.sass.unrolling import Around
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.unequal import Unequal
@@ -74,8 +73,6 @@ class Emulation:
         How much of it each warp and block did.
     doubt : Doubt
         How far what was assumed may be off.
-    rounds : mapping of int to int
-        Warps that came to the end of iterations that are put together, by the loop's block.
     odd : mapping of int to mapping of str to float
         By instruction, the share of its warps that take each way of odd values.
     warps_per_block : int
@@ -101,22 +98,11 @@ class Emulation:
     alike: Mapping[int, float] = field(default_factory=dict)
     met: Mapping[int, float] = field(default_factory=dict)
     unequal: Unequal = field(default_factory=Unequal)
-    rounds: Mapping[int, int] = field(default_factory=dict)
     odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     doubt: Doubt = SURE
     warps_per_block: int = 1
     endless: tuple[str, ...] = ()
     strayed: float = 0.0
-
-    def around(self, flow: ControlFlow) -> dict[int, Around]:
-        """Return how often loops whose iterations are put together were entered and gone around."""
-        found = {}
-        for block, rounds in self.rounds.items():
-            before = (source for source in flow.blocks[block].predecessors if source != block)
-            entries = sum(self.edges.get((source, block), 0) for source in before)
-            warps = max(int(self.warps[block]), 1)
-            found[block] = Around(rounds / warps, entries / warps)
-        return found
 
     @property
     def sampled_warps(self) -> int:

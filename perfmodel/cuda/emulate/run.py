@@ -5,8 +5,10 @@ How many lanes, and for how long; what runs them is `perfmodel.cuda.emulate.lock
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from math import prod
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -19,6 +21,7 @@ from perfmodel.cuda.emulate.result import Emulation, NoEndError
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.retry_loops import retry_loops
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.sass.unrolling import Counted
 
 SAMPLED_LANES: Final = 1 << 14
 """Lanes that are emulated at a time; whole blocks, at least one."""
@@ -43,6 +46,7 @@ def emulate(
     progress: Progress | None = None,
     patient: bool = True,
     assume: bool = False,
+    together: Mapping[int, Counted] = MappingProxyType({}),
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
@@ -64,6 +68,8 @@ def emulate(
         stand for those to come where these are known.
     assume : bool
         Whether to do so, as often again, where nothing tells when a loop ends.
+    together : mapping of int to Counted
+        Loops whose iterations are put together, by their block.
 
     Raises
     ------
@@ -77,7 +83,7 @@ def emulate(
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
-            runner = LockStep(module, function, launch, some)
+            runner = LockStep(module, function, launch, some, together)
             try:
                 last = some < lanes
                 runner.run(
@@ -93,7 +99,7 @@ def emulate(
         buffers = list(launch.buffers.values())
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
-            again = LockStep(module, function, launch, some)
+            again = LockStep(module, function, launch, some, together)
             first = again.sample.block_of < round(late.first * len(again.sample.numbers))
             with suppress(NoEndError):  # then what came first has to do
                 again.run(most_seconds, most_steps, progress, some=first, last=False)

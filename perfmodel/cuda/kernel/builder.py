@@ -124,6 +124,7 @@ class Builder:
         waits = rounds_of_loads(accesses, on_chip)
         work = work_of(analysed, self.registers, waits, self.machine, self.odd)
         self.odd_doubt = work.doubt
+        self.notes.append(work.origin)
         return Kernel(
             name=self.function.name,
             summary="from PTX",

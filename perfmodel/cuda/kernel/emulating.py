@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -13,6 +14,7 @@ from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
 from perfmodel.cuda.emulate.result import content_notes
 from perfmodel.cuda.emulate.run import Emulation, NoEndError, Progress, emulate
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.sass.unrolling import Counted
 from perfmodel.errors import PerfmodelError
 
 _FEW_LANES: Final = 1 << 10
@@ -32,14 +34,18 @@ _MOST_LOST: Final = 0.5
 
 
 def emulated(
-    module: Module, function: Function, bound: Bound, progress: Progress | None
+    module: Module,
+    function: Function,
+    bound: Bound,
+    progress: Progress | None,
+    together: Mapping[int, Counted],
 ) -> Emulation:
     """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
 
     Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
     beyond reason. What does not end with small ones either is left after a while.
     """
-    run = partial(emulate, module, function, progress=progress)
+    run = partial(emulate, module, function, progress=progress, together=together)
     launch = emulated_launch(bound, function)
     told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
     if any(r.assumed for r in launch.buffers.values()):

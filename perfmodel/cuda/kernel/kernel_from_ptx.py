@@ -38,7 +38,7 @@ from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.divergence import varying_constants
 from perfmodel.cuda.sass.machine_code import MachineCode
-from perfmodel.cuda.sass.machine_instructions import unrolled_loops
+from perfmodel.cuda.sass.unrolling import unrolled_loops
 from perfmodel.expressions import Number
 from perfmodel.expressions.nodes import TooLongError
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -87,15 +87,15 @@ def kernel_from_ptx(
     follower, bases = begin.interpreter, begin.bases
     flow = control_flow(function)
     found = _followed(function, flow, follower, [*begin.shown.values(), "bin"])
-    apart = left_apart(found, flow, unrolled_loops(function, flow), bound.launch)
-    apart |= left_unevenly(found)
+    together = unrolled_loops(machine, function, flow)
+    apart = left_apart(found, flow, together, bound.launch) | left_unevenly(found)
     found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = placed_accesses(function, found, bound, follower, bases)
     emulation: Emulation | None = None
     doubt = SURE
     counted_loops: frozenset[str] = frozenset()
     if _needs_emulation(found, placed) or varying_constants(function):
-        emulation = emulated(module, function, bound, progress)
+        emulation = emulated(module, function, bound, progress, together)
         if not assume:
             check_followed(emulation)
         counted_loops = frozenset(x.variable for x in found.loops if _is_counted(x))

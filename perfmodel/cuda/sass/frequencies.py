@@ -5,7 +5,8 @@ runs as often as the block of PTX that most of its instructions are of. Of a loo
 make several pieces, one behind the other: a loop of four iterations a turn, two iterations, one.
 What a piece holds of the loop's accesses to memory, or of its instructions, says how many
 iterations it does; each piece takes of those that are left as many as go into it. Functions that
-a block calls for odd values are no usual way: the block counts as never run.
+are called behind a branch which PTX does not have are no usual way: they are for odd values, and
+the block counts as never run. Others are issued with who calls them (divisions of 64 bits).
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.machine_blocks import machine_flow
-from perfmodel.cuda.sass.machine_code import BRANCH, CALL, MachineCode
-from perfmodel.cuda.sass.opcodes import pipes
+from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode
+from perfmodel.cuda.sass.opcodes import opcodes
 
 _SURE: Final = 10
 """Instructions that one stands for which is never moved to another block: an access to memory, or
@@ -80,23 +81,42 @@ class _Piece(NamedTuple):
 def issued(code: MachineCode, function: Function, flow: ControlFlow, runs: Runs) -> list[Issued]:
     """Return the blocks of a kernel's machine code with how often a warp issues each.
 
-    Nothing where the code does not show it: without lines, or where it calls functions of PTX.
+    Nothing where the code does not show it: without lines, where it calls functions of PTX, or
+    where these were put in several places, which have the same lines.
     """
-    if all(i.line is None for i in code):
+    if not _shows(code, function, flow):
         return []
     found = _Frequencies(code, function, flow, runs)
     if found.calls_functions():
         return []
     found.add_body(None, 1.0)
-    return [
-        Issued(
-            code[block.start : block.stop],
-            found.times.get(n, 0.0),
-            found.made_of[n],
-            found.loop_of[n],
-        )
-        for n, block in enumerate(found.machine.blocks)
-    ]
+    parts = []
+    for n, block in enumerate(found.machine.blocks):
+        of = (found.times.get(n, 0.0), found.made_of[n], found.loop_of[n])
+        parts.append(Issued(code[block.start : block.stop], *of))
+        if n not in found.odd:
+            parts += [Issued(called, *of) for called in found.called(n)]
+    return parts
+
+
+def loops_together(code: MachineCode, function: Function, flow: ControlFlow) -> dict[int, int]:
+    """Return the iterations of a turn of each loop of PTX: of its longest piece of machine code."""
+    if not _shows(code, function, flow):
+        return {}
+    found: dict[int, int] = {}
+    known = _Frequencies(code, function, flow, Runs({}, {}))
+    for loop, of in zip(known.machine.loops, known.loops, strict=True):
+        if of is not None:
+            found[of] = max(found.get(of, 0), known.iterations(of, loop.blocks))
+    return found
+
+
+def _shows(code: MachineCode, function: Function, flow: ControlFlow) -> bool:
+    """Say whether machine code has lines, each of one block of PTX."""
+    blocks: dict[int, set[int]] = {}
+    for instruction, block in zip(function.instructions, flow.block_of, strict=True):
+        blocks.setdefault(instruction.line, set()).add(block)
+    return any(i.line is not None for i in code) and all(len(b) == 1 for b in blocks.values())
 
 
 class _Frequencies:
@@ -106,8 +126,8 @@ class _Frequencies:
         self, code: MachineCode, function: Function, flow: ControlFlow, runs: Runs
     ) -> None:
         self.code, self.function, self.flow, self.runs = code, function, flow, runs
-        lines = Counter(i.line for i in function.instructions)
-        places = {i.line: at for at, i in enumerate(function.instructions) if lines[i.line] == 1}
+        self.accesses = opcodes().access
+        places = {i.line: at for at, i in enumerate(function.instructions)}
         self.place = [None if i.line is None else places.get(i.line) for i in code]
         self.machine = machine_flow(code)
         self.inner = [flow.innermost(b) for b in range(len(flow.blocks))]
@@ -117,9 +137,9 @@ class _Frequencies:
         self.made_of = [self._made_of(n) for n in range(len(self.machine.blocks))]
         self.loop_of = [self.machine.innermost(n) for n in range(len(self.machine.blocks))]
         self.loops = [self._loop_made_of(n) for n in range(len(self.machine.loops))]
-        self.odd = {n for n in range(len(self.machine.blocks)) if self._calls(n)}
-        self.in_code = {at for at in self.place if at is not None}
-        self.moved = {at for n, at in enumerate(self.place) if self._moves(n)}
+        self.odd = {n for n in range(len(self.machine.blocks)) if self._is_odd(n)}
+        self.in_code = {i.line for i in code}
+        self.moved = {i.line for i in code if i.opcode in self.accesses}
         self.times: dict[int, float] = {}
 
     def calls_functions(self) -> bool:
@@ -127,13 +147,28 @@ class _Frequencies:
         inside = self.machine.places(n for n, reached in enumerate(self.reached) if reached)
         return any(self.code[at].opcode == CALL and self.place[at] is None for at in inside)
 
-    def _calls(self, number: int) -> bool:
-        """Say whether a block calls a function for odd values."""
-        block = self.machine.blocks[number]
-        return any(
-            self.code[at].opcode == CALL and self._opcode(at) != "call"
-            for at in range(block.start, block.stop)
+    def _calls(self, number: int) -> list[int]:
+        """Return where a block calls functions that PTX does not."""
+        inside = self.machine.places([number])
+        return [at for at in inside if self.code[at].opcode == CALL and self._opcode(at) != "call"]
+
+    def _is_odd(self, number: int) -> bool:
+        """Say whether a block calls a function behind a branch that PTX does not have."""
+        before = self.machine.blocks[number].predecessors
+        ends = [self.machine.blocks[b].stop - 1 for b in before]
+        return bool(self._calls(number)) and any(
+            self.code[at].opcode == BRANCH and self._opcode(at) != "bra" for at in ends
         )
+
+    def called(self, number: int) -> list[MachineCode]:
+        """Return the functions that a block calls, each up to where it returns."""
+        begins = [self.code[at].target for at in self._calls(number)]
+        found = []
+        for begin in begins:
+            rest = () if begin is None else self.code[begin:]
+            length = next((n for n, i in enumerate(rest, 1) if i.opcode in ENDS), 0)
+            found.append(tuple(rest[:length]))
+        return found
 
     def _opcode(self, at: int) -> str:
         place = self.place[at]
@@ -148,7 +183,7 @@ class _Frequencies:
             if place is None:
                 continue
             branches = i.opcode == BRANCH and self._opcode(at) == "bra"
-            accesses = is_memory(self.function.instructions[place]) and self._moves(at)
+            accesses = is_memory(self.function.instructions[place]) and i.opcode in self.accesses
             if i.guarded and not branches:
                 continue
             if not branches or i.conditional:
@@ -164,9 +199,6 @@ class _Frequencies:
             if place is not None and self._opcode(at) == "bra":
                 found[self.inner[self.flow.block_of[place]]] += 1
         return found.most_common(1)[0][0] if found else None
-
-    def _moves(self, at: int) -> bool:
-        return pipes().get(self.code[at].opcode) == "memory"
 
     def add_body(self, number: int | None, turns: float) -> None:
         """Say how often the blocks of a loop's body run, and those of the loops in it.
@@ -204,12 +236,12 @@ class _Frequencies:
             of, loop = self.loops[n], self.machine.loops[n]
             if of is not None and of != around:
                 start = self.machine.blocks[loop.header].start
-                many = self._iterations(of, loop.blocks)
+                many = self.iterations(of, loop.blocks)
                 found.setdefault(of, []).append(_Piece(start, n, loop.header, many))
         for n in inside:
             of = self._outermost(self.inner[self.made_of[n]], around)
             if of is not None:
-                many = self._iterations(of, [n])
+                many = self.iterations(of, [n])
                 found.setdefault(of, []).append(_Piece(self.machine.blocks[n].start, None, n, many))
         return {of: sorted(pieces, key=lambda p: p.start) for of, pieces in found.items()}
 
@@ -243,34 +275,30 @@ class _Frequencies:
             left -= many * p.iterations
         return turns
 
-    def _iterations(self, of: int, blocks: Iterable[int]) -> int:
+    def iterations(self, of: int, blocks: Iterable[int]) -> int:
         """Return the iterations of a loop of PTX that some blocks of machine code hold.
 
         By the bytes of its accesses to memory, which ptxas may put together; else by how often its
         instructions stand there.
         """
-        instructions = self.function.instructions
-        own = self.flow.places(b for b in self.flow.loops[of].blocks if self.inner[b] == of)
-        here = self.machine.places(blocks)
-        bytes_of = {
-            at: memory_parts(instructions[at])[0].width
-            for at in own
-            if is_memory(instructions[at]) and memory_parts(instructions[at])
-        }
-        whole = sum(bytes_of.values())
-        if whole and not self.moved.isdisjoint(bytes_of):
-            held = sum(
-                self.code[at].width for at in here if self._moves(at) and self.place[at] in bytes_of
-            )
-            return max(round(held / whole), 1) if held else 0
-        counts = Counter(self.place[at] for at in here)
-        every = [
-            (counts[at] / (2 if long else 1), long)
-            for at in own
-            if at in self.in_code and instructions[at].opcode not in _NOT_COUNTED
-            for long in (instructions[at].type_name in _LONG,)
+        own = [
+            self.function.instructions[at]
+            for at in self.flow.places(b for b in self.flow.loops[of].blocks if self.inner[b] == of)
         ]
-        narrow = [count for count, long in every if not long]
+        here = [self.code[at] for at in self.machine.places(blocks)]
+        widths = [(i.line, memory_parts(i)) for i in own if is_memory(i)]
+        lines = {line for line, _ in widths}
+        whole = sum(parts[0].width for _, parts in widths if parts)
+        if whole and not lines.isdisjoint(self.moved):
+            held = sum(i.width for i in here if i.opcode in self.accesses and i.line in lines)
+            return max(round(held / whole), 1) if held else 0
+        counts, each = Counter(i.line for i in here), Counter(i.line for i in own)
+        every = [
+            (counts[i.line] / each[i.line] / (2 if i.type_name in _LONG else 1), i.type_name)
+            for i in own
+            if i.line in self.in_code and i.opcode not in _NOT_COUNTED
+        ]
+        narrow = [count for count, kind in every if kind not in _LONG]
         if len(narrow) < _NARROW * len(every):
             narrow = [count for count, _ in every]
         return round(statistics.median_low(narrow)) if narrow else 0

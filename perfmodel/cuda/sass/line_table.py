@@ -44,10 +44,12 @@ class _Reader:
 
     def __init__(self, table: bytes, begin: int) -> None:
         self.table = table
-        header, self.step = struct.unpack_from("<IB", table, begin + 6)
-        self.line_base, self.line_range, self.first = struct.unpack_from("<bBB", table, begin + 12)
+        (header,) = struct.unpack_from("<I", table, begin + 6)
+        self.step = table[begin + 10]
+        (self.line_base,) = struct.unpack_from("<b", table, begin + 12)
+        self.line_range, self.first = table[begin + 13], table[begin + 14]
         self.operands = table[begin + 15 : begin + 15 + self.first - 1]
-        self.at = begin + 10 + header
+        self.at = begin + 10 + int(header)
 
     def byte(self) -> int:
         self.at += 1
@@ -61,7 +63,28 @@ class _Reader:
             value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
-                return value - (1 << shift) if signed and byte & 0x40 else value
+                return value - (1 << shift if signed and byte & 0x40 else 0)
+
+    def extended(self) -> tuple[int, int]:
+        """Return which extended opcode comes, and where its operand stands."""
+        size = self.number()
+        place = self.at + 1
+        self.at += size
+        return self.table[place - 1], place
+
+    def advance(self, opcode: int) -> int:
+        """Return by how much a standard opcode moves the address on."""
+        if opcode == _ADVANCE_PC:
+            return self.number() * self.step
+        if opcode == _CONST_ADD_PC:
+            return (255 - self.first) // self.line_range * self.step
+        if opcode == _FIXED_ADVANCE_PC:
+            (more,) = struct.unpack_from("<H", self.table, self.at)
+            self.at += 2
+            return int(more)
+        for _ in range(self.operands[opcode - 1]):
+            self.number()
+        return 0
 
 
 def _run(
@@ -75,29 +98,16 @@ def _run(
             more, lines = divmod(opcode - reader.first, reader.line_range)
             address += more * reader.step
             line += reader.line_base + lines
-            found.setdefault(section, {})[address] = line
-        elif opcode == 0:
-            size = reader.number()
-            begin = reader.at
-            what = reader.byte()
-            if what == _END_SEQUENCE:
-                address, line, section = 0, 1, ""
-            elif what == _SET_ADDRESS:
-                (address,) = struct.unpack_from("<Q", reader.table, reader.at)
-                section = moved.get(reader.at, "")
-            reader.at = begin + size
-        elif opcode == _COPY:
-            found.setdefault(section, {})[address] = line
-        elif opcode == _ADVANCE_PC:
-            address += reader.number() * reader.step
         elif opcode == _ADVANCE_LINE:
             line += reader.number(signed=True)
-        elif opcode == _CONST_ADD_PC:
-            address += (255 - reader.first) // reader.line_range * reader.step
-        elif opcode == _FIXED_ADVANCE_PC:
-            (more,) = struct.unpack_from("<H", reader.table, reader.at)
-            address += more
-            reader.at += 2
+        elif opcode == 0:
+            what, place = reader.extended()
+            if what == _SET_ADDRESS:
+                (address,) = struct.unpack_from("<Q", reader.table, place)
+                section = moved.get(place, "")
+            elif what == _END_SEQUENCE:
+                address, line, section = 0, 1, ""
         else:
-            for _ in range(reader.operands[opcode - 1]):
-                reader.number()
+            address += reader.advance(opcode)
+        if opcode >= reader.first or opcode == _COPY:
+            found.setdefault(section, {})[address] = line

@@ -1,20 +1,19 @@
 """Clocks of a lone warp in machine code, and how often it waits for loads from global memory.
 
-ptxas says in each instruction when a warp may issue it (`perfmodel.cuda.sass.machine_code`): that is
-followed, through a loop's body until it runs steadily, or once through what is in no loop.
+ptxas says in each instruction when a warp may issue it (`perfmodel.cuda.sass.machine_code`): that
+is followed, through a loop's body until it runs steadily, or once through what is in no loop.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.sass.frequencies import Issued
 from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.machine_code import BARRIERS, BRANCH, MachineInstruction
-from perfmodel.cuda.sass.opcodes import kinds, opcode_latencies
+from perfmodel.cuda.sass.opcodes import opcodes
 from perfmodel.hardware.device import SCHEDULERS
 
 FAR: Final = 600.0
@@ -27,29 +26,11 @@ What a warp issues meanwhile is no part of a turn's own clocks.
 """
 OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
-_MEETING: Final = 0x141
+MEETING: Final = 0x141
 """BSYNC: takes as long as a branch (measurements/instructions/h200-sxm/one-warp)."""
 _BARRIER: Final = 0x11D
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
-_SOME: Final = 1 / 32
-"""Share of the turns that run a block from which on, between barriers, all wait for those."""
-_SHARED: Final = frozenset({"shared load", "shared store"})
-
-
-class Took(NamedTuple):
-    """What a warp takes for some instructions.
-
-    Attributes
-    ----------
-    clocks : float
-        Waits for global memory apart.
-    waits : float
-        For loads from global memory, one after the other.
-    """
-
-    clocks: float
-    waits: float
 
 
 class _Step(NamedTuple):
@@ -60,8 +41,12 @@ class _Step(NamedTuple):
     block: int
 
 
-def body_takes(blocks: Sequence[Issued], loop: bool, step: int = 0, warps: int = 1) -> list[Took]:
+def body_takes(
+    blocks: Sequence[Issued], loop: bool, step: int = 0, warps: int = 1
+) -> list[tuple[float, float]]:
     """Return what each block of a body takes when it is run, one after the other.
+
+    The clocks, waits for global memory apart, and these waits, of loads one after the other.
 
     Parameters
     ----------
@@ -86,16 +71,18 @@ def body_takes(blocks: Sequence[Issued], loop: bool, step: int = 0, warps: int =
         # What others of the block do meanwhile hides loads that are used behind a barrier.
         beside = [_run(steps, count, again, loop, clocks_, warps) for clocks_ in (FAR, NEAR)]
         waits = [(f - n) / (FAR - NEAR) for f, n in zip(*beside, strict=True)]
-    return [Took(c, max(w, 0.0)) for c, w in zip(clocks, waits, strict=True)]
+    return [(c, max(w, 0.0)) for c, w in zip(clocks, waits, strict=True)]
 
 
 def _steps(blocks: Sequence[Issued], loop: bool) -> list[_Step]:
     found = []
     for number, part in enumerate(blocks):
         after = blocks[number + 1].times if number + 1 < len(blocks) else 0.0
-        for at, i in enumerate(part.code):
+        if not part.times:
+            continue
+        for i in part.code:
             taken = 0.0
-            if i.opcode == _MEETING:
+            if i.opcode == MEETING:
                 taken = 1.0
             elif i.opcode == BRANCH:
                 taken = 1.0 - min(after / part.times, 1.0) if i.conditional else 1.0
@@ -117,7 +104,7 @@ def _run(
     Of a warp beside others that do the same: each scheduler issues for its share of them in turn,
     and shared memory serves one access of one warp a clock.
     """
-    known, kind = opcode_latencies(), kinds()
+    known, access = opcodes().latency, opcodes().access
     share = max(warps / SCHEDULERS, 1.0)
     served = now = 0.0
     branch = latencies().branch
@@ -129,7 +116,7 @@ def _run(
         for at, (i, taken, block) in enumerate(steps):
             begin = now
             at_last = max([now, *(free[b] for b in i.waits)])
-            if kind.get(i.opcode) in _SHARED:
+            if access.get(i.opcode) == "shared":
                 at_last = max(at_last, served)
                 served = at_last + warps
             now = at_last + max(i.stall, taken * branch, 1, share)
@@ -151,12 +138,12 @@ def _again(body: Sequence[MachineInstruction], step: int) -> dict[int, int]:
 
     Those whose addresses are in one register, the lowest taken to begin `step` bytes.
     """
-    kind = kinds()
+    access = opcodes().access
     groups: dict[tuple[int, int], list[int]] = {}
     written: Counter[int] = Counter()
     for at, i in enumerate(body):
         register, _ = i.address
-        if kind.get(i.opcode) == "load":
+        if access.get(i.opcode) == "load":
             groups.setdefault((register, written[register]), []).append(at)
         written[i.written] += 1
     found = {}

@@ -223,7 +223,7 @@ def queued_pipes(terms: Mapping[str, Any], translated: bool) -> tuple[str, ...]:
 
     Neither FP32 nor FP64, for which issue is as slow. In kernels translated from PTX the
     multipliers neither: ptxas hands out what can run there or on the integer pipe so that the two
-    take turns within a warp (`perfmodel.cuda.sass.pipe_balance`). With the instructions
+    take turns within a warp (seen in machine code of sm_90). With the instructions
     that the profiler counted of nine kernels that only compute (measurements/source-kernels), this
     is 0.93 to 1.11 of the measured clocks.
     """

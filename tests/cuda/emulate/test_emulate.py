@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from itertools import count, pairwise
 from typing import Any
@@ -16,6 +17,8 @@ from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.run import Emulation, emulate
 from perfmodel.cuda.launch.spec import Buffer
+from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.sass.unrolling import counter
 from perfmodel.errors import PerfmodelError
 
 
@@ -120,13 +123,21 @@ def test_ballots_and_returned_atomics_compact() -> None:
     assert sorted(held("out", np.int32)[:kept]) == sorted(data[data > 0])
 
 
-def single(body: str, grid: int = 1, block: int = 32, declared: str = "") -> tuple[Emulation, Any]:
+def single(
+    body: str, grid: int = 1, block: int = 32, declared: str = "", unrolled: Sequence[int] = ()
+) -> tuple[Emulation, Any]:
     module = written(body, declared=declared)
     kernel = module.kernels[0]
     prepared = emulated_launch(
         bound(launch(grid, block, out=Buffer(4 * grid * block)), kernel), kernel
     )
-    found = emulate(module, kernel, prepared)
+    blocks = control_flow(kernel).blocks
+    together = {
+        n: how
+        for n in unrolled
+        if (how := counter(kernel, range(blocks[n].start, blocks[n].stop), blocks[n].stop - 1))
+    }
+    found = emulate(module, kernel, prepared, together=together)
     (region,) = prepared.buffers.values()
     return found, region.load(np.arange(0, region.size, 4), 4, "b32")
 
@@ -194,17 +205,18 @@ def test_lanes_that_part_meet_again() -> None:
     assert out.tolist() == [1] * 16 + [2] * 16
 
 
-@pytest.mark.parametrize(("pragma", "warps"), [('.pragma "nounroll";', 32), ("", 35)])
-def test_a_loop_runs_as_long_as_the_slowest_lane(pragma: str, warps: int) -> None:
+@pytest.mark.parametrize(("unrolled", "warps"), [(False, 32), (True, 35)])
+def test_a_loop_runs_as_long_as_the_slowest_lane(unrolled: bool, warps: int) -> None:
     # by hand: lane i goes round i + 1 times, the warp 32 times; put together in fours, twos and
     # ones, two more for lanes that have two left and one for those that have one
     found, out = single(
-        f"""
+        """
         mov.u32 %r2, %tid.x; mov.u32 %r1, 0;
     again:
-        {pragma} add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
+        add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
         """
-        + STORE
+        + STORE,
+        unrolled=[1] if unrolled else [],
     )
     assert out.tolist() == list(range(1, 33))
     assert found.warps[1] == warps
