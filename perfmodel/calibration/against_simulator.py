@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.calibration.fit import standard_errors
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Kernel, find_kernel, kernel_from_table
 from perfmodel.prediction import predict
@@ -49,34 +50,21 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What both counted of a launch.
-
-    Attributes
-    ----------
-    family, params : str
-    ratio : float
-        Footprint over L2's capacity.
-    passes : int
-        Times over it.
-    simulated_sectors, closed_sectors : float
-        Asked of L2.
-    simulated_reads, closed_reads, simulated_writes, closed_writes : float
-        DRAM bytes.
-    stored : float
-        Bytes stored to L2.
-    """
+    """What both counted of a launch."""
 
     family: str
     params: str
-    ratio: float
-    passes: int
+    ratio: float  # footprint over L2's capacity
+    passes: int  # times over it
+    # Asked of L2.
     simulated_sectors: float
     closed_sectors: float
+    # DRAM bytes.
     simulated_reads: float
     closed_reads: float
     simulated_writes: float
     closed_writes: float
-    stored: float
+    stored: float  # bytes stored to L2
 
     @property
     def sector_error(self) -> float:
@@ -251,24 +239,20 @@ def calibrate_against_simulator(
 def _least_squares(
     names: tuple[str, ...], residuals: Callable[[Array], Array], start: tuple[float, ...]
 ) -> list[Fitted]:
-    """Minimise the sum of squares by ever finer grids around the best point."""
-    best, width = np.array(start), 0.4
-    for _ in range(12):
-        steps = np.linspace(-width, width, 9)
-        points = [best + np.array(step) for step in product(steps, repeat=len(best))]
-        points = [p for p in points if (p > 0).all()]
-        best = points[int(np.argmin([(residuals(p) ** 2).sum() for p in points]))]
-        width /= 2
-    left = residuals(best)
-    jacobian = np.stack(
-        [(residuals(best + d) - residuals(best - d)) / 2e-3 for d in np.eye(len(best)) * 1e-3]
-    )
-    variance = float(left @ left) / max(len(left) - len(best), 1)
-    errors = np.sqrt(np.diag(np.linalg.pinv(jacobian @ jacobian.T)) * variance)
+    """Minimise the sum of squares, which has kinks: from the start and from points around it."""
+    from scipy.optimize import least_squares
+
+    tries = [
+        least_squares(residuals, np.array(start) * scale, bounds=(0, np.inf), x_scale=0.1)
+        for scale in product((0.8, 1.0, 1.2), repeat=len(start))
+    ]
+    best = min(tries, key=lambda found: float(found.cost))
+    left = np.asarray(best.fun)
+    errors = standard_errors(best.jac, left)
     rms = float(np.sqrt(np.mean(left**2)))
     return [
         Fitted(name, float(value), float(error), rms, len(left))
-        for name, value, error in zip(names, best, errors, strict=True)
+        for name, value, error in zip(names, best.x, errors, strict=True)
     ]
 
 

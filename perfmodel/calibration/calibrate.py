@@ -26,57 +26,27 @@ Progress = Callable[[int, int], Any]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One figure that a calibration found.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-        In SI.
-    unit : str
-        Unit that a file should state it in.
-    kind : {"measured", "fitted", "derived"}
-    standard_error : float or None
-        In SI; None where it is not known.
-    at_bound : bool
-    rows : int
-        That it rests on.
-    note : str
-    """
+    """One figure that a calibration found."""
 
     name: str
-    value: float
-    unit: str
-    kind: str
-    standard_error: float | None
+    value: float  # in SI
+    unit: str  # unit that a file should state it in
+    kind: str  # "measured", "fitted", "derived"
+    standard_error: float | None  # in SI; None where it is not known
     at_bound: bool
-    rows: int
+    rows: int  # that it rests on
     note: str
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a calibration found.
+    """What a calibration found."""
 
-    Attributes
-    ----------
-    base : Device
-        Device that all other figures are from.
-    device : Device
-        The base with the figures that were found.
-    figures : tuple of Found
-    fits : mapping of str to Fit
-        By stage.
-    skipped : tuple of str
-        What could not be found, and why, a line each.
-    recording : Recording
-    """
-
-    base: Device
-    device: Device
+    base: Device  # device that all other figures are from
+    device: Device  # the base with the figures that were found
     figures: tuple[Found, ...]
-    fits: Mapping[str, Fit]
-    skipped: tuple[str, ...]
+    fits: Mapping[str, Fit]  # by stage
+    skipped: tuple[str, ...]  # what could not be found, and why, a line each
     recording: Recording
 
 
@@ -86,11 +56,7 @@ def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Cal
     First what the driver said, then figures that rows tell by themselves, then fits through the
     time model, in the order of ``stages.toml``. Rows marked for validation take no part.
 
-    Parameters
-    ----------
-    recording : Recording
-    progress : callable
-        Is told how many stages of how many are done.
+    `progress` is told how many stages of how many are done.
 
     Raises
     ------

@@ -15,11 +15,7 @@ from perfmodel.text_files import check_target, write_file
 def device_text(calibration: Calibration, name: str) -> str:
     """Return the device file of a calibration, as TOML.
 
-    Parameters
-    ----------
-    calibration : Calibration
-    name : str
-        Of the device: a-z, 0-9 and '-'.
+    `name`: of the device: a-z, 0-9 and '-'.
     """
     import tomli_w
 

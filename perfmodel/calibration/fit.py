@@ -21,38 +21,22 @@ _NEAR: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class FittedFigure:
-    """One figure after a fit.
-
-    Attributes
-    ----------
-    name : str
-    value, standard_error : float
-        In SI; the error is infinite where the data say nothing about it.
-    at_bound : bool
-        Whether the fit ended at a bound: the value is then no measurement.
-    """
+    """One figure after a fit."""
 
     name: str
+    # In SI; the error is infinite where the data say nothing about it.
     value: float
     standard_error: float
-    at_bound: bool
+    at_bound: bool  # whether the fit ended at a bound: the value is then no measurement
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fit of some figures.
-
-    Attributes
-    ----------
-    figures : tuple of FittedFigure
-    labels : tuple of str
-        What was fitted on, a case each.
-    measured_s, before_s, after_s : array
-        Times: measured, and predicted before and after the fit [s].
-    """
+    """A fit of some figures."""
 
     figures: tuple[FittedFigure, ...]
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # what was fitted on, a case each
+    # Times: measured, and predicted before and after the fit [s].
     measured_s: Array
     before_s: Array
     after_s: Array
@@ -84,7 +68,6 @@ def fit_figures(
         Where to begin, and between what, in SI.
     measured : array
         Times [s].
-    labels : sequence of str
 
     Raises
     ------
@@ -119,7 +102,7 @@ def fit_figures(
         ftol=1e-6,
         xtol=1e-5,
     )
-    errors = _standard_errors(found.jac, residuals(found.x))
+    errors = standard_errors(found.jac, residuals(found.x))
     at_bound = (found.x - low < _NEAR * (high - low)) | (high - found.x < _NEAR * (high - low))
     final = values(found.x)
     return Fit(
@@ -134,8 +117,11 @@ def fit_figures(
     )
 
 
-def _standard_errors(jacobian: Array, residuals: Array) -> Array:
-    """Return relative standard errors; infinite where no residual depends on a figure."""
+def standard_errors(jacobian: Array, residuals: Array) -> Array:
+    """Return standard errors of parameters; infinite where no residual depends on one.
+
+    `jacobian` is of the residuals, a column a parameter.
+    """
     freedom = max(len(residuals) - jacobian.shape[1], 1)
     variance = float(residuals @ residuals) / freedom
     tells = np.linalg.norm(jacobian, axis=0) > 1e-9

@@ -17,20 +17,11 @@ _FILE: Final = Path(__file__).parent / "stages.toml"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Which rows take part.
-
-    Attributes
-    ----------
-    topics : tuple of str
-    words : mapping of str to str
-        Columns of text that must say so.
-    where : str
-        Expression over the row's numbers, ``sms`` and ``l2_bytes``; empty takes all.
-    """
+    """Which rows take part."""
 
     topics: tuple[str, ...]
-    words: Mapping[str, str] = field(default_factory=dict)
-    where: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)  # columns of text that must say so
+    where: str = ""  # expression over the row's numbers, ``sms`` and ``l2_bytes``; empty takes all
 
     def keep(self, row: Row, machine: Mapping[str, Any]) -> bool:
         """Say whether a row takes part: one to fit on, trusted, and kept by `where`."""
@@ -76,25 +67,17 @@ class Fitting:
 def stages() -> tuple[tuple[Reading, ...], tuple[Fitting, ...]]:
     """Return the readings and the fits, in order."""
     table = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    readings = tuple(
-        Reading(
-            figure=entry["figure"],
-            rows=Rows((entry["topic"],), entry.get("words", {}), entry.get("where", "")),
-            unit=entry["unit"],
-            note=entry["note"],
-            column=entry.get("column", ""),
-            slope=tuple(entry["slope"]) if "slope" in entry else None,
-            factor=entry.get("factor", 1.0),
-            offset=entry.get("offset", 0.0),
-        )
-        for entry in table["read"]
-    )
-    fits = tuple(
+    readings = []
+    for entry in table["read"]:
+        rows = Rows((entry.pop("topic"),), entry.pop("words", {}), entry.pop("where", ""))
+        slope = tuple(entry.pop("slope")) if "slope" in entry else None
+        readings.append(Reading(rows=rows, slope=slope, **entry))
+    fits = [
         Fitting(
             name=entry["name"],
             rows=Rows(tuple(entry["topics"]), entry.get("words", {}), entry.get("where", "")),
             figures={name: (low, high) for name, (low, high) in entry["figures"].items()},
         )
         for entry in table["fit"]
-    )
-    return readings, fits
+    ]
+    return tuple(readings), tuple(fits)

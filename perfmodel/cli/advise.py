@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
+from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import (
-    JsonOption,
-    KernelArgument,
+    JSON,
+    KERNEL,
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
@@ -18,11 +18,11 @@ EXAMPLES = (
 )
 
 
-@with_launch_options
 def advise(
-    kernel: KernelArgument,
-    chosen: LaunchOptions = DEFAULT_LAUNCH,
-    json: JsonOption = False,
+    *,
+    kernel: str = KERNEL,
+    chosen: LaunchOptions,
+    json: bool = JSON,
 ) -> None:
     """Rank changes by what they are predicted to gain, with the CUDA lines to write.
 

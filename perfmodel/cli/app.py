@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, NoReturn, cast
 import typer
 from typer.core import TyperGroup
 
+from perfmodel.cli.grouped_options import with_groups
 from perfmodel.errors import PerfmodelError, nearest
 
 COMMANDS: Final = (
@@ -129,7 +130,7 @@ def _command(name: str) -> Any:
         name,
         context_settings=_SETTINGS,
         epilog="\b\n" + "\n".join(["Examples:", *examples]) if examples else None,
-    )(getattr(module, name))
+    )(with_groups(getattr(module, name)))
     return typer.main.get_command(single)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Final, Literal
 
-import typer
-
-from perfmodel.cli.measure import ProfilerOption
-from perfmodel.cli.options import JsonOption
+from perfmodel.cli.grouped_options import option
+from perfmodel.cli.measure import PROFILER
+from perfmodel.cli.options import JSON
 from perfmodel.cli.output import print_json, show, wrote
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
@@ -22,48 +21,30 @@ EXAMPLES = (
 )
 
 
-CalibratedGpuOption = Annotated[
-    int | None,
-    typer.Option(
-        "--gpu",
-        min=0,
-        help="Number of the GPU to measure, from 0. [default: 0]",
-        show_default=False,
-    ),
-]
+GPU: Final[Any] = option("Number of the GPU to measure, from 0. [default: 0]", "--gpu", min=0)
 
 
 def calibrate(
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Device file to write (.toml); without it the figures are only shown.",
-            show_default=False,
-        ),
-    ] = None,
-    folder: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="DIR",
-            help="Fit to this measurement folder, instead of measuring a GPU of this machine.",
-            show_default=False,
-        ),
-    ] = None,
-    against: Annotated[
-        Literal["gpu", "simulator"],
-        typer.Option(
-            "--against",
-            help="Hold the closed forms against a GPU, or their traffic against the simulator: "
-            "then --output is a folder for its grid of launches, fit and plot.",
-        ),
-    ] = "gpu",
-    gpu: CalibratedGpuOption = None,
-    profiler: ProfilerOption = True,
-    json: JsonOption = False,
+    *,
+    output: Path | None = option(
+        "Device file to write (.toml); without it the figures are only shown.",
+        "--output",
+        "-o",
+        metavar="FILE",
+    ),
+    folder: str | None = option(
+        "Fit to this measurement folder, instead of measuring a GPU of this machine.",
+        "--from",
+        metavar="DIR",
+    ),
+    against: Literal["gpu", "simulator"] = option(
+        "Hold the closed forms against a GPU, or their traffic against the simulator: "
+        "then --output is a folder for its grid of launches, fit and plot.",
+        default="gpu",
+    ),
+    gpu: int | None = GPU,
+    profiler: bool = PROFILER,
+    json: bool = JSON,
 ) -> None:
     """Measure a GPU, fit the model's figures to it, and write a device file.
 

@@ -24,11 +24,6 @@ def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[s
     """Return the parameters of ``-D`` options that give one value each.
 
     `words` names the parameters whose values are words, not numbers.
-
-    Raises
-    ------
-    PerfmodelError
-        As `parse_value_lists`, and if one gives several values.
     """
     found = {}
     for name, values in parse_value_lists(defines, words).items():
@@ -46,21 +41,9 @@ def parse_value_lists(
 ) -> dict[str, tuple[int | str, ...]]:
     """Return the parameters of ``-D NAME=VALUES`` options, in their order.
 
-    Parameters
-    ----------
-    defines
-        Texts such as ``"N=4096"``, ``"bytes=1MiB,16MiB"``, ``"M=128:1024:128"`` or
-        ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly.
-    words : collection of str
-        Parameters whose values are words, such as ``"dtype=float32,int32"``.
-    option : str
-        What the user wrote before them, for errors.
-
-    Raises
-    ------
-    PerfmodelError
-        If a text has another form, a name comes twice, or a value is negative, broken or over
-        `perfmodel.sizes.LARGEST`.
+    Texts are such as ``"N=4096"``, ``"bytes=1MiB,16MiB"``, ``"M=128:1024:128"`` or
+    ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly. Values of `words` are
+    words, and `option` is what the user wrote before the texts, for errors.
     """
     found: dict[str, tuple[int | str, ...]] = {}
     for text in defines:
@@ -95,13 +78,7 @@ def parse_value_lists(
 
 
 def combinations(values: Mapping[str, Sequence[int | str]]) -> list[dict[str, int | str]]:
-    """Return every combination of the parameters' values, the last parameter fastest.
-
-    Raises
-    ------
-    PerfmodelError
-        If there are more than `MOST_COMBINATIONS`.
-    """
+    """Return every combination of the parameters' values, the last parameter fastest."""
     total = prod(len(several) for several in values.values())
     if total > MOST_COMBINATIONS:
         raise _too_many("the -D options", total)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from perfmodel.cli.options import JsonOption, complete_device
+from perfmodel.cli.grouped_options import argument, option
+from perfmodel.cli.options import (
+    JSON,
+    complete_device,
+)
 from perfmodel.cli.output import print_json, show
 
 EXAMPLES = (
@@ -18,22 +18,16 @@ EXAMPLES = (
 
 
 def devices(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME|FILE]",
-            help="A device of the catalogue, or a TOML device file.",
-            autocompletion=complete_device,
-            show_default=False,
-        ),
-    ] = None,
-    coefficients: Annotated[
-        bool,
-        typer.Option(
-            "--coefficients", help="List the coefficients of the mechanisms instead of the figures."
-        ),
-    ] = False,
-    json: JsonOption = False,
+    *,
+    name: str | None = argument(
+        "A device of the catalogue, or a TOML device file.",
+        metavar="[NAME|FILE]",
+        complete=complete_device,
+    ),
+    coefficients: bool = option(
+        "List the coefficients of the mechanisms instead of the figures.", default=False
+    ),
+    json: bool = JSON,
 ) -> None:
     """List the GPUs, or show one with the source of every figure."""
     from perfmodel.errors import PerfmodelError

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from perfmodel.cli.options import JsonOption, complete_device
+from perfmodel.cli.grouped_options import argument, option
+from perfmodel.cli.options import (
+    JSON,
+    complete_device,
+)
 from perfmodel.cli.output import print_json, show
 from perfmodel.errors import PerfmodelError, shown
 
@@ -40,58 +44,29 @@ def complete_topic(incomplete: str) -> list[str]:
 
 
 def drill(
-    drill: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NUMBER|ID]",
-            help="The drill to ask; without it all are listed.",
-            autocompletion=complete_drill,
-            show_default=False,
-        ),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            "--answer",
-            metavar="X",
-            help="Your answer: 1.07ms, 2.147GB, 25%, 1/8, 28, a choice or its letter, an API name.",
-            show_default=False,
-        ),
-    ] = None,
-    solution: Annotated[
-        bool, typer.Option("--solution", help="Show the worked solution without an answer.")
-    ] = False,
-    topic: Annotated[
-        str | None,
-        typer.Option(
-            "--topic",
-            metavar="NAME",
-            help="List one topic only.",
-            autocompletion=complete_topic,
-            show_default=False,
-        ),
-    ] = None,
-    drills: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--drills",
-            metavar="FILE|DIR",
-            help="Your own drills, TOML files or a folder of them, once for each; they come after "
-            "those that come along.",
-            show_default=False,
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="NAME|FILE",
-            help="GPU in place of the drill's own, where the answer depends on one.",
-            autocompletion=complete_device,
-            show_default=False,
-        ),
-    ] = None,
-    json: JsonOption = False,
+    *,
+    drill: str | None = argument(
+        "The drill to ask; without it all are listed.",
+        metavar="[NUMBER|ID]",
+        complete=complete_drill,
+    ),
+    answer: str | None = option(
+        "Your answer: 1.07ms, 2.147GB, 25%, 1/8, 28, a choice or its letter, an API name.",
+        metavar="X",
+    ),
+    solution: bool = option("Show the worked solution without an answer.", default=False),
+    topic: str | None = option("List one topic only.", metavar="NAME", complete=complete_topic),
+    drills: list[str] | None = option(
+        "Your own drills, TOML files or a folder of them, once for each; they come after "
+        "those that come along.",
+        metavar="FILE|DIR",
+    ),
+    device: str | None = option(
+        "GPU in place of the drill's own, where the answer depends on one.",
+        metavar="NAME|FILE",
+        complete=complete_device,
+    ),
+    json: bool = JSON,
 ) -> None:
     """Ask, check and work out questions on GPU memory; every number comes from the model.
 
@@ -109,11 +84,13 @@ def drill(
             raise PerfmodelError("--topic lists drills: leave it out where one is named")
         _ask(known, drill, answer, solution, device or "", json)
         return
-    for option, given in (("--answer", answer is not None), ("--solution", solution)):
+    for name, given in (
+        ("--answer", answer is not None),
+        ("--solution", solution),
+        ("--device", device is not None),
+    ):
         if given:
-            raise PerfmodelError(f"{option} needs a drill: name it, as in drill 1 {option}")
-    if device is not None:
-        raise PerfmodelError("--device needs a drill: name it, as in drill 1 --device NAME")
+            raise PerfmodelError(f"{name} needs a drill: name it, as in drill 1 {name}")
     _list(known, topic, json)
 
 

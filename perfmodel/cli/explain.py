@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
-from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
+from perfmodel.cli.grouped_options import option
+from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import (
-    JsonOption,
-    KernelArgument,
+    JSON,
+    KERNEL,
     figure_option,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
@@ -26,25 +24,16 @@ EXAMPLES = (
 )
 
 
-@with_launch_options
 def explain(
-    kernel: KernelArgument,
-    chosen: LaunchOptions = DEFAULT_LAUNCH,
-    latex: Annotated[
-        bool, typer.Option("--latex", help="Print a LaTeX fragment for documents with amsmath.")
-    ] = False,
-    full: Annotated[
-        bool,
-        typer.Option("--full", help="Show also the formulas that move the time by under 1%."),
-    ] = False,
-    timeline: Annotated[
-        str | None,
-        figure_option(
-            "--timeline",
-            help="Draw four atomics to one address and to several into a .svg, .png or .pdf.",
-        ),
-    ] = None,
-    json: JsonOption = False,
+    *,
+    kernel: str = KERNEL,
+    chosen: LaunchOptions,
+    latex: bool = option("Print a LaTeX fragment for documents with amsmath.", default=False),
+    full: bool = option("Show also the formulas that move the time by under 1%.", default=False),
+    timeline: str | None = figure_option(
+        "Draw four atomics to one address and to several into a .svg, .png or .pdf.", "--timeline"
+    ),
+    json: bool = JSON,
 ) -> None:
     """Derive a prediction: each formula that mattered, its numbers put in, down to the time."""
     if latex and json:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from perfmodel.cli.options import JsonOption
+from perfmodel.cli.grouped_options import argument, option
+from perfmodel.cli.options import JSON
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import IncludeOption, LinkedOption, compiler_options
+from perfmodel.cli.program_options import (
+    INCLUDE,
+    LINKED,
+    compiler_options,
+)
 from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (
@@ -20,41 +21,22 @@ EXAMPLES = (
 
 
 def inspect(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A CUDA source (.cu), which is compiled, or PTX.",
-            show_default=False,
-        ),
-    ],
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Show one kernel: its name in the source or in PTX.",
-            show_default=False,
-        ),
-    ] = None,
-    arch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="sm_XX",
-            help="Architecture: by default sm_90 for sources, its own target for PTX.",
-            show_default=False,
-        ),
-    ] = None,
-    compiler_option: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OPTION",
-            help="For the compiler, such as -DTILE=16; as often as needed.",
-            show_default=False,
-        ),
-    ] = None,
-    linked: LinkedOption = None,
-    include: IncludeOption = None,
-    json: JsonOption = False,
+    *,
+    file: str = argument(
+        "A CUDA source (.cu), which is compiled, or PTX.", metavar="FILE", default=...
+    ),
+    kernel: str | None = option(
+        "Show one kernel: its name in the source or in PTX.", metavar="NAME"
+    ),
+    arch: str | None = option(
+        "Architecture: by default sm_90 for sources, its own target for PTX.", metavar="sm_XX"
+    ),
+    compiler_option: list[str] | None = option(
+        "For the compiler, such as -DTILE=16; as often as needed.", metavar="OPTION"
+    ),
+    linked: list[str] | None = LINKED,
+    include: list[str] | None = INCLUDE,
+    json: bool = JSON,
 ) -> None:
     """Show a file's kernels: parameters, registers, shared memory, loops and instructions.
 

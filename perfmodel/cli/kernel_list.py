@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import combinations
+from perfmodel.cli.grouped_options import argument
 from perfmodel.cli.options import complete_kernel
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, is_program
+from perfmodel.cli.program_options import (
+    ProgramOptions,
+    is_program,
+)
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, nearest, shown
 
@@ -23,16 +25,13 @@ if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
-KernelsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="KERNEL...",
-        help="Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
-        "sources or PTX.",
-        autocompletion=complete_kernel,
-        show_default=False,
-    ),
-]
+KERNELS: Final[Any] = argument(
+    "Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
+    "sources or PTX.",
+    metavar="KERNEL...",
+    complete=complete_kernel,
+    default=...,
+)
 
 Tell = Callable[[float, float], None]
 Values = dict[str, Any]
@@ -84,13 +83,7 @@ class NamedKernel:
         return [Configuration(self.text, kernel, {}) for kernel in made]
 
     def one(self, values: Values, option: str | None = None) -> Configuration:
-        """Return the one configuration that a command is about; `option` is what --launch said.
-
-        Raises
-        ------
-        PerfmodelError
-            If a launch file has several launches.
-        """
+        """Return the one configuration that a command is about; `option` is what --launch said."""
         with progress_bar("translating", counted=False) as tell:
             found = self.configured(values, tell)
         if len(found) > 1:
@@ -102,19 +95,11 @@ class NamedKernel:
 
 
 def find_kernels(
-    texts: Sequence[str],
-    mapping: str | None = None,
-    program: ProgramOptions = NO_PROGRAM,
-    device: Device | None = None,
+    texts: Sequence[str], mapping: str | None, program: ProgramOptions, device: Device | None
 ) -> list[NamedKernel]:
     """Return the kernels that texts name; `mapping` is of those that name none.
 
     `program` says how those that are programs are launched, and `device` what they run on.
-
-    Raises
-    ------
-    PerfmodelError
-        If one is not found, or all name a mapping and another one is given besides.
     """
     if not any(is_program(text) for text in texts):
         program.check_unused(texts[0])
@@ -137,11 +122,6 @@ def find_kernel(
     """Return the kernel that a text names, without ``:MAPPING``.
 
     `check` is whether options of programs are refused where it is none.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is not found, or options do not go with it.
     """
     if is_program(text):
         return NamedKernel(text, launches=program.load(text, mapping, device))
@@ -155,13 +135,7 @@ def find_kernel(
 def value_lists(
     define: Iterable[str], kernels: Sequence[NamedKernel]
 ) -> dict[str, tuple[int | str, ...]]:
-    """Return what ``-D`` gives to any of the kernels.
-
-    Raises
-    ------
-    PerfmodelError
-        If a text is wrong, or of several kernels none has such a parameter.
-    """
+    """Return what ``-D`` gives to any of the kernels; of several some must have the parameter."""
     from perfmodel.cli.defines import parse_value_lists
 
     lists = parse_value_lists(define, {w for kernel in kernels for w in kernel.word_parameters})
@@ -190,13 +164,7 @@ def own_combinations(
 def configurations(
     kernels: Sequence[NamedKernel], lists: Mapping[str, Sequence[int | str]]
 ) -> list[Configuration]:
-    """Return every kernel at every combination of the values that it takes.
-
-    Raises
-    ------
-    PerfmodelError
-        If there are too many, or a program cannot be followed at some values.
-    """
+    """Return every kernel at every combination of the values that it takes."""
     found: list[Configuration] = []
     work = [
         (kernel, values)

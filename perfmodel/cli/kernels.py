@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from perfmodel.cli.options import JsonOption, MappingOption, complete_kernel
+from perfmodel.cli.grouped_options import argument, option
+from perfmodel.cli.options import (
+    JSON,
+    MAPPING,
+    complete_kernel,
+)
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import is_program
 from perfmodel.errors import PerfmodelError, shown
@@ -24,22 +27,14 @@ EXAMPLES = (
 
 
 def kernels(
+    *,
     # Not called name, so that the completion of --mapping finds it under the same name everywhere.
-    kernel: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME|FILE]",
-            help="A built-in kernel, or a TOML kernel file.",
-            autocompletion=complete_kernel,
-            show_default=False,
-        ),
-    ] = None,
-    mapping: MappingOption = None,
-    source: Annotated[
-        bool,
-        typer.Option("--source", help="The CUDA source of a built-in kernel instead."),
-    ] = False,
-    json: JsonOption = False,
+    kernel: str | None = argument(
+        "A built-in kernel, or a TOML kernel file.", metavar="[NAME|FILE]", complete=complete_kernel
+    ),
+    mapping: str | None = MAPPING,
+    source: bool = option("The CUDA source of a built-in kernel instead.", default=False),
+    json: bool = JSON,
 ) -> None:
     """List the built-in kernels, or show all that one does."""
     from perfmodel.kernels import builtin, builtin_names, find_kernel, mappings

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from perfmodel.cli.grouped_options import with_group
+from perfmodel.cli.grouped_options import option
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.sizes import parse_size
 
@@ -17,136 +15,68 @@ if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
     from perfmodel.kernels.l2_control import L2Control
 
-SetAsideOption = Annotated[
-    str | None,
-    typer.Option(
-        "--set-aside",
-        metavar="SIZE",
-        help="L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize); at most "
-        "persistingL2CacheMaxSize, and not under MIG. Without it none, though a driver may start "
-        "with some: an H200's with 11.25MiB, as cudaDeviceGetLimit tells.",
-        show_default=False,
-    ),
-]
-WindowOption = Annotated[
-    str | None,
-    typer.Option(
-        "--window",
-        metavar="SIZE",
-        help="Length of the access policy window (num_bytes, at most accessPolicyMaxWindowSize; "
-        "0 closes it).",
-        show_default=False,
-    ),
-]
-WindowBufferOption = Annotated[
-    str | None,
-    typer.Option(
-        "--window-buffer",
-        metavar="NAME",
-        help="Buffer that the window starts at (base_ptr); by default the one read most often.",
-        show_default=False,
-    ),
-]
-HitRatioOption = Annotated[
-    float,
-    typer.Option(
-        "--hit-ratio",
-        metavar="RATIO",
-        help="Share of the window's lines that get --hit-prop, chosen at random by the hardware; "
-        "the others get --miss-prop.",
-    ),
-]
-HitPropOption = Annotated[
-    Literal["persisting", "streaming", "normal"],
-    typer.Option(
-        "--hit-prop",
-        help="persisting: kept in the set-aside; streaming: first to leave; normal: as without.",
-    ),
-]
-MissPropOption = Annotated[
-    Literal["streaming", "normal"],
-    typer.Option(
-        "--miss-prop",
-        help="Of the window's other lines. Streaming ones find little room where L2 is full of "
-        "other kernels' data: between events after a flush, not warm.",
-    ),
-]
-FetchGranularityOption = Annotated[
-    int,
-    typer.Option(
-        "--fetch-granularity",
-        metavar="32|64|128",
-        help="Bytes that an L2 miss asks of DRAM (cudaLimitMaxL2FetchGranularity).",
-    ),
-]
-CompressionOption = Annotated[
-    float,
-    typer.Option(
-        "--compression",
-        metavar="RATIO",
-        help="DRAM bytes over compressed ones, if the data is compressible memory: never assumed, "
-        "and closed forms and simulator alike divide all DRAM bytes by it. "
-        "On an H200: zeros 4, small integers 2, half zeros 1.2, random numbers 1.",
-    ),
-]
-MigOption = Annotated[
-    bool,
-    typer.Option(
-        "--mig",
-        help="The GPU is in multi-instance mode: no set-aside.",
-    ),
-]
-MpsOption = Annotated[
-    bool,
-    typer.Option(
-        "--mps",
-        help="A multi-process server runs: only its environment sets L2 aside.",
-    ),
-]
-ConcurrentOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--concurrent",
-        metavar="SIZE[:RATIO]",
-        help="Persisting window of a kernel that runs at the same time and shares the set-aside, "
-        "such as 16MiB:0.5; once for each. The same for lines that an earlier kernel left "
-        "persisting and nobody reset. Closed forms only: a simulated launch runs alone.",
-        show_default=False,
-    ),
-]
-
 
 @dataclass(frozen=True, slots=True)
 class L2Options:
-    """What the options of L2 control say; a command takes them through `with_l2_options`."""
+    """What the options of L2 control say."""
 
-    set_aside: SetAsideOption = None
-    window: WindowOption = None
-    window_buffer: WindowBufferOption = None
-    hit_ratio: HitRatioOption = 1.0
-    hit_prop: HitPropOption = "persisting"
-    miss_prop: MissPropOption = "streaming"
-    fetch_granularity: FetchGranularityOption = 64
-    compression: CompressionOption = 1.0
-    mig: MigOption = False
-    mps: MpsOption = False
-    concurrent: ConcurrentOption = None
+    set_aside: str | None = option(
+        "L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize); at most "
+        "persistingL2CacheMaxSize, and not under MIG. Without it none, though a driver may start "
+        "with some: an H200's with 11.25MiB, as cudaDeviceGetLimit tells.",
+        metavar="SIZE",
+    )
+    window: str | None = option(
+        "Length of the access policy window (num_bytes, at most accessPolicyMaxWindowSize; "
+        "0 closes it).",
+        metavar="SIZE",
+    )
+    window_buffer: str | None = option(
+        "Buffer that the window starts at (base_ptr); by default the one read most often.",
+        metavar="NAME",
+    )
+    hit_ratio: float = option(
+        "Share of the window's lines that get --hit-prop, chosen at random by the hardware; "
+        "the others get --miss-prop.",
+        metavar="RATIO",
+        default=1.0,
+    )
+    hit_prop: Literal["persisting", "streaming", "normal"] = option(
+        "persisting: kept in the set-aside; streaming: first to leave; normal: as without.",
+        default="persisting",
+    )
+    miss_prop: Literal["streaming", "normal"] = option(
+        "Of the window's other lines. Streaming ones find little room where L2 is full of "
+        "other kernels' data: between events after a flush, not warm.",
+        default="streaming",
+    )
+    fetch_granularity: int = option(
+        "Bytes that an L2 miss asks of DRAM (cudaLimitMaxL2FetchGranularity).",
+        metavar="32|64|128",
+        default=64,
+    )
+    compression: float = option(
+        "DRAM bytes over compressed ones, if the data is compressible memory: never assumed, "
+        "and closed forms and simulator alike divide all DRAM bytes by it. "
+        "On an H200: zeros 4, small integers 2, half zeros 1.2, random numbers 1.",
+        metavar="RATIO",
+        default=1.0,
+    )
+    mig: bool = option("The GPU is in multi-instance mode: no set-aside.", default=False)
+    mps: bool = option(
+        "A multi-process server runs: only its environment sets L2 aside.", default=False
+    )
+    concurrent: list[str] | None = option(
+        "Persisting window of a kernel that runs at the same time and shares the set-aside, "
+        "such as 16MiB:0.5; once for each. The same for lines that an earlier kernel left "
+        "persisting and nobody reset. Closed forms only: a simulated launch runs alone.",
+        metavar="SIZE[:RATIO]",
+    )
 
     def control(self, kernel: Kernel, device: Device, values: Mapping[str, Any]) -> L2Control:
         """Return the L2 control that the options mean.
 
-        Parameters
-        ----------
-        kernel : Kernel
-        device : Device
-            The GPU that the window is opened on.
-        values : mapping
-            The kernel's parameters: they decide which buffer is read most often.
-
-        Raises
-        ------
-        PerfmodelError
-            If a size is none, or a window has no buffer that it could start at.
+        The kernel's parameters, `values`, decide which buffer is read most often.
         """
         from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 
@@ -193,14 +123,6 @@ class L2Options:
                 )
             found.append(AccessPolicyWindow("", parse_size(size, "--concurrent"), share))
         return {"mig": self.mig, "mps": self.mps, "concurrent": tuple(found)}
-
-
-AS_THE_DRIVER: Final = L2Options()
-"""No option given."""
-
-
-with_l2_options: Final = with_group(L2Options, "l2")
-"""Gives a command the options of `L2Options` in place of its parameter `l2`."""
 
 
 def _read_most_often(kernel: Kernel, device: Device, values: Mapping[str, Any]) -> str:

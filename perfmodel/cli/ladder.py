@@ -6,13 +6,14 @@ from typing import Any
 
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefineOption,
-    DeviceOption,
-    FigureOption,
-    JsonOption,
-    TimingOption,
+    CACHE,
+    DEFINE,
+    DEVICE,
+    FIGURE,
+    JSON,
+    TIMING,
+    Cache,
+    Timing,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
 
@@ -24,12 +25,13 @@ EXAMPLES = (
 
 
 def ladder(
-    define: DefineOption = None,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    output: FigureOption = None,
-    json: JsonOption = False,
+    *,
+    define: list[str] | None = DEFINE,
+    device: str = DEVICE,
+    timing: Timing = TIMING,
+    cache: Cache = CACHE,
+    output: str | None = FIGURE,
+    json: bool = JSON,
 ) -> None:
     """Climb the ladder of matrix products: from one thread per element to tensor cores.
 

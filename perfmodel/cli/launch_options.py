@@ -8,19 +8,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import parse_defines
-from perfmodel.cli.grouped_options import with_group
-from perfmodel.cli.kernel_list import Configuration, NamedKernel, find_kernel
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options
-from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefineOption,
-    DeviceOption,
-    MappingOption,
-    TimingOption,
+from perfmodel.cli.kernel_list import (
+    Configuration,
+    NamedKernel,
+    find_kernel,
 )
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions
-from perfmodel.cli.tile_options import NO_TILES, TileOptions
+from perfmodel.cli.l2_options import L2Options
+from perfmodel.cli.options import (
+    CACHE,
+    DEFINE,
+    DEVICE,
+    MAPPING,
+    TIMING,
+    Cache,
+    Timing,
+)
+from perfmodel.cli.program_options import ProgramOptions
+from perfmodel.cli.tile_options import TileOptions
 
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
@@ -29,32 +33,21 @@ if TYPE_CHECKING:
 NO_VALUES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOptions:
-    """What the options say; a command takes them through `with_launch_options`."""
+    """What the options say."""
 
-    define: DefineOption = None
-    mapping: MappingOption = None
-    tiles: TileOptions = NO_TILES
-    device: DeviceOption = DEFAULT_DEVICE
-    timing: TimingOption = "profiler"
-    cache: CacheOption = "cold"
-    program: ProgramOptions = NO_PROGRAM
-    l2: L2Options = AS_THE_DRIVER
+    define: list[str] | None = DEFINE
+    mapping: str | None = MAPPING
+    tiles: TileOptions
+    device: str = DEVICE
+    timing: Timing = TIMING
+    cache: Cache = CACHE
+    program: ProgramOptions
+    l2: L2Options
 
     def of(self, text: str) -> tuple[Configuration, dict[str, Any]]:
-        """Return a kernel with the values of its parameters, and `predict`'s other arguments.
-
-        Parameters
-        ----------
-        text : str
-            A built-in's name, a kernel file, or a program.
-
-        Raises
-        ------
-        PerfmodelError
-            If there is no such kernel or GPU, or an option is wrong or does not go with it.
-        """
+        """Return a kernel with the values of its parameters, and `predict`'s other arguments."""
         named, gpu = self.named(text)
         found = named.one(self.values(named), self.program.launch)
         return found, self.platform(found.kernel, gpu, found.values)
@@ -78,10 +71,3 @@ class LaunchOptions:
         """Return the arguments of `perfmodel.predict` but the kernel and its parameters."""
         platform: dict[str, Any] = {"device": gpu, "timing": self.timing, "cache": self.cache}
         return platform | {"l2": self.l2.control(kernel, gpu, values), **self.l2.platform()}
-
-
-DEFAULT_LAUNCH: Final = LaunchOptions()
-"""No option given."""
-
-with_launch_options: Final = with_group(LaunchOptions, "chosen")
-"""Gives a command the options of `LaunchOptions` in place of its parameter `chosen`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any, Final
 
-import typer
-
+from perfmodel.cli.grouped_options import option
+from perfmodel.cli.options import complete_from
 from perfmodel.cli.output import show, wrote
 from perfmodel.cli.progress import progress_bar
 
@@ -17,40 +17,27 @@ EXAMPLES = (
 )
 
 
-def complete_sweep(incomplete: str) -> list[str]:
-    """Return the sweep files whose names start with what is typed so far."""
-    from perfmodel.measure.sweep import sweep_names
-
-    return [name for name in sweep_names() if name.startswith(incomplete)]
-
-
-GpuOption = Annotated[int, typer.Option("--gpu", min=0, help="Number of the GPU, from 0.")]
-SweepOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--sweep",
-        help="Run these sweeps only; may be repeated.",
-        autocompletion=complete_sweep,
-        show_default=False,
-    ),
-]
-ProfilerOption = Annotated[
-    bool,
-    typer.Option(
-        "--profiler/--no-profiler",
-        help="Use Nsight Compute, if it is there, for kernel times and counters.",
-    ),
-]
+GPU: Final[Any] = option("Number of the GPU, from 0.", "--gpu", min=0, default=0)
+SWEEPS: Final[Any] = option(
+    "Run these sweeps only; may be repeated.",
+    "--sweep",
+    complete=complete_from("measure.sweep", "sweep_names"),
+)
+PROFILER: Final[Any] = option(
+    "Use Nsight Compute, if it is there, for kernel times and counters.",
+    "--profiler/--no-profiler",
+    default=True,
+)
 
 
 def measure(
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="Folder that the rows go to; resumed if it has some."),
-    ],
-    gpu: GpuOption = 0,
-    sweep: SweepOption = None,
-    profiler: ProfilerOption = True,
+    *,
+    output: Path = option(
+        "Folder that the rows go to; resumed if it has some.", "--output", "-o", default=...
+    ),
+    gpu: int = GPU,
+    sweep: list[str] | None = SWEEPS,
+    profiler: bool = PROFILER,
 ) -> None:
     """Run the microbenchmarks on a GPU, and write a folder of CSV files.
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
-
-from perfmodel.cli.options import DEFAULT_DEVICE, DeviceOption, JsonOption, TimingOption
+from perfmodel.cli.grouped_options import option
+from perfmodel.cli.options import (
+    DEVICE,
+    JSON,
+    TIMING,
+    Timing,
+    complete_from,
+)
 from perfmodel.cli.output import print_json, show
 
 EXAMPLES = (
@@ -16,46 +21,26 @@ EXAMPLES = (
 )
 
 
-def complete_model(incomplete: str) -> list[str]:
-    """Return the model shapes whose names start with what is typed so far."""
-    from perfmodel.operators.model_shape import shape_names
-
-    return [name for name in shape_names() if name.startswith(incomplete)]
-
-
 def operators(
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            metavar="NAME|FILE",
-            help="Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 d), "
-            "minigpt, or a TOML file.",
-            autocompletion=complete_model,
-        ),
-    ] = "llama-2-7b",
-    context: Annotated[
-        int | None,
-        typer.Option(
-            "--context",
-            metavar="TOKENS",
-            help="Tokens in the cache, and of the prompt; by default the model's.",
-            show_default=False,
-        ),
-    ] = None,
-    batch: Annotated[
-        int, typer.Option("--batch", metavar="SEQUENCES", help="Sequences at a time.")
-    ] = 1,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: Annotated[
-        Literal["step", "cold", "warm"],
-        typer.Option(
-            "--cache",
-            help="L2 when an operator starts: as a step leaves it, empty, or with all it reads.",
-        ),
-    ] = "step",
-    json: JsonOption = False,
+    *,
+    model: str = option(
+        "Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 d), "
+        "minigpt, or a TOML file.",
+        metavar="NAME|FILE",
+        complete=complete_from("operators", "shape_names"),
+        default="llama-2-7b",
+    ),
+    context: int | None = option(
+        "Tokens in the cache, and of the prompt; by default the model's.", metavar="TOKENS"
+    ),
+    batch: int = option("Sequences at a time.", metavar="SEQUENCES", default=1),
+    device: str = DEVICE,
+    timing: Timing = TIMING,
+    cache: Literal["step", "cold", "warm"] = option(
+        "L2 when an operator starts: as a step leaves it, empty, or with all it reads.",
+        default="step",
+    ),
+    json: bool = JSON,
 ) -> None:
     """Predict the operators of a decoder: each token's, and a prompt's attention.
 

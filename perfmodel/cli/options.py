@@ -1,38 +1,45 @@
 """Options that several commands share, with their help and shell completion.
 
-A command takes them as annotated parameters, and gives its examples beside::
+A command has them as defaults of its parameters, and gives its examples beside::
 
     EXAMPLES = ("perfmodel predict copy -D bytes=1GiB",)
 
-    def predict(kernel: KernelArgument, device: DeviceOption = DEFAULT_DEVICE, ...) -> None:
+    def predict(*, kernel: str = KERNEL, device: str = DEVICE) -> None:
         '''Predict one launch.'''
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import typer
+
+from perfmodel.cli.grouped_options import argument, option
 
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
 
 DEFAULT_DEVICE = "h100-sxm"
+Traffic = Literal["closed-form", "simulated"]
+Timing = Literal["profiler", "events"]
+Cache = Literal["cold", "warm"]
 
 
-def complete_kernel(incomplete: str) -> list[str]:
-    """Return the built-in kernels whose names start with what is typed so far."""
-    from perfmodel.kernels import builtin_names
+def complete_from(module: str, names: str) -> Callable[[str], list[str]]:
+    """Return a completion: what a function of a module lists and starts with what is typed."""
 
-    return [name for name in builtin_names() if name.startswith(incomplete)]
+    def complete(incomplete: str) -> list[str]:
+        listed = getattr(import_module(f"perfmodel.{module}"), names)()
+        return [name for name in listed if name.startswith(incomplete)]
+
+    return complete
 
 
-def complete_device(incomplete: str) -> list[str]:
-    """Return the catalogue's devices whose names start with what is typed so far."""
-    from perfmodel.hardware import device_names
-
-    return [name for name in device_names() if name.startswith(incomplete)]
+complete_kernel = complete_from("kernels", "builtin_names")
+complete_device = complete_from("hardware", "device_names")
 
 
 def complete_mapping(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -47,93 +54,57 @@ def complete_mapping(ctx: typer.Context, incomplete: str) -> list[str]:
     return [mapping for mapping in found if mapping.startswith(incomplete)]
 
 
-KernelArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="KERNEL",
-        help="Name of a built-in kernel (see `perfmodel kernels`), a TOML kernel file, a CUDA "
-        "source or PTX.",
-        autocompletion=complete_kernel,
-        show_default=False,
-    ),
-]
-MappingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--mapping",
-        metavar="NAME",
-        help="Variant of a built-in kernel, such as naive or coalesced.",
-        autocompletion=complete_mapping,
-        show_default=False,
-    ),
-]
-DeviceOption = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        metavar="NAME|FILE",
-        help="GPU: a name (see `perfmodel devices`), or a TOML device file.",
-        autocompletion=complete_device,
-    ),
-]
-MappingsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--mapping",
-        metavar="NAME[,NAME...]",
-        help="Variant of a built-in kernel, such as naive or coalesced; several make a table.",
-        autocompletion=complete_mapping,
-        show_default=False,
-    ),
-]
-DevicesOption = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        metavar="NAME|FILE[,...]",
-        help="GPU: a name (see `perfmodel devices`), or a TOML device file; several make a table.",
-        autocompletion=complete_device,
-    ),
-]
-DefineOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-D",
-        metavar="NAME=VALUE",
-        help="Parameter of the kernel, once for each. Sizes may end in KiB, MiB, GiB, TiB (powers "
-        "of 1024) or kB, MB, GB, TB (powers of 1000).",
-        show_default=False,
-    ),
-]
-DefinesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-D",
-        metavar="NAME=VALUES",
-        help="Parameter of the kernel, once for each: a value, a list a,b,c, or a range "
-        "start:stop:step or start:stop:*factor, stop included. Sizes may end in KiB, MiB, GiB, "
-        "TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000).",
-        show_default=False,
-    ),
-]
-TrafficOption = Annotated[
-    Literal["closed-form", "simulated"],
-    typer.Option("--traffic", help="Who counts requests, sectors and bytes."),
-]
-TimingOption = Annotated[
-    Literal["profiler", "events"],
-    typer.Option(
-        "--timing", help="What is timed: the kernel alone, or all between two events around it."
-    ),
-]
-CacheOption = Annotated[
-    Literal["cold", "warm"],
-    typer.Option(
-        "--cache",
-        help="L2 at the start: empty, or as the same launch just left it. Beyond L2 a copy may be "
-        "slower warm, for what the last launch left dirty is written back.",
-    ),
-]
+KERNEL: Final[Any] = argument(
+    "Name of a built-in kernel (see `perfmodel kernels`), a TOML kernel file, a CUDA "
+    "source or PTX.",
+    metavar="KERNEL",
+    complete=complete_kernel,
+    default=...,
+)
+MAPPING: Final[Any] = option(
+    "Variant of a built-in kernel, such as naive or coalesced.",
+    metavar="NAME",
+    complete=complete_mapping,
+)
+DEVICE: Final[Any] = option(
+    "GPU: a name (see `perfmodel devices`), or a TOML device file.",
+    metavar="NAME|FILE",
+    complete=complete_device,
+    default=DEFAULT_DEVICE,
+)
+MAPPINGS: Final[Any] = option(
+    "Variant of a built-in kernel, such as naive or coalesced; several make a table.",
+    metavar="NAME[,NAME...]",
+    complete=complete_mapping,
+)
+DEVICES: Final[Any] = option(
+    "GPU: a name (see `perfmodel devices`), or a TOML device file; several make a table.",
+    metavar="NAME|FILE[,...]",
+    complete=complete_device,
+    default=DEFAULT_DEVICE,
+)
+DEFINE: Final[Any] = option(
+    "Parameter of the kernel, once for each. Sizes may end in KiB, MiB, GiB, TiB (powers "
+    "of 1024) or kB, MB, GB, TB (powers of 1000).",
+    "-D",
+    metavar="NAME=VALUE",
+)
+DEFINES: Final[Any] = option(
+    "Parameter of the kernel, once for each: a value, a list a,b,c, or a range "
+    "start:stop:step or start:stop:*factor, stop included. Sizes may end in KiB, MiB, GiB, "
+    "TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000).",
+    "-D",
+    metavar="NAME=VALUES",
+)
+TRAFFIC: Final[Any] = option("Who counts requests, sectors and bytes.", default="closed-form")
+TIMING: Final[Any] = option(
+    "What is timed: the kernel alone, or all between two events around it.", default="profiler"
+)
+CACHE: Final[Any] = option(
+    "L2 at the start: empty, or as the same launch just left it. Beyond L2 a copy may be "
+    "slower warm, for what the last launch left dirty is written back.",
+    default="cold",
+)
 
 
 def parts(text: str) -> list[str]:
@@ -142,20 +113,14 @@ def parts(text: str) -> list[str]:
 
 
 def load_devices(text: str) -> list[Device]:
-    """Return the GPUs of a list of names and files.
-
-    Raises
-    ------
-    PerfmodelError
-        If one is not found or not as it should be.
-    """
+    """Return the GPUs of a list of names and files."""
     from perfmodel.hardware import load_device
 
     # A file's name may have a comma.
     return [load_device(each) for each in ([text] if Path(text).exists() else parts(text))]
 
 
-def figure_option(*names: str, help: str) -> Any:
+def figure_option(help: str, *names: str) -> Any:
     """Return an option that names a figure's file; it is refused before anything is computed."""
 
     def checked(path: str | None) -> str | None:
@@ -165,13 +130,8 @@ def figure_option(*names: str, help: str) -> Any:
             check_figure_path(path)
         return path
 
-    return typer.Option(*names, metavar="FILE", help=help, show_default=False, callback=checked)
+    return option(help, *names, metavar="FILE", callback=checked)
 
 
-FigureOption = Annotated[
-    str | None, figure_option("-o", "--output", help="Draw it into a .svg, .png or .pdf file.")
-]
-JsonOption = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON instead of text."),
-]
+FIGURE: Final[Any] = figure_option("Draw it into a .svg, .png or .pdf file.", "-o", "--output")
+JSON: Final[Any] = option("Print JSON instead of text.", "--json", default=False)

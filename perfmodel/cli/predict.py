@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import (
+    KERNELS,
     Configuration,
-    KernelsArgument,
     NamedKernel,
     configurations,
     find_kernels,
     value_lists,
 )
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
+from perfmodel.cli.l2_options import L2Options
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefinesOption,
-    DevicesOption,
-    JsonOption,
-    MappingsOption,
-    TimingOption,
-    TrafficOption,
+    CACHE,
+    DEFINES,
+    DEVICES,
+    JSON,
+    MAPPINGS,
+    TIMING,
+    TRAFFIC,
+    Cache,
+    Timing,
+    Traffic,
     load_devices,
     parts,
 )
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.progress import progress_bar
-from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
+from perfmodel.cli.program_options import ProgramOptions
+from perfmodel.cli.progress import tracked
+from perfmodel.cli.tile_options import TileOptions
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
@@ -56,35 +57,29 @@ EXAMPLES = (
 )
 
 
-@with_tile_options
-@with_l2_options
-@with_program_options
 def predict(
-    kernels: KernelsArgument,
-    define: DefinesOption = None,
-    mapping: MappingsOption = None,
-    tiles: TileOptions = NO_TILES,
-    device: DevicesOption = DEFAULT_DEVICE,
-    traffic: TrafficOption = "closed-form",
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    l2: L2Options = AS_THE_DRIVER,
-    sets: Annotated[
-        int,
-        typer.Option(
-            "--sets",
-            metavar="N",
-            help="With --traffic simulated: one of N sets of L2, which stands for the others.",
-        ),
-    ] = 1,
-    source: Annotated[
-        bool,
-        typer.Option(
-            "--show", help="Print each source line with its accesses: sectors, hits, share of time."
-        ),
-    ] = False,
-    json: JsonOption = False,
+    *,
+    kernels: list[str] = KERNELS,
+    define: list[str] | None = DEFINES,
+    mapping: str | None = MAPPINGS,
+    tiles: TileOptions,
+    device: str = DEVICES,
+    traffic: Traffic = TRAFFIC,
+    timing: Timing = TIMING,
+    cache: Cache = CACHE,
+    program: ProgramOptions,
+    l2: L2Options,
+    sets: int = option(
+        "With --traffic simulated: one of N sets of L2, which stands for the others.",
+        metavar="N",
+        default=1,
+    ),
+    source: bool = option(
+        "Print each source line with its accesses: sectors, hits, share of time.",
+        "--show",
+        default=False,
+    ),
+    json: bool = JSON,
 ) -> None:
     """Predict how long a launch takes, and what binds it.
 
@@ -108,14 +103,12 @@ def predict(
         for gpu in load_devices(device)
         for each in _configurations(kernels, mapping, tiles, define, program, gpu)
     ]
-    predictions: list[Prediction] = []
-    with progress_bar("predicting") as tell:
-        for done, (each, gpu) in enumerate(chosen):
-            tell(done, len(chosen))
-            control = l2.control(each.kernel, gpu, each.values)
-            predictions.append(
-                predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)
-            )
+    predictions = []
+    for each, gpu in tracked("predicting", chosen):
+        control = l2.control(each.kernel, gpu, each.values)
+        predictions.append(
+            predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)
+        )
     if json:
         objects = [_record(prediction, source) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])

@@ -19,14 +19,8 @@ if TYPE_CHECKING:
 class ProgramLaunches:
     """A program and its launches.
 
-    Attributes
-    ----------
-    program : Program
-    stated : tuple of StatedLaunch
-    kernel_name : str or None
-        Which kernel of the program, where neither a launch says so nor it has only one.
-    by_options : bool
-        Whether options state the launch, not a file: then -D and --arg must not both give a number.
+    The kernel's name is None where a launch says so or the program has only one. Where options
+    state the launch, not a file, -D and --arg must not both give a number.
     """
 
     program: Program
@@ -40,13 +34,7 @@ class ProgramLaunches:
         return {name for _, used in self._at(values) for name in used}
 
     def check_takes(self, values: Mapping[str, Any]) -> None:
-        """Refuse names that no launch follows from.
-
-        Raises
-        ------
-        PerfmodelError
-            Names the kernel's parameters.
-        """
+        """Refuse names that no launch follows from."""
         unused = [name for name in values if name not in self.takes(values)]
         if unused:
             first = self.program.kernel(self.kernel_name or self.stated[0].kernel)
@@ -60,13 +48,7 @@ class ProgramLaunches:
     def kernels(
         self, values: Mapping[str, Any], tell: Callable[[float, float], None] | None = None
     ) -> list[Kernel]:
-        """Return the kernel of each launch; `tell` is told the progress of emulation.
-
-        Raises
-        ------
-        PerfmodelError
-            If a rule cannot be worked out, or the kernel not be followed.
-        """
+        """Return the kernel of each launch; `tell` is told the progress of emulation."""
         from perfmodel.cuda.kernel.translate import translated
 
         return [

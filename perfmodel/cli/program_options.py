@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
-from perfmodel.cli.grouped_options import with_group
+from perfmodel.cli.grouped_options import option, option_name
 from perfmodel.cli.program_launches import ProgramLaunches
 from perfmodel.errors import PerfmodelError, shown
 
@@ -21,104 +19,19 @@ if TYPE_CHECKING:
 PROGRAMS: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".ptx")
 """How names of files end that are programs, not kernel files."""
 
-KernelNameOption = Annotated[
-    str | None,
-    typer.Option(
-        "--kernel",
-        metavar="NAME",
-        help="Kernel of the file: its name in the source or in PTX; the only one without.",
-        show_default=False,
-    ),
-]
-GridOption = Annotated[
-    str | None,
-    typer.Option(
-        "--grid",
-        metavar="X[,Y[,Z]]",
-        help="Blocks of the launch: numbers, or rules over the kernel's arguments, names given by "
-        "-D, and blockDim, such as 'ceil_div(n, 256)'.",
-        show_default=False,
-    ),
-]
-BlockOption = Annotated[
-    str | None,
-    typer.Option(
-        "--block",
-        metavar="X[,Y[,Z]]",
-        help="Threads of a block, likewise.",
-        show_default=False,
-    ),
-]
-SharedOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shared",
-        metavar="SIZE",
-        help="Dynamic shared memory of a block, such as 16KiB or '4*blockDim.x'.",
-        show_default=False,
-    ),
-]
-ArgumentOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--arg",
-        metavar="NAME=VALUE",
-        help="Argument, once for each: a number, or a rule such as 'n/4'; for a pointer the size "
-        "of its buffer (left out, it is as long as accesses reach), or a .npy file with its "
-        "content; for a structure its fields, as in 'p=ptr 4MiB, i32 1024, f32 0.5'.",
-        show_default=False,
-    ),
-]
-LaunchOption = Annotated[
-    str | None,
-    typer.Option(
-        "--launch",
-        metavar="FILE[:NUMBER]",
-        help="Launch file (TOML, or JSON lines) instead of --grid, --block, --shared and --arg; "
-        "with a number, that launch of the file.",
-        show_default=False,
-    ),
-]
-CompilerOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--compiler-option",
-        metavar="OPTION",
-        help="For the compiler, such as -DTILE=16; as often as needed.",
-        show_default=False,
-    ),
-]
+COMPILER_OPTION: Final[Any] = option(
+    "For the compiler, such as -DTILE=16; as often as needed.", metavar="OPTION"
+)
 
-AssumeOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--assume",
-        help="Go on where contents that nobody states decide most of the time, or keep a loop from "
-        "ending, and where most accesses are left out.",
-        show_default=False,
-    ),
-]
-LinkedOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with",
-        metavar="FILE",
-        help="Another source or PTX file with device functions that the kernel calls; it is "
-        "compiled as nvcc -rdc=true does, and linked. As often as needed.",
-        show_default=False,
-    ),
-]
-IncludeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-I",
-        metavar="DIR",
-        help="Folder that headers are looked for in; as often as needed.",
-        show_default=False,
-    ),
-]
-_NAMES: Final = {"kernel_name": "--kernel", "linked": "--with", "include": "-I"}
-"""Options that are not called as their field."""
+LINKED: Final[Any] = option(
+    "Another source or PTX file with device functions that the kernel calls; it is "
+    "compiled as nvcc -rdc=true does, and linked. As often as needed.",
+    "--with",
+    metavar="FILE",
+)
+INCLUDE: Final[Any] = option(
+    "Folder that headers are looked for in; as often as needed.", "-I", metavar="DIR"
+)
 
 
 def compiler_options(given: Sequence[str] | None, folders: Sequence[str] | None) -> list[str]:
@@ -128,42 +41,53 @@ def compiler_options(given: Sequence[str] | None, folders: Sequence[str] | None)
 
 @dataclass(frozen=True, slots=True)
 class ProgramOptions:
-    """What the options say; a command takes them through `with_program_options`."""
+    """What the options say."""
 
-    kernel_name: KernelNameOption = None
-    grid: GridOption = None
-    block: BlockOption = None
-    shared: SharedOption = None
-    arg: ArgumentOption = None
-    launch: LaunchOption = None
-    compiler_option: CompilerOption = None
-    assume: AssumeOption = None
-    linked: LinkedOption = None
-    include: IncludeOption = None
+    kernel_name: str | None = option(
+        "Kernel of the file: its name in the source or in PTX; the only one without.",
+        "--kernel",
+        metavar="NAME",
+    )
+    grid: str | None = option(
+        "Blocks of the launch: numbers, or rules over the kernel's arguments, names given by "
+        "-D, and blockDim, such as 'ceil_div(n, 256)'.",
+        metavar="X[,Y[,Z]]",
+    )
+    block: str | None = option("Threads of a block, likewise.", metavar="X[,Y[,Z]]")
+    shared: str | None = option(
+        "Dynamic shared memory of a block, such as 16KiB or '4*blockDim.x'.", metavar="SIZE"
+    )
+    arg: list[str] | None = option(
+        "Argument, once for each: a number, or a rule such as 'n/4'; for a pointer the size "
+        "of its buffer (left out, it is as long as accesses reach), or a .npy file with its "
+        "content; for a structure its fields, as in 'p=ptr 4MiB, i32 1024, f32 0.5'.",
+        metavar="NAME=VALUE",
+    )
+    launch: str | None = option(
+        "Launch file (TOML, or JSON lines) instead of --grid, --block, --shared and --arg; "
+        "with a number, that launch of the file.",
+        metavar="FILE[:NUMBER]",
+    )
+    compiler_option: list[str] | None = COMPILER_OPTION
+    assume: bool | None = option(
+        "Go on where contents that nobody states decide most of the time, or keep a loop from "
+        "ending, and where most accesses are left out."
+    )
+    linked: list[str] | None = LINKED
+    include: list[str] | None = INCLUDE
 
     def check_unused(self, text: str) -> None:
-        """Refuse the options beside `text`, which is no program.
-
-        Raises
-        ------
-        PerfmodelError
-        """
+        """Refuse the options beside `text`, which is no program."""
         for f in fields(self):
             if getattr(self, f.name) is not None:
-                option = _NAMES.get(f.name, f"--{f.name}")
+                name = option_name(f.name, f.default)
                 raise PerfmodelError(
-                    f"{option.replace('_', '-')} goes with a CUDA source or PTX file "
+                    f"{name} goes with a CUDA source or PTX file "
                     f"({', '.join(PROGRAMS)}), not with {shown(text)}: give parameters by -D"
                 )
 
     def load(self, text: str, mapping: str | None, device: Device | None) -> ProgramLaunches:
-        """Return a program with the launches that the options state.
-
-        Raises
-        ------
-        PerfmodelError
-            If it cannot be compiled or read, or an option is wrong or does not go with it.
-        """
+        """Return a program with the launches that the options state."""
         from perfmodel.cli.progress import progress_bar
         from perfmodel.cuda.compile.program import load_program
 
@@ -233,14 +157,6 @@ class ProgramOptions:
                 "one with that kernel"
             )
         return mine
-
-
-NO_PROGRAM: Final = ProgramOptions()
-"""No option given."""
-
-
-with_program_options: Final = with_group(ProgramOptions, "program")
-"""Gives a command the options of `ProgramOptions` in place of its parameter `program`."""
 
 
 def is_program(text: str) -> bool:

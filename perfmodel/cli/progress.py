@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 SHOWN_AFTER: Final = 1.0
 """Seconds after which the bar appears."""
+
+T = TypeVar("T")
+
+
+def tracked(what: str, items: Sequence[T]) -> Iterator[T]:
+    """Yield items behind a bar of how many are done."""
+    with progress_bar(what) as tell:
+        for done, each in enumerate(items):
+            tell(done, len(items))
+            yield each
 
 
 @contextmanager
@@ -17,14 +27,7 @@ def progress_bar(what: str, counted: bool = True) -> Iterator[Callable[[float, f
     """Give a function that is told how much of how much is done.
 
     Nothing is shown in the first second, or where standard error is no terminal; at the end the
-    bar is gone.
-
-    Parameters
-    ----------
-    what : str
-        Stands before the bar.
-    counted : bool
-        Whether the bar shows both numbers; otherwise it shows the share.
+    bar is gone. A bar that is not `counted` shows the share instead of both numbers.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None

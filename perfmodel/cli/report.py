@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import (
-    KernelsArgument,
+    KERNELS,
     configurations,
     find_kernels,
     own_combinations,
     value_lists,
 )
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
+from perfmodel.cli.l2_options import L2Options
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefinesOption,
-    DeviceOption,
-    JsonOption,
-    MappingOption,
-    TimingOption,
-    TrafficOption,
+    CACHE,
+    DEFINES,
+    DEVICE,
+    JSON,
+    MAPPING,
+    TIMING,
+    TRAFFIC,
+    Cache,
+    Timing,
+    Traffic,
 )
 from perfmodel.cli.output import print_json, wrote
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
 
@@ -40,39 +43,28 @@ EXAMPLES = (
 )
 
 
-@with_l2_options
-@with_program_options
 def report(
+    *,
     ctx: typer.Context,
-    kernels: KernelsArgument,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for index.html, report.md and its pictures; made if need be.",
-            show_default=False,
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            metavar="TEXT",
-            help="Title of the report. [default: the launches and the GPU]",
-            show_default=False,
-        ),
-    ] = None,
-    define: DefinesOption = None,
-    mapping: MappingOption = None,
-    device: DeviceOption = DEFAULT_DEVICE,
-    traffic: TrafficOption = "closed-form",
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    l2: L2Options = AS_THE_DRIVER,
-    json: JsonOption = False,
+    kernels: list[str] = KERNELS,
+    output: str | None = option(
+        "Folder for index.html, report.md and its pictures; made if need be.",
+        "-o",
+        "--output",
+        metavar="DIR",
+    ),
+    name: str | None = option(
+        "Title of the report. [default: the launches and the GPU]", metavar="TEXT"
+    ),
+    define: list[str] | None = DEFINES,
+    mapping: str | None = MAPPING,
+    device: str = DEVICE,
+    traffic: Traffic = TRAFFIC,
+    timing: Timing = TIMING,
+    cache: Cache = CACHE,
+    program: ProgramOptions,
+    l2: L2Options,
+    json: bool = JSON,
 ) -> None:
     """Write launches as an HTML page that needs no network, and as Markdown.
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from perfmodel.cli.kernel_list import (
-    KernelsArgument,
+    KERNELS,
     configurations,
     find_kernels,
     value_lists,
 )
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefinesOption,
-    DeviceOption,
-    FigureOption,
-    JsonOption,
-    TimingOption,
+    CACHE,
+    DEFINES,
+    DEVICE,
+    FIGURE,
+    JSON,
+    TIMING,
+    Cache,
+    Timing,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
-from perfmodel.cli.progress import progress_bar
+from perfmodel.cli.program_options import ProgramOptions
+from perfmodel.cli.progress import tracked
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
@@ -30,16 +31,16 @@ EXAMPLES = (
 )
 
 
-@with_program_options
 def roofline(
-    kernels: KernelsArgument,
-    define: DefinesOption = None,
-    device: DeviceOption = DEFAULT_DEVICE,
-    timing: TimingOption = "profiler",
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    output: FigureOption = None,
-    json: JsonOption = False,
+    *,
+    kernels: list[str] = KERNELS,
+    define: list[str] | None = DEFINES,
+    device: str = DEVICE,
+    timing: Timing = TIMING,
+    cache: Cache = CACHE,
+    program: ProgramOptions,
+    output: str | None = FIGURE,
+    json: bool = JSON,
 ) -> None:
     """Place kernels on the hierarchical roofline: L1, L2, DRAM, and the arithmetic peaks.
 
@@ -51,13 +52,10 @@ def roofline(
     gpu = load_device(device)
     found = find_kernels(kernels, None, program, gpu)
     chosen = configurations(found, value_lists(define or (), found))
-    with progress_bar("predicting") as tell:
-        predictions = []
-        for done, each in enumerate(chosen):
-            tell(done, len(chosen))
-            predictions.append(
-                predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
-            )
+    predictions = [
+        predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
+        for each in tracked("predicting", chosen)
+    ]
     if output is not None:
         from perfmodel.reports.roofline_figure import roofline_figure
 

@@ -5,27 +5,26 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import find_kernel
-from perfmodel.cli.l2_options import AS_THE_DRIVER, L2Options, with_l2_options
+from perfmodel.cli.l2_options import L2Options
 from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    CacheOption,
-    DefineOption,
-    DeviceOption,
-    JsonOption,
-    KernelArgument,
-    MappingOption,
+    CACHE,
+    DEFINE,
+    DEVICE,
+    JSON,
+    KERNEL,
+    MAPPING,
+    Cache,
     figure_option,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
-from perfmodel.cli.program_options import NO_PROGRAM, ProgramOptions, with_program_options
+from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
-from perfmodel.cli.tile_options import NO_TILES, TileOptions, with_tile_options
+from perfmodel.cli.tile_options import TileOptions
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
@@ -46,39 +45,25 @@ _MEASURED: Final = 2.0
 """What their speed is measured over [s]."""
 
 
-@with_tile_options
-@with_l2_options
-@with_program_options
 def simulate(
-    kernel: KernelArgument,
-    define: DefineOption = None,
-    mapping: MappingOption = None,
-    tiles: TileOptions = NO_TILES,
-    device: DeviceOption = DEFAULT_DEVICE,
-    cache: CacheOption = "cold",
-    program: ProgramOptions = NO_PROGRAM,
-    l2: L2Options = AS_THE_DRIVER,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", help="Decides what hashes decide; equal seeds give equal counts."),
-    ] = 0,
-    sample: Annotated[
-        float,
-        typer.Option("--sample", metavar="0..1", help="Share of the launch to run."),
-    ] = 1.0,
-    sets: Annotated[
-        int,
-        typer.Option(
-            "--sets",
-            metavar="N",
-            help="Simulate one of N sets of L2, which stands for the others.",
-        ),
-    ] = 1,
-    plot: Annotated[
-        str | None,
-        figure_option("--plot", help="Draw hit rates over time into a .svg, .png or .pdf file."),
-    ] = None,
-    json: JsonOption = False,
+    *,
+    kernel: str = KERNEL,
+    define: list[str] | None = DEFINE,
+    mapping: str | None = MAPPING,
+    tiles: TileOptions,
+    device: str = DEVICE,
+    cache: Cache = CACHE,
+    program: ProgramOptions,
+    l2: L2Options,
+    seed: int = option("Decides what hashes decide; equal seeds give equal counts.", default=0),
+    sample: float = option("Share of the launch to run.", metavar="0..1", default=1.0),
+    sets: int = option(
+        "Simulate one of N sets of L2, which stands for the others.", metavar="N", default=1
+    ),
+    plot: str | None = figure_option(
+        "Draw hit rates over time into a .svg, .png or .pdf file.", "--plot"
+    ),
+    json: bool = JSON,
 ) -> None:
     """Simulate a launch: requests, sectors, hits and bytes of every access and buffer.
 

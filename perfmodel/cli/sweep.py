@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perfmodel.cli.defines import parse_defines, parse_value_lists
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import NamedKernel
-from perfmodel.cli.launch_options import DEFAULT_LAUNCH, LaunchOptions, with_launch_options
+from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import (
-    FigureOption,
-    JsonOption,
-    KernelArgument,
+    FIGURE,
+    JSON,
+    KERNEL,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.progress import progress_bar
@@ -37,23 +36,19 @@ EXAMPLES = (
 _FRACTIONS = ("hit-ratio", "compression")
 
 
-@with_launch_options
 def sweep(
-    kernel: KernelArgument,
-    over: Annotated[
-        list[str],
-        typer.Option(
-            "--over",
-            metavar="NAME=VALUES",
-            help="What to vary: hit-ratio, set-aside, window, fetch-granularity, compression or a "
-            "parameter; a list a,b,c or a range start:stop:step or start:stop:*factor. Several "
-            "have a panel each.",
-            show_default=False,
-        ),
-    ],
-    chosen: LaunchOptions = DEFAULT_LAUNCH,
-    output: FigureOption = None,
-    json: JsonOption = False,
+    *,
+    kernel: str = KERNEL,
+    over: list[str] = option(
+        "What to vary: hit-ratio, set-aside, window, fetch-granularity, compression or a "
+        "parameter; a list a,b,c or a range start:stop:step or start:stop:*factor. Several "
+        "have a panel each.",
+        metavar="NAME=VALUES",
+        default=...,
+    ),
+    chosen: LaunchOptions,
+    output: str | None = FIGURE,
+    json: bool = JSON,
 ) -> None:
     """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
     from perfmodel.prediction.sweep import sweep as sweep_over

@@ -3,61 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Final
 
-import typer
-
-from perfmodel.cli.grouped_options import with_group
+from perfmodel.cli.grouped_options import option
 from perfmodel.errors import PerfmodelError, shown
 
 _TILES: Final = {
-    "tile": ("--tile", ("BM", "BN", "BK"), "A block's tile: rows and columns of C, depth."),
-    "thread_tile": ("--thread-tile", ("TM", "TN"), "A thread's tile: rows and columns of C."),
-    "warp_tile": ("--warp-tile", ("WM", "WN"), "A warp's tile: rows and columns of C."),
-    "stages": ("--stages", ("stages",), "Steps whose tiles shared memory holds."),
+    "tile": ("--tile", ("BM", "BN", "BK")),
+    "thread_tile": ("--thread-tile", ("TM", "TN")),
+    "warp_tile": ("--warp-tile", ("WM", "WN")),
+    "stages": ("--stages", ("stages",)),
 }
-
-
-def _option(name: str) -> Any:
-    option, parts, summary = _TILES[name]
-    return typer.Option(option, metavar=",".join(parts).upper(), help=summary, show_default=False)
-
-
-TileOption = Annotated[str | None, _option("tile")]
-ThreadTileOption = Annotated[str | None, _option("thread_tile")]
-WarpTileOption = Annotated[str | None, _option("warp_tile")]
-StagesOption = Annotated[str | None, _option("stages")]
 
 
 @dataclass(frozen=True, slots=True)
 class TileOptions:
-    """What the options of tiles say; a command takes them through `with_tile_options`."""
+    """What the options of tiles say."""
 
-    tile: TileOption = None
-    thread_tile: ThreadTileOption = None
-    warp_tile: WarpTileOption = None
-    stages: StagesOption = None
+    tile: str | None = option("A block's tile: rows and columns of C, depth.", metavar="BM,BN,BK")
+    thread_tile: str | None = option("A thread's tile: rows and columns of C.", metavar="TM,TN")
+    warp_tile: str | None = option("A warp's tile: rows and columns of C.", metavar="WM,WN")
+    stages: str | None = option("Steps whose tiles shared memory holds.", metavar="STAGES")
 
     def added_to(self, define: list[str] | None, kernel: str, mapping: str | None) -> list[str]:
-        """Return the texts of ``-D``, and those that the options stand for.
-
-        Raises
-        ------
-        PerfmodelError
-            If an option is not as it must be, or the kernel's mapping does not take it.
-        """
+        """Return the texts of ``-D``, and those that the options stand for."""
         found = list(define or ())
         given = {name: value for name in _TILES if (value := getattr(self, name)) is not None}
         for name, value in given.items():
             _check_takes(name, value, kernel, mapping)
         return found + [text for name, value in given.items() for text in _defines(name, value)]
-
-
-NO_TILES: Final = TileOptions()
-"""No option given."""
-
-with_tile_options: Final = with_group(TileOptions, "tiles")
-"""Gives a command the options of `TileOptions` in place of its parameter `tiles`."""
 
 
 def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> None:
@@ -66,7 +40,7 @@ def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> Non
 
     if kernel not in builtin_names():
         return
-    option, parts, _ = _TILES[name]
+    option, parts = _TILES[name]
     wanted = parts[: value.count(",") + 1]
 
     def lacks(which: str | None) -> list[str]:
@@ -90,7 +64,7 @@ def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> Non
 
 def _defines(name: str, value: str) -> list[str]:
     """Return the ``-D`` texts that an option stands for; fewer sizes leave the last ones open."""
-    option, parts, _ = _TILES[name]
+    option, parts = _TILES[name]
     sizes = [size.strip() for size in value.split(",")]
     if len(sizes) > len(parts) or not all(size.isdigit() for size in sizes):
         wanted = ",".join(parts)

@@ -7,11 +7,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
-
-from perfmodel.cli.options import DEFAULT_DEVICE, JsonOption, complete_device, figure_option
+from perfmodel.cli.grouped_options import option
+from perfmodel.cli.options import (
+    DEFAULT_DEVICE,
+    JSON,
+    complete_device,
+    figure_option,
+)
 from perfmodel.cli.output import print_json, save_drawing, show, show_meanwhile, wrote
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
@@ -34,60 +38,31 @@ EXAMPLES = (
 
 
 def validate(
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="NAME|FILE",
-            help=f"GPU: a name (see `perfmodel devices`), or a TOML device file. [default: the one "
-            f"that --from names, else {DEFAULT_DEVICE}]",
-            autocompletion=complete_device,
-            show_default=False,
-        ),
-    ] = None,
-    folder: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="DIR",
-            help="Measurement folder. [default: what is recorded of the GPU]",
-            show_default=False,
-        ),
-    ] = None,
-    transfer: Annotated[
-        bool,
-        typer.Option(
-            "--transfer",
-            help="Also predict what was measured of other GPUs, from this one's measurements.",
-        ),
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the whole report into a Markdown file.",
-            show_default=False,
-        ),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        figure_option(
-            "--plot", help="Draw predicted over measured times into a .svg, .png or .pdf file."
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without",
-            metavar="NAME",
-            help="Also predict with a mechanism switched off, and say what the scoreboard loses; "
-            "several together.",
-            show_default=False,
-        ),
-    ] = None,
-    json: JsonOption = False,
+    *,
+    device: str | None = option(
+        f"GPU: a name (see `perfmodel devices`), or a TOML device file. [default: the one "
+        f"that --from names, else {DEFAULT_DEVICE}]",
+        metavar="NAME|FILE",
+        complete=complete_device,
+    ),
+    folder: str | None = option(
+        "Measurement folder. [default: what is recorded of the GPU]", "--from", metavar="DIR"
+    ),
+    transfer: bool = option(
+        "Also predict what was measured of other GPUs, from this one's measurements.", default=False
+    ),
+    output: str | None = option(
+        "Write the whole report into a Markdown file.", "-o", "--output", metavar="FILE"
+    ),
+    plot: str | None = figure_option(
+        "Draw predicted over measured times into a .svg, .png or .pdf file.", "--plot"
+    ),
+    without: list[str] | None = option(
+        "Also predict with a mechanism switched off, and say what the scoreboard loses; "
+        "several together.",
+        metavar="NAME",
+    ),
+    json: bool = JSON,
 ) -> None:
     """Compare predictions with measured times: a scoreboard by regime, with two rooflines.
 

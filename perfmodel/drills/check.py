@@ -25,33 +25,19 @@ _THOUSANDS: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an answer is worth.
+    """What an answer is worth."""
 
-    Attributes
-    ----------
-    answer : str
-        As given.
-    right : bool
-    error : float or None
-        Largest relative error of the numbers; None for words and choices, or where 0 is right.
-    mistake : Mistake or None
-        The known mistake that a wrong answer is.
-    """
-
-    answer: str
+    answer: str  # as given
     right: bool
+    # Largest relative error of the numbers; None for words and choices, or where 0 is right.
     error: float | None = None
-    mistake: Mistake | None = None
+    mistake: Mistake | None = None  # the known mistake that a wrong answer is
 
 
 def check(solution: Solution, answer: str) -> Verdict:
     """Hold an answer against a worked drill.
 
-    Parameters
-    ----------
-    solution : Solution
-    answer : str
-        ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names.
+    `answer`: ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names.
 
     Raises
     ------

@@ -22,10 +22,7 @@ def load_drills(extra: Sequence[str | Path] = ()) -> tuple[Drill, ...]:
 
     A drill's number is its place in this tuple, from 1.
 
-    Parameters
-    ----------
-    extra
-        Drill files, or folders of which all ``*.toml`` are read in the order of their names.
+    `extra`: drill files, or folders of which all ``*.toml`` are read in the order of their names.
 
     Raises
     ------

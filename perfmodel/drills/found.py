@@ -14,22 +14,12 @@ Value = Callable[[Expression], float | int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A number with where it comes from.
-
-    Attributes
-    ----------
-    value : float, int or str
-    unit : str
-        What it comes in, if the step names no other.
-    origin : str
-    rows : tuple of tuple of str
-        A table: its head, then its rows; empty for most.
-    """
+    """A number with where it comes from."""
 
     value: float | int | str
-    unit: str = ""
+    unit: str = ""  # what it comes in, if the step names no other
     origin: str = ""
-    rows: tuple[tuple[str, ...], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()  # a table: its head, then its rows; empty for most
 
 
 def whole(value: float) -> int:

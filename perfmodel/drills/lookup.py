@@ -54,15 +54,8 @@ _FORMULAS: Final = {
 def find(source: Source, number: Value, device: str, file: Path) -> Found:
     """Return the number of a source.
 
-    Parameters
-    ----------
-    source : Source
-    number : callable
-        Gives the value of an expression of the step.
-    device : str
-        GPU of sources that name none.
-    file : Path
-        The drill's file, beside which its kernel files lie.
+    `number` gives the value of an expression of the step. `device`: GPU of sources that name none.
+    `file`: the drill's, beside which its kernel files lie.
 
     Raises
     ------

@@ -48,18 +48,10 @@ _FOLDED: Final = frozenset(unit.casefold() for unit in UNITS)
 
 
 class Quantity(NamedTuple):
-    """A value in SI and the unit that it is shown in.
+    """A value in SI and the unit that it is shown in."""
 
-    Attributes
-    ----------
-    value : int, float or str
-        Text for what is no number: a bottleneck, a warning.
-    unit : str
-        A key of `UNITS`, the name of what is counted, or empty.
-    """
-
-    value: float | int | str
-    unit: str = ""
+    value: float | int | str  # text for what is no number: a bottleneck, a warning
+    unit: str = ""  # a key of `UNITS`, the name of what is counted, or empty
 
 
 def dimension(unit: str) -> str:
@@ -89,12 +81,8 @@ def check_unit(unit: str, what: str) -> str:
 def read_quantity(text: str, what: str) -> Quantity:
     """Return the quantity that a text states.
 
-    Parameters
-    ----------
-    text
-        Number or fraction, then perhaps a unit: ``"16MiB"``, ``"2 TB/s"``, ``"1/8"``.
-    what
-        Start of the error messages.
+    `text`: number or fraction, then perhaps a unit: ``"16MiB"``, ``"2 TB/s"``, ``"1/8"``. `what`:
+    start of the error messages.
 
     Raises
     ------

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from perfmodel.drills.quantity import Quantity, is_quantity, read_quantity
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Node, Number, parse
-from perfmodel.kernels.values import check_keys
+from perfmodel.tables import Reader, check_keys, read_record, read_text
 
+text: Final = partial(read_text, empty=False, most=2000)
+"""Reads a text of a drill file, its lines joined."""
 _WORD: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
 _CONTROL: Final = (
     *("set_aside", "window", "window_buffer", "hit_ratio", "hit_prop", "miss_prop"),
@@ -47,70 +50,44 @@ class FigureOf:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One number of a prediction.
-
-    Attributes
-    ----------
-    kernel, mapping, device : str
-    params, control, options : tuple of (name, Expression or word)
-        Of the kernel; of `L2Control` and its window; of `perfmodel.predict`.
-    concurrent : tuple of (Expression, Expression)
-        Windows of kernels beside it: bytes and hitRatio.
-    read : str
-        Which number: ``time_s``, ``traffic.dram_read_bytes``, ``access.A.sectors_per_request``.
-    """
+    """One number of a prediction."""
 
     kernel: str
+    # Which number: ``time_s``, ``traffic.dram_read_bytes``, ``access.A.sectors_per_request``.
     read: str
     mapping: str = ""
     device: str = ""
+    # Of the kernel; of `L2Control` and its window; of `perfmodel.predict`.
     params: tuple[tuple[str, Expression | str], ...] = ()
     control: tuple[tuple[str, Expression | str], ...] = ()
     options: tuple[tuple[str, str | bool], ...] = ()
+    # Windows of kernels beside it: bytes and hitRatio.
     concurrent: tuple[tuple[Expression, Expression], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Warp:
-    """What one request of a warp touches.
+    """What one request of a warp touches."""
 
-    Attributes
-    ----------
-    address : Expression
-        Byte address of ``lane``.
-    lanes, bytes, granule : Expression
-        Lanes; bytes that each wants; bytes of a granule (sector 32, line 128).
-    read : str
-        "granules", "moved_bytes", "wanted_bytes" or "efficiency".
-    """
-
-    address: Expression
-    lanes: Expression
-    bytes: Expression
-    granule: Expression
-    read: str
+    address: Expression  # byte address of ``lane``
+    read: str  # "granules", "moved_bytes", "wanted_bytes" or "efficiency"
+    # Lanes; bytes that each wants; bytes of a granule (sector 32, line 128).
+    lanes: Expression = Expression("32", Number(32))
+    bytes: Expression = Expression("4", Number(4))
+    granule: Expression = Expression("32", Number(32))
 
 
 @dataclass(frozen=True, slots=True)
 class Lru:
-    """Lines of a window read in order, pass after pass, in a least-recently-used set-aside.
+    """Lines of a window read in order, pass after pass, in a least-recently-used set-aside."""
 
-    Attributes
-    ----------
-    capacity, window : Expression
-        Lines that the set-aside holds, and lines of the window.
-    picked : Expression
-        Share of the window's lines that persist, evenly spread; the others pass by.
-    passes : Expression
-    read : str
-        "hits", "misses" or "hit_share" of the last pass, or "held": lines held at the end.
-    """
-
+    # Lines that the set-aside holds, and lines of the window.
     capacity: Expression
     window: Expression
-    picked: Expression
-    passes: Expression
-    read: str
+    read: str  # "hits", "misses" or "hit_share" of the last pass, or "held": lines held at the end
+    # Share of the window's lines that persist, evenly spread; the others pass by.
+    picked: Expression = Expression("1", Number(1))
+    passes: Expression = Expression("2", Number(2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +95,7 @@ class FormulaOf:
     """A closed form of perfmodel, such as ``residency.PICKED``, with a number for each symbol."""
 
     name: str
-    values: tuple[tuple[str, Expression], ...]
+    values: tuple[tuple[str, Expression], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +105,7 @@ class Measured:
     folder: str
     topic: str
     column: str
-    where: tuple[tuple[str, int | float | str], ...]
+    where: tuple[tuple[str, int | float | str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +118,10 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A table of expressions over a variable.
-
-    Attributes
-    ----------
-    variable : str
-    values : tuple of int
-        What it takes, one row each.
-    columns : tuple of (heading, Expression)
-    """
+    """A table of expressions over a variable."""
 
     variable: str
-    values: tuple[int, ...]
+    values: tuple[int, ...]  # what it takes, one row each
     columns: tuple[tuple[str, Expression], ...]
 
 
@@ -194,95 +163,72 @@ def read_source(kind: str, value: object, known: Collection[str], where: str) ->
 def _figure(value: object, known: Collection[str], where: str) -> FigureOf:
     if isinstance(value, str):
         return FigureOf(text(value, where))
-    table = check_keys(value, ("name", "device"), ("name",), where)
-    return FigureOf(text(table["name"], where), text(table.get("device", ""), where, empty=True))
+    return read_record(FigureOf, value, where, {"name": text, "device": _text_or_none})
 
 
 def _predicted(value: object, known: Collection[str], where: str) -> Predicted:
     table = check_keys(value, _PREDICT, ("kernel", "read"), where)
-    params = _table(table, "params", where)
+    params = _table(table.get("params", {}), f"{where}: params")
     concurrent = table.get("concurrent", [])
     if not isinstance(concurrent, list):
         raise PerfmodelError(f"{where}: concurrent must be a list, not {shown(concurrent)}")
     windows = []
     for each in concurrent:
         row = check_keys(each, ("window", "hit_ratio"), ("window",), f"{where}, concurrent")
-        windows.append(
-            (
-                read_expression(row["window"], known, where),
-                read_expression(row.get("hit_ratio", 1), known, where),
-            )
-        )
+        size, ratio = row["window"], row.get("hit_ratio", 1)
+        windows.append((read_expression(size, known, where), read_expression(ratio, known, where)))
+
+    def read(keys: Collection[str], reader: Reader) -> tuple[tuple[str, Any], ...]:
+        return tuple((k, reader(table[k], f"{where}: {k}")) for k in keys if k in table)
+
+    def control(value: object, where: str) -> Expression | str:
+        words = where.rpartition(" ")[2] in _CONTROL_WORDS
+        return text(value, where) if words else read_expression(value, known, where)
+
     return Predicted(
-        kernel=text(table["kernel"], f"{where}: kernel"),
-        read=text(table["read"], f"{where}: read"),
-        mapping=text(table.get("mapping", ""), f"{where}: mapping", empty=True),
-        device=text(table.get("device", ""), f"{where}: device", empty=True),
         params=tuple((n, _word_or_number(v, known, f"{where}, {n}")) for n, v in params.items()),
-        control=tuple(
-            (
-                name,
-                text(table[name], f"{where}: {name}")
-                if name in _CONTROL_WORDS
-                else read_expression(table[name], known, f"{where}: {name}"),
-            )
-            for name in _CONTROL
-            if name in table
-        ),
-        options=tuple(
-            (name, _option(table[name], f"{where}: {name}"))
-            for name in ("timing", "cache", "mig", "mps")
-            if name in table
-        ),
+        control=read(_CONTROL, control),
+        options=read(("timing", "cache", "mig", "mps"), _option),
         concurrent=tuple(windows),
+        **dict(read(("kernel", "read"), text)),
+        **dict(read(("mapping", "device"), _text_or_none)),
     )
 
 
 def _warp(value: object, known: Collection[str], where: str) -> Warp:
-    keys = ("address", "lanes", "bytes", "granule", "read")
-    table = check_keys(value, keys, ("address", "read"), where)
-    return Warp(
-        address=read_expression(table["address"], {*known, "lane"}, f"{where}: address"),
-        lanes=read_expression(table.get("lanes", 32), known, f"{where}: lanes"),
-        bytes=read_expression(table.get("bytes", 4), known, f"{where}: bytes"),
-        granule=read_expression(table.get("granule", 32), known, f"{where}: granule"),
-        read=_one_of(table["read"], WARP_READS, f"{where}: read"),
-    )
+    readers: dict[str, Reader] = {
+        "address": _expression({*known, "lane"}),
+        **dict.fromkeys(("lanes", "bytes", "granule"), _expression(known)),
+        "read": _one_of(WARP_READS),
+    }
+    return read_record(Warp, value, where, readers)
 
 
 def _lru(value: object, known: Collection[str], where: str) -> Lru:
-    keys = ("capacity", "window", "picked", "passes", "read")
-    table = check_keys(value, keys, ("capacity", "window", "read"), where)
-    number = {
-        key: read_expression(table.get(key, default), known, f"{where}: {key}")
-        for key, default in (("capacity", 0), ("window", 0), ("picked", 1), ("passes", 2))
-    }
-    return Lru(**number, read=_one_of(table["read"], LRU_READS, f"{where}: read"))
+    numbers = dict.fromkeys(("capacity", "window", "picked", "passes"), _expression(known))
+    return read_record(Lru, value, where, {**numbers, "read": _one_of(LRU_READS)})
 
 
 def _formula(value: object, known: Collection[str], where: str) -> FormulaOf:
-    table = check_keys(value, ("name", "values"), ("name",), where)
-    values = _table(table, "values", where)
-    return FormulaOf(
-        name=text(table["name"], f"{where}: name"),
-        values=tuple((n, read_expression(v, known, f"{where}, {n}")) for n, v in values.items()),
-    )
+    def values(value: object, _: str) -> tuple[tuple[str, Expression], ...]:
+        found = _table(value, f"{where}: values")
+        return tuple((n, read_expression(v, known, f"{where}, {n}")) for n, v in found.items())
+
+    return read_record(FormulaOf, value, where, {"name": text, "values": values})
 
 
 def _measured(value: object, known: Collection[str], where: str) -> Measured:
-    table = check_keys(
-        value, ("folder", "topic", "column", "where"), ("folder", "topic", "column"), where
-    )
-    wanted = _table(table, "where", where)
-    for name, cell in wanted.items():
-        if isinstance(cell, bool) or not isinstance(cell, int | float | str):
-            raise PerfmodelError(f"{where}, {name}: must be a number or a word, not {shown(cell)}")
-    return Measured(
-        folder=text(table["folder"], f"{where}: folder"),
-        topic=text(table["topic"], f"{where}: topic"),
-        column=text(table["column"], f"{where}: column"),
-        where=tuple(wanted.items()),
-    )
+    def wanted(value: object, _: str) -> tuple[tuple[str, Any], ...]:
+        found = _table(value, f"{where}: where")
+        for key, cell in found.items():
+            if isinstance(cell, bool) or not isinstance(cell, int | float | str):
+                raise PerfmodelError(
+                    f"{where}, {key}: must be a number or a word, not {shown(cell)}"
+                )
+        return tuple(found.items())
+
+    words = dict.fromkeys(("folder", "topic", "column"), text)
+    return read_record(Measured, value, where, {**words, "where": wanted})
 
 
 def _cited(value: object, known: Collection[str], where: str) -> Cited:
@@ -293,9 +239,8 @@ def _cited(value: object, known: Collection[str], where: str) -> Cited:
 
 
 def _trace(value: object, known: Collection[str], where: str) -> Trace:
-    table = check_keys(
-        value, ("variable", "values", "columns"), ("variable", "values", "columns"), where
-    )
+    keys = ("variable", "values", "columns")
+    table = check_keys(value, keys, keys, where)
     variable = name(table["variable"], f"{where}: variable")
     values = table["values"]
     if (
@@ -306,15 +251,10 @@ def _trace(value: object, known: Collection[str], where: str) -> Trace:
         raise PerfmodelError(
             f"{where}: values must be a list of 1 to {MOST_ROWS} whole numbers, not {shown(values)}"
         )
-    columns = _table(table, "columns", where)
-    return Trace(
-        variable,
-        tuple(values),
-        tuple(
-            (heading, read_expression(e, {*known, variable}, f"{where}, {heading}"))
-            for heading, e in columns.items()
-        ),
-    )
+    columns = _table(table["columns"], f"{where}: columns").items()
+    over = {*known, variable}
+    read = tuple((head, read_expression(e, over, f"{where}, {head}")) for head, e in columns)
+    return Trace(variable, tuple(values), read)
 
 
 READERS: Final[Mapping[str, Callable[[object, Collection[str], str], Source]]] = {
@@ -329,16 +269,6 @@ READERS: Final[Mapping[str, Callable[[object, Collection[str], str], Source]]] =
     "trace": _trace,
 }
 """What a step may take its value from, by key."""
-
-
-def text(value: object, where: str, *, empty: bool = False, most: int = 2000) -> str:
-    """Return a text of a drill file, its lines joined."""
-    found = " ".join(value.split()) if isinstance(value, str) else None
-    if found is None or not found.isprintable() or len(found) > most or not (found or empty):
-        raise PerfmodelError(
-            f"{where} must be printable text of at most {most} characters, not {shown(value)}"
-        )
-    return found
 
 
 def name(value: object, where: str) -> str:
@@ -357,11 +287,18 @@ def path_of(kernel: str, file: Path) -> str:
     return str(file.parent / kernel) if kernel.endswith(".toml") else kernel
 
 
-def _table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    value = table.get(key, {})
+def _table(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or len(value) > MOST_ROWS:
-        raise PerfmodelError(f"{where}: {key} must be a table, not {shown(value)}")
+        raise PerfmodelError(f"{where} must be a table, not {shown(value)}")
     return value
+
+
+def _text_or_none(value: object, where: str) -> str:
+    return text(value, where, empty=True)
+
+
+def _expression(known: Collection[str]) -> Reader:
+    return lambda value, where: read_expression(value, known, where)
 
 
 def _word_or_number(value: object, known: Collection[str], where: str) -> Expression | str:
@@ -374,7 +311,10 @@ def _option(value: object, where: str) -> str | bool:
     return value if isinstance(value, bool) else text(value, where)
 
 
-def _one_of(value: object, allowed: Collection[str], where: str) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise PerfmodelError(f"{where} must be {', '.join(allowed)}, not {shown(value)}")
-    return value
+def _one_of(allowed: Collection[str]) -> Reader:
+    def read(value: object, where: str) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            raise PerfmodelError(f"{where} must be {', '.join(allowed)}, not {shown(value)}")
+        return value
+
+    return read

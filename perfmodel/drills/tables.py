@@ -23,7 +23,7 @@ from perfmodel.drills.quantity import check_unit, read_quantity
 from perfmodel.drills.sources import READERS, Expression, name, read_expression, read_source, text
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Number
-from perfmodel.kernels.values import check_keys, word
+from perfmodel.tables import check_keys, word
 
 MOST_DRILLS: Final = 200
 """Drills of a file."""

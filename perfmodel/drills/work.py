@@ -20,42 +20,22 @@ DEFAULT_DEVICE: Final = "h100-sxm"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A step with its number.
-
-    Attributes
-    ----------
-    step : Step
-    quantity : Quantity or None
-    found : Found or None
-        The same number with where it comes from.
-    """
+    """A step with its number."""
 
     step: Step
     quantity: Quantity | None = None
-    found: Found | None = None
+    found: Found | None = None  # the same number with where it comes from
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A worked drill.
-
-    Attributes
-    ----------
-    drill : Drill
-    device : str
-        GPU that it was worked for; empty if the drill depends on none.
-    lines : tuple of Line
-    known : mapping of str to Quantity
-        Given numbers and those of the steps.
-    answer : tuple of Quantity, or of str
-        The right numbers, choice, or words.
-    """
+    """A worked drill."""
 
     drill: Drill
-    device: str
+    device: str  # GPU that it was worked for; empty if the drill depends on none
     lines: tuple[Line, ...]
-    known: Mapping[str, Quantity]
-    answer: tuple[Quantity, ...] | tuple[str, ...]
+    known: Mapping[str, Quantity]  # given numbers and those of the steps
+    answer: tuple[Quantity, ...] | tuple[str, ...]  # the right numbers, choice, or words
 
 
 def depends_on_device(drill: Drill) -> bool:
@@ -75,11 +55,7 @@ def given(drill: Drill, device: str = "") -> dict[str, Quantity]:
 def work(drill: Drill, device: str = "") -> Solution:
     """Work a drill out.
 
-    Parameters
-    ----------
-    drill : Drill
-    device : str
-        GPU in place of the drill's own: a catalogue name or a device file.
+    `device`: GPU in place of the drill's own: a catalogue name or a device file.
 
     Raises
     ------

@@ -10,15 +10,7 @@ import numpy as np
 
 from perfmodel.expressions.mixing import mixed_arrays, shuffled_arrays
 from perfmodel.expressions.parts import full_parts_arrays
-from perfmodel.expressions.scalars import (
-    CHOICES,
-    LARGEST_SHIFT,
-    LOG_RANGE,
-    PARTS,
-    ROOT_RANGE,
-    SHIFT_RANGE,
-    ZERO_DIVISION,
-)
+from perfmodel.expressions.scalars import LARGEST_SHIFT
 
 
 def _power_bound(base: int, exponent: int) -> int:
@@ -41,8 +33,6 @@ def _whole(values: Any) -> bool:
     """Say whether floats are whole numbers under 2**52."""
     return bool(np.all(np.abs(values) < 2**52) and np.all(values == np.floor(values)))
 
-
-BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "shuffled", "full_parts"})
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "+": np.add,
@@ -105,27 +95,4 @@ APPROXIMATE: Final[dict[str, Callable[..., Any]]] = {
     "*": np.multiply,
     "**": np.power,
     "<<": lambda a, b: a * np.exp2(b),
-}
-
-# Where an operation is undefined: which operand to replace, by what, why, and the test.
-_Domain = tuple[int, int, str, Callable[..., Any]]
-_DIVISION: Final[tuple[_Domain, ...]] = ((1, 1, ZERO_DIVISION, lambda a, b: b == 0),)
-_SHIFT: Final[tuple[_Domain, ...]] = (
-    (1, 0, SHIFT_RANGE, lambda a, b: (b < 0) | (b > LARGEST_SHIFT)),
-)
-DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
-    **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
-    **dict.fromkeys(("<<", ">>"), _SHIFT),
-    "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
-    **dict.fromkeys(("random", "shuffled"), ((1, 1, CHOICES, lambda a, b: b < 1),)),
-    "full_parts": (
-        (0, 1, PARTS, lambda a, b, c: a < 1),
-        (1, 1, PARTS, lambda a, b, c: b < 1),
-        (2, 1, PARTS, lambda a, b, c: c < 1),
-    ),
-    "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
-    "**": (
-        (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),
-        (0, 1, ROOT_RANGE, lambda a, b: (a < 0) & (b != np.trunc(b))),
-    ),
 }

@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions.array_operators import APPROXIMATE, BITWISE, BOUNDS, DOMAINS, FUNCTIONS
+from perfmodel.expressions.array_operators import APPROXIMATE, BOUNDS, FUNCTIONS
 from perfmodel.expressions.float_arrays import evaluate_floats
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
 from perfmodel.expressions.scalars import (
+    BITWISE,
+    DOMAINS,
     FLOAT_OVERFLOW,
     LARGEST_INTEGER,
     OVERFLOW,
@@ -67,13 +69,8 @@ def evaluate_arrays(
 ) -> Array:
     """Evaluate with int64, float64 or bool arrays, and Python numbers, for the variables.
 
-    Parameters
-    ----------
-    node, values
-        As for `perfmodel.expressions.evaluate`.
-    parts : dict, optional
-        What expressions evaluated before with the same values have in common with this one; its
-        own parts are added.
+    `node`, `values`: as for `perfmodel.expressions.evaluate`. `parts`: what expressions evaluated
+    before with the same values have in common with this one; its own parts are added.
 
     Raises
     ------
@@ -81,11 +78,13 @@ def evaluate_arrays(
         If shapes do not broadcast, or an operation overflows or is undefined.
     """
     arrays = {name: np.asarray(value) for name, value in values.items()}
+    shapes = {array.shape for array in arrays.values()} - {()}
     try:
-        np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        if len(shapes) > 1:
+            np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
-        raise PerfmodelError(f"arrays must broadcast together, not {shapes}") from None
+        listed = ", ".join(f"{name} {array.shape}" for name, array in list(arrays.items())[:6])
+        raise PerfmodelError(f"arrays must broadcast together, not {listed}") from None
     with np.errstate(all="raise", under="ignore"):
         result = evaluate_floats(node, arrays)
         if result is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,6 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.arrays import Parts, evaluate_arrays
 from perfmodel.expressions.nodes import Node, names, shown
-from perfmodel.expressions.points import evaluate_point
 from perfmodel.expressions.scalars import LARGEST_INTEGER, Scalar, evaluate_scalars
 
 
@@ -54,9 +54,6 @@ def evaluate(
         or an operation overflows or is undefined (division by zero, log2 of 0, ...).
     """
     node = _kept(node)
-    point = evaluate_point(node, values)
-    if point is not None:
-        return point
     given: dict[str, Any] = {}
     for name in names(node):
         try:
@@ -99,9 +96,10 @@ def _number_or_array(name: str, value: npt.ArrayLike) -> Any:
     if array.ndim == 0:
         return float(array) if array.dtype.kind == "f" else array.item()
     if array.dtype.kind == "f":
-        if np.isnan(array).any():
+        # One launch is arrays of one float: NumPy's ways would take longer than its arithmetic.
+        if math.isnan(array.item()) if array.size == 1 else np.isnan(array).any():
             raise PerfmodelError(f"variable {shown(name)} contains NaN; give numbers")
-        return array.astype(np.float64, copy=False)
+        return array if array.dtype == np.float64 else array.astype(np.float64)
     if array.dtype.kind in "iu":
         if array.dtype.itemsize == 8 and array.size:
             low, high = int(array.min()), int(array.max())

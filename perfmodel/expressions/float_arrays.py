@@ -9,6 +9,7 @@ says so, and `perfmodel.expressions.arrays` evaluates again, part by part.
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -16,13 +17,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions.array_operators import BITWISE, BOUNDS, FUNCTIONS
-from perfmodel.expressions.chains import Function, NotHereError, chain, ordered_names
-from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation
-from perfmodel.expressions.scalars import LARGEST_INTEGER
+from perfmodel.expressions.array_operators import BOUNDS, FUNCTIONS
+from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation, names
+from perfmodel.expressions.scalars import BITWISE, LARGEST_INTEGER
 
+Function = Callable[[list[Any]], Any]
+"""Value of a part, from the inputs in the order of their names, and what shared parts gave."""
+
+_LARGEST: Final = 2_000
+"""Most nodes of an expression that becomes a chain, written out."""
 _ROUNDED: Final = 1 << 31
 """Largest magnitude that rounding gives here."""
+
+
+class _NoChainError(Exception):
+    """The expression has no chain."""
 
 
 class _Part(NamedTuple):
@@ -42,24 +51,71 @@ def evaluate_floats(node: Node, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
         return None
     function, shared = found
     try:
-        return function([*(arrays[name] for name in ordered_names(node)), *shared])
+        return function([*(arrays[name] for name in _ordered(node)), *shared])
     except FloatingPointError:
         return None
 
 
 @lru_cache(maxsize=4096)
-def _chain(node: Node) -> tuple[Function, list[None]] | None:
-    """Return an expression as a function of arrays of floats, and places for shared parts."""
-    order = ordered_names(node)
+def _ordered(node: Node) -> tuple[str, ...]:
+    return tuple(sorted(names(node)))
 
-    def leaf(part: Node) -> _Part:
+
+@lru_cache(maxsize=4096)
+def _chain(node: Node) -> tuple[Function, list[None]] | None:
+    """Return an expression as a function of arrays of floats, and places for shared parts.
+
+    A part that is used twice or more is computed once.
+    """
+    if getattr(node, "size", 1) > _LARGEST:
+        return None
+    order, used = _ordered(node), _uses(node)
+    places: dict[Node, int] = {}
+    built: dict[Node, _Part] = {}
+
+    def build(part: Node) -> _Part:
         if isinstance(part, Name):
             return _Part(operator.itemgetter(order.index(part.name)), None)
-        assert isinstance(part, Number)
-        value = np.asarray(part.value)
-        return _Part(lambda env: value, None if value.dtype.kind == "f" else abs(int(value)))
+        if isinstance(part, Number):
+            value = np.asarray(part.value)
+            return _Part(lambda env: value, None if value.dtype.kind == "f" else abs(int(value)))
+        if part not in built:
+            found = _operation(part, [build(operand) for operand in part.operands])
+            if used[part] > 1:
+                places[part] = len(order) + len(places)
+                found = found._replace(function=_once(found.function, places[part]))
+            built[part] = found
+        return built[part]
 
-    return chain(node, leaf, _operation)
+    try:
+        function = build(node).function
+    except _NoChainError:
+        return None
+    return function, [None] * len(places)
+
+
+def _uses(node: Node) -> Counter[Node]:
+    """Return how many operands each part of an expression is."""
+    found: Counter[Node] = Counter()
+    left = [node]
+    while left:
+        for operand in getattr(left.pop(), "operands", ()):
+            if isinstance(operand, Operation):
+                if operand not in found:
+                    left.append(operand)
+                found[operand] += 1
+    return found
+
+
+def _once(function: Function, place: int) -> Function:
+    """Return a function that looks at `place` whether its value is known, and keeps it there."""
+
+    def value(env: list[Any]) -> Any:
+        if env[place] is None:
+            env[place] = function(env)
+        return env[place]
+
+    return value
 
 
 def _operation(part: Operation, operands: Sequence[_Part]) -> _Part:
@@ -77,13 +133,13 @@ def _operation(part: Operation, operands: Sequence[_Part]) -> _Part:
             numbers[0] if whole else _Part(_rounded(FUNCTIONS[name], numbers[0].function), _ROUNDED)
         )
     if name in BITWISE or (name == "**" and whole):
-        raise NotHereError
+        raise _NoChainError
     functions = [n.function for n in numbers]
     if name == "**":
         functions = [_converted(function, np.float64) for function in functions]
     bound = BOUNDS[name](*bounds) if whole and name in BOUNDS else None
     if bound is not None and bound > LARGEST_INTEGER:
-        raise NotHereError
+        raise _NoChainError
     return _Part(_applied(FUNCTIONS[name], functions), bound)
 
 

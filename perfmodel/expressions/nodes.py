@@ -45,8 +45,39 @@ def shown(text: str, limit: int = 60) -> str:
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")
 
 
+class _Written:
+    """Trees made as Python writes them: ``Name("i") * 4 + 1``."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Node | int) -> Operation:
+        return _operation("+", self, other)
+
+    def __sub__(self, other: Node | int) -> Operation:
+        return _operation("-", self, other)
+
+    def __mul__(self, other: Node | int) -> Operation:
+        return _operation("*", self, other)
+
+    def __floordiv__(self, other: Node | int) -> Operation:
+        return _operation("//", self, other)
+
+    def __mod__(self, other: Node | int) -> Operation:
+        return _operation("%", self, other)
+
+    def __xor__(self, other: Node | int) -> Operation:
+        return _operation("^", self, other)
+
+    def __lt__(self, other: Node | int) -> Operation:
+        return _operation("<", self, other)
+
+
+def _operation(operator: str, first: Any, other: Node | int) -> Operation:
+    return Operation(operator, (first, Number(other) if isinstance(other, int) else other))
+
+
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(_Written):
     """A literal. ``Number(1)`` and ``Number(1.0)`` differ, since integers are kept exact.
 
     Parameters
@@ -86,7 +117,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(_Written):
     """A variable: an ASCII identifier, or one of CUDA's ``threadIdx.x`` ... ``gridDim.z``.
 
     Raises
@@ -110,7 +141,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(_Written):
     """An operator applied to operands.
 
     Parameters
@@ -190,12 +221,8 @@ def names(node: Node) -> frozenset[str]:
 def substitute(node: Node, mapping: Mapping[str, Node]) -> Node:
     """Replace variables by trees, all at once.
 
-    Parameters
-    ----------
-    node
-        The tree; it is not changed, and its untouched parts are shared with the result.
-    mapping
-        Name of the variable to the tree in its place. Other variables stay.
+    `node`: the tree; it is not changed, and its untouched parts are shared with the result.
+    `mapping`: name of the variable to the tree in its place. Other variables stay.
     """
     done: dict[Node, Node] = {}
 

@@ -32,6 +32,33 @@ CHOICES: Final = "chooses among fewer than one: the second argument must be 1 or
 UNDEFINED: Final = "is undefined (infinity less infinity, or the like)"
 
 
+BITWISE: Final = frozenset({"<<", ">>", "&", "|", "^", "random", "shuffled", "full_parts"})
+"""Operations on whole numbers only."""
+
+# Where an operation is undefined: which operand arrays replace, by what, why, and the test.
+_Domain = tuple[int, int, str, Callable[..., Any]]
+_DIVISION: Final[tuple[_Domain, ...]] = ((1, 1, ZERO_DIVISION, lambda a, b: b == 0),)
+_SHIFT: Final[tuple[_Domain, ...]] = (
+    (1, 0, SHIFT_RANGE, lambda a, b: (b < 0) | (b > LARGEST_SHIFT)),
+)
+DOMAINS: Final[dict[str, tuple[_Domain, ...]]] = {
+    **dict.fromkeys(("/", "//", "%", "ceil_div"), _DIVISION),
+    **dict.fromkeys(("<<", ">>"), _SHIFT),
+    "log2": ((0, 1, LOG_RANGE, lambda a: a <= 0),),
+    **dict.fromkeys(("random", "shuffled"), ((1, 1, CHOICES, lambda a, b: b < 1),)),
+    "full_parts": (
+        (0, 1, PARTS, lambda a, b, c: a < 1),
+        (1, 1, PARTS, lambda a, b, c: b < 1),
+        (2, 1, PARTS, lambda a, b, c: c < 1),
+    ),
+    "sqrt": ((0, 0, ROOT_RANGE, lambda a: a < 0),),
+    "**": (
+        (0, 1, ZERO_DIVISION, lambda a, b: (a == 0) & (b < 0)),
+        (0, 1, ROOT_RANGE, lambda a, b: (a < 0) & (b != np.trunc(b))),
+    ),
+}
+
+
 class NoValueError(Exception):
     """An operation has no value; says why, without naming the expression."""
 
@@ -80,10 +107,15 @@ def evaluate_scalars(node: Node, values: Mapping[str, Scalar]) -> Scalar:
         if part.operator == "or":
             return any(visit(operand) for operand in operands)
         arguments = [visit(operand) for operand in operands]
+        if part.operator in BITWISE:
+            if any(isinstance(value, float) for value in arguments):
+                raise NoValueError(WHOLE_NUMBERS)
+            arguments = [int(value) for value in arguments]
+        for _, _, reason, is_bad in DOMAINS.get(part.operator, ()):
+            if is_bad(*arguments):
+                raise NoValueError(reason)
         try:
             result: Scalar = FUNCTIONS[part.operator](*arguments)
-        except ZeroDivisionError:
-            raise NoValueError(ZERO_DIVISION) from None
         except OverflowError:
             raise NoValueError(FLOAT_OVERFLOW) from None
         if isinstance(result, float) and math.isinf(result) and all(map(math.isfinite, arguments)):
@@ -91,24 +123,6 @@ def evaluate_scalars(node: Node, values: Mapping[str, Scalar]) -> Scalar:
         return result
 
     return visit(node)
-
-
-def _whole(function: Callable[[int, int], int]) -> Callable[[Scalar, Scalar], int]:
-    def checked(a: Scalar, b: Scalar) -> int:
-        if isinstance(a, float) or isinstance(b, float):
-            raise NoValueError(WHOLE_NUMBERS)
-        return function(int(a), int(b))
-
-    return checked
-
-
-def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    def checked(a: int, b: int) -> int:
-        if not 0 <= b <= LARGEST_SHIFT:
-            raise NoValueError(SHIFT_RANGE)
-        return function(a, b)
-
-    return checked
 
 
 def _rounded(function: Callable[[float], int]) -> Callable[[Scalar], int]:
@@ -128,36 +142,8 @@ def _ceil_div(a: Scalar, b: Scalar) -> Scalar:
     return -(-a // b)
 
 
-def _log2(a: Scalar) -> float:
-    if a <= 0:
-        raise NoValueError(LOG_RANGE)
-    return math.log2(a)
-
-
-def _sqrt(a: Scalar) -> float:
-    if a < 0:
-        raise NoValueError(ROOT_RANGE)
-    return math.sqrt(a)
-
-
-def _random(a: int, b: int) -> int:
-    if b < 1:
-        raise NoValueError(CHOICES)
-    return mixed(a, b)
-
-
 def _shuffled(a: int, b: int) -> int:
-    if b < 1:
-        raise NoValueError(CHOICES)
     return int(shuffled_arrays(np.array([a]), np.array([b]))[0])
-
-
-def _full_parts(a: Scalar, b: Scalar, c: Scalar) -> int:
-    if any(isinstance(value, float) for value in (a, b, c)):
-        raise NoValueError(WHOLE_NUMBERS)
-    if min(a, b, c) < 1:
-        raise NoValueError(PARTS)
-    return full_parts(int(a), int(b), int(c))
 
 
 def _power(a: Scalar, b: Scalar) -> Scalar:
@@ -166,8 +152,6 @@ def _power(a: Scalar, b: Scalar) -> Scalar:
             raise NoValueError(OVERFLOW)  # before Python builds a number of any size
         if b >= 0:
             return int(a**b)
-    if a < 0 and math.isfinite(b) and b != math.floor(b):
-        raise NoValueError(ROOT_RANGE)
     return float(float(a) ** float(b))
 
 
@@ -179,11 +163,11 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "//": operator.floordiv,
     "%": operator.mod,
     "**": _power,
-    "<<": _whole(_shift(operator.lshift)),
-    ">>": _whole(_shift(operator.rshift)),
-    "&": _whole(operator.and_),
-    "|": _whole(operator.or_),
-    "^": _whole(operator.xor),
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -198,9 +182,9 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "floor": _rounded(math.floor),
     "ceil": _rounded(math.ceil),
     "ceil_div": _ceil_div,
-    "log2": _log2,
-    "sqrt": _sqrt,
-    "random": _whole(_random),
-    "shuffled": _whole(_shuffled),
-    "full_parts": _full_parts,
+    "log2": math.log2,
+    "sqrt": math.sqrt,
+    "random": mixed,
+    "shuffled": _shuffled,
+    "full_parts": full_parts,
 }

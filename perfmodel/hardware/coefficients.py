@@ -7,6 +7,7 @@ fitted on, a table for each, such as::
     [dirty_lines.stream_room]
     value = 0.687
     unit = "1"
+    text = "share of L2 that the last bytes read and written are in when a launch ends"
     kind = "fitted"
     source = "measurements/..., rows marked fit"
     note = "3.1% rms"
@@ -31,56 +32,35 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.figure import Kind
+from perfmodel.tables import Reader, one_of, read_record
 from perfmodel.text_files import parse_toml, read_text
 
 if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
 
 FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
-_KEYS: Final = ("value", "unit", "kind", "source", "note", "standard_error")
 _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class CoefficientValue:
-    """The value of a coefficient on one architecture.
+    """The value of a coefficient on one architecture."""
 
-    Attributes
-    ----------
-    value : float or tuple of float
-        In `unit`; several for a table.
-    unit : str
-    kind : {"fitted", "measured", "derived", "assumed", "datasheet"}
-    source : str
-        The measurements and rows, the derivation, or the publication.
-    note : str
-        Residual of the fit, what other values give, doubts.
-    standard_error : float or None
-        In `unit`.
-    """
-
-    value: float | tuple[float, ...]
+    value: float | tuple[float, ...]  # in `unit`; several for a table
     unit: str
     kind: Kind
-    source: str
-    note: str = ""
-    standard_error: float | None = None
+    source: str  # the measurements and rows, the derivation, or the publication
+    text: str = ""  # what it is, in one line
+    note: str = ""  # residual of the fit, what other values give, doubts
+    standard_error: float | None = None  # in `unit`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coefficients:
-    """All coefficients of an architecture.
+    """All coefficients of an architecture."""
 
-    Attributes
-    ----------
-    compute_capability : str
-        Of the GPUs that they were fitted on.
-    values : mapping of str to float or tuple of float
-        By name, "STAGE.MECHANISM.COEFFICIENT"; recorded numbers while a derivation is recorded.
-    origins : mapping of str to CoefficientValue
-    """
-
-    compute_capability: str
+    compute_capability: str  # of the GPUs that they were fitted on
+    # By name, "STAGE.MECHANISM.COEFFICIENT"; recorded numbers while a derivation is recorded.
     values: Mapping[str, Any]
     origins: Mapping[str, CoefficientValue]
 
@@ -102,24 +82,23 @@ class Coefficients:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A number of a mechanism that each architecture has its own of.
+    """A number of a mechanism that each architecture has its own of."""
 
-    Attributes
-    ----------
-    name : str
-        "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number.
-    unit : str
-    text : str
-        What it is, in one line.
-    """
-
+    # "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number;
+    # the file says what it is, and its unit.
     name: str
-    unit: str
-    text: str
+    unit: str = ""
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
         _declare(self)
+
+    @property
+    def meaning(self) -> str:
+        """What it is, with its unit in brackets."""
+        found = coefficients_of("").origins[self.name]
+        return f"{found.text} [{found.unit}]"
 
     def __call__(self, device: Device) -> float:
         """Return its value on a device, in `unit`."""
@@ -134,8 +113,8 @@ class CoefficientTable:
     """
 
     name: str
-    unit: str
-    text: str
+    unit: str = ""
+    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
@@ -164,12 +143,7 @@ def coefficients_of(
 ) -> Coefficients:
     """Return the coefficients that GPUs of a compute capability have, their own or inherited.
 
-    Parameters
-    ----------
-    compute_capability : str
-        Such as "9.0".
-    stated : mapping of str to CoefficientValue
-        By name, what a device file states instead.
+    `compute_capability`: such as "9.0". `stated`: by name, what a device file states instead.
     """
     known = architectures()
     found = _read(compute_capability if compute_capability in known else known[-1])
@@ -185,12 +159,8 @@ def coefficients_of(
 def stated_coefficients(table: object, where: str) -> dict[str, CoefficientValue]:
     """Return the coefficients of a device file's table ``[coefficients]``, by name.
 
-    Parameters
-    ----------
-    table : object
-        As read: ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` with the keys of the catalogue.
-    where : str
-        Start of the error messages.
+    `table`: as read: ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` with the keys of the
+    catalogue. `where`: start of the error messages.
 
     Raises
     ------
@@ -236,21 +206,29 @@ def _read(capability: str) -> Coefficients:
 
 
 def _value(entry: object, where: str) -> CoefficientValue:
-    table = _checked(entry, where)
-    value = table["value"]
-    many = isinstance(value, list)
-    error = table.get("standard_error")
-    for one in (*(value if many else [value]), 0.0 if error is None else error):
-        if not _is_number(one):
-            raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(one)}")
-    return CoefficientValue(
-        tuple(float(one) for one in value) if many else float(value),
-        table["unit"],
-        table["kind"],
-        " ".join(table["source"].split()),
-        " ".join(table.get("note", "").split()),
-        error,
-    )
+    def numbers(value: Any, _: str) -> float | tuple[float, ...]:
+        if isinstance(value, list):
+            return tuple(number(one, where) for one in value)
+        return number(value, where)
+
+    def number(value: Any, _: str) -> float:
+        if not _is_number(value):
+            raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(value)}")
+        return float(value)
+
+    readers: dict[str, Reader] = {
+        "value": numbers,
+        **dict.fromkeys(("unit", "source", "text", "note"), _text),
+        "kind": one_of(get_args(Kind)),
+        "standard_error": number,
+    }
+    return read_record(CoefficientValue, entry, where, readers)
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise PerfmodelError(f"{where} must be text in quotes, not {shown(value)}")
+    return " ".join(value.split())
 
 
 def _is_number(value: object) -> bool:
@@ -261,21 +239,3 @@ def _is_number(value: object) -> bool:
         return math.isfinite(float(value))
     except OverflowError:  # an integer of hundreds of digits
         return False
-
-
-def _checked(entry: object, where: str) -> dict[str, Any]:
-    """Return the table of a coefficient whose keys and texts are as they must be."""
-    if not isinstance(entry, dict):
-        raise PerfmodelError(f"{where} must be a table with value, unit, kind and source")
-    for key in entry:
-        if key not in _KEYS:
-            raise PerfmodelError(f"{where} has an unknown key {shown(key)}{nearest(key, _KEYS)}")
-    for key in _KEYS[:4]:
-        if key not in entry:
-            raise PerfmodelError(f"{where} has no {key}")
-    if entry["kind"] not in get_args(Kind):
-        raise PerfmodelError(f"{where}: kind must be one of {', '.join(get_args(Kind))}")
-    for key in ("unit", "source", "note"):
-        if not isinstance(entry.get(key, ""), str):
-            raise PerfmodelError(f"{where}: {key} must be text in quotes, not {shown(entry[key])}")
-    return entry

@@ -32,46 +32,25 @@ _WHOLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Inheritance:
-    """What a GPU that nobody measured has from the one whose file its own extends.
+    """What a GPU that nobody measured has from the one whose file its own extends."""
 
-    Attributes
-    ----------
-    device : str
-        Name of that GPU.
-    compute_capability : str
-        Of that GPU.
-    figures : tuple of str
-        Names of the figures that were measured or worked out for it, or, where the compute
-        capability differs, of all that are taken over.
-    """
-
-    device: str
-    compute_capability: str
+    device: str  # name of that GPU
+    compute_capability: str  # of that GPU
+    # Names of the figures that were measured or worked out for it, or, where the compute capability
+    # differs, of all that are taken over.
     figures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a field of `Device` holds.
+    """What a field of `Device` holds."""
 
-    Attributes
-    ----------
-    dimension : str
-        Dimension of its unit (see `perfmodel.hardware.figure.UNITS`).
-    doc : str
-        What it is, in one line.
-    required : bool
-        Whether every device has it; an optional one is None where unknown or absent.
-    many : bool
-        Whether it is a list.
-    minimum, maximum : float or None
-        Bounds on the SI value; `minimum` None means above zero, without the zero.
-    """
-
-    dimension: str
-    doc: str
+    dimension: str  # dimension of its unit (see `perfmodel.hardware.figure.UNITS`)
+    doc: str  # what it is, in one line
+    # Whether every device has it; an optional one is None where unknown or absent.
     required: bool = True
-    many: bool = False
+    many: bool = False  # whether it is a list
+    # Bounds on the SI value; `minimum` None means above zero, without the zero.
     minimum: float | None = None
     maximum: float | None = None
 
@@ -81,18 +60,15 @@ class Quantity:
         return self.dimension in _WHOLE
 
 
-def quantity(
-    dimension: str,
-    doc: str,
-    *,
-    required: bool = True,
-    many: bool = False,
-    minimum: float | None = None,
-    maximum: float | None = None,
-) -> Any:
+def quantity(dimension: str, doc: str, **more: Any) -> Any:
     """Declare a field of `Device`; the arguments are the attributes of `Quantity`."""
-    metadata = {"quantity": Quantity(dimension, doc, required, many, minimum, maximum)}
-    return field(metadata=metadata) if required else field(default=None, metadata=metadata)
+    return field(metadata={"quantity": Quantity(dimension, doc, **more)})
+
+
+def optional(dimension: str, doc: str, **more: Any) -> Any:
+    """Declare a field that is None where it is unknown, or where a device has no such thing."""
+    what = Quantity(dimension, doc, required=False, **more)
+    return field(default=None, metadata={"quantity": what})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,16 +86,16 @@ class Device:
     figures: Mapping[str, Figure] = field(compare=False, repr=False)
 
     sm_count: int = quantity("SMs", "streaming multiprocessors")
-    gpcs: int | None = quantity("GPCs", "GPU processing clusters, of SMs", required=False)
-    merged_sms: int | None = quantity(
-        "SMs", "SMs of a GPC whose reads of the same at a time L2 sees as one", required=False
+    gpcs: int | None = optional("GPCs", "GPU processing clusters, of SMs")
+    merged_sms: int | None = optional(
+        "SMs", "SMs of a GPC whose reads of the same at a time L2 sees as one"
     )
     sm_clock: float = quantity(
         "hertz", "clock that kernels run at: the largest boost clock", minimum=1e6
     )
 
-    tensor_clock: float | None = quantity(
-        "hertz", "clock while tensor cores work by mma.sync", required=False, minimum=1e6
+    tensor_clock: float | None = optional(
+        "hertz", "clock while tensor cores work by mma.sync", minimum=1e6
     )
 
     max_threads_per_block: int = quantity("threads", "threads in a block, at most")
@@ -146,102 +122,84 @@ class Device:
     fp32_lanes: int = quantity("lanes", "FP32 operations that an SM starts in a clock")
     fp64_lanes: int = quantity("lanes", "FP64 operations that an SM starts in a clock")
     int32_lanes: int = quantity("lanes", "32-bit integer operations that an SM starts in a clock")
-    imad_lanes: int | None = quantity(
-        "lanes", "32-bit integer multiplies that an SM starts in a clock", required=False
+    imad_lanes: int | None = optional(
+        "lanes", "32-bit integer multiplies that an SM starts in a clock"
     )
-    conversion_lanes: int | None = quantity(
-        "lanes", "conversions and bit counts that an SM starts in a clock", required=False
+    conversion_lanes: int | None = optional(
+        "lanes", "conversions and bit counts that an SM starts in a clock"
     )
-    tensor16_lanes: int | None = quantity(
-        "lanes", "16-bit tensor-core multiply-adds of an SM in a clock, by mma.sync", required=False
+    tensor16_lanes: int | None = optional(
+        "lanes", "16-bit tensor-core multiply-adds of an SM in a clock, by mma.sync"
     )
     sfu_lanes: int = quantity("lanes", "special functions that an SM starts in a clock")
     lsu_lanes: int = quantity("lanes", "threads' loads or stores that an SM starts in a clock")
 
-    peak_fp64: float | None = quantity("operations/second", "FP64", required=False)
-    peak_fp64_tensor: float | None = quantity(
-        "operations/second", "FP64, tensor cores", required=False
-    )
+    peak_fp64: float | None = optional("operations/second", "FP64")
+    peak_fp64_tensor: float | None = optional("operations/second", "FP64, tensor cores")
     peak_fp32: float = quantity("operations/second", "FP32")
-    peak_tf32_tensor: float | None = quantity(
-        "operations/second", "TF32, tensor cores, dense", required=False
+    peak_tf32_tensor: float | None = optional("operations/second", "TF32, tensor cores, dense")
+    peak_fp16_tensor: float | None = optional("operations/second", "FP16, tensor cores, dense")
+    peak_bf16_tensor: float | None = optional("operations/second", "BF16, tensor cores, dense")
+    peak_fp8_tensor: float | None = optional("operations/second", "FP8, tensor cores, dense")
+    peak_int8_tensor: float | None = optional("operations/second", "INT8, tensor cores, dense")
+    reached_tf32_tensor: float | None = optional(
+        "operations/second", "TF32 on random operands, clock as it falls under load"
     )
-    peak_fp16_tensor: float | None = quantity(
-        "operations/second", "FP16, tensor cores, dense", required=False
+    reached_fp16_tensor: float | None = optional(
+        "operations/second", "FP16 on random operands, likewise"
     )
-    peak_bf16_tensor: float | None = quantity(
-        "operations/second", "BF16, tensor cores, dense", required=False
+    reached_bf16_tensor: float | None = optional(
+        "operations/second", "BF16 on random operands, likewise"
     )
-    peak_fp8_tensor: float | None = quantity(
-        "operations/second", "FP8, tensor cores, dense", required=False
-    )
-    peak_int8_tensor: float | None = quantity(
-        "operations/second", "INT8, tensor cores, dense", required=False
-    )
-    reached_tf32_tensor: float | None = quantity(
-        "operations/second", "TF32 on random operands, clock as it falls under load", required=False
-    )
-    reached_fp16_tensor: float | None = quantity(
-        "operations/second", "FP16 on random operands, likewise", required=False
-    )
-    reached_bf16_tensor: float | None = quantity(
-        "operations/second", "BF16 on random operands, likewise", required=False
-    )
-    reached_fp8_tensor: float | None = quantity(
-        "operations/second", "FP8 on random operands, likewise", required=False
+    reached_fp8_tensor: float | None = optional(
+        "operations/second", "FP8 on random operands, likewise"
     )
 
-    sustained_bf16_tensor: float | None = quantity(
-        "operations/second", "BF16, once the power limit has lowered the clock", required=False
+    sustained_bf16_tensor: float | None = optional(
+        "operations/second", "BF16, once the power limit has lowered the clock"
     )
 
     register_file_size: int = quantity("bytes", "register file of an SM")
-    register_bandwidth: float | None = quantity(
-        "bytes/second", "one 32-bit register a clock and FP32 lane", required=False
+    register_bandwidth: float | None = optional(
+        "bytes/second", "one 32-bit register a clock and FP32 lane"
     )
-    register_latency: float | None = quantity("seconds", "register to lane", required=False)
+    register_latency: float | None = optional("seconds", "register to lane")
     shared_bandwidth: float = quantity("bytes/second", "shared memory, without bank conflicts")
     shared_latency: float = quantity("seconds", "dependent load from shared memory")
     l1_bandwidth: float = quantity("bytes/second", "L1 hits, coalesced")
     l1_latency: float = quantity("seconds", "dependent load that hits L1")
     l2_size: int = quantity("bytes", "L2")
     l2_partitions: int = quantity("partitions", "L2 partitions, one near and the others far")
-    l2_slices: int | None = quantity("slices", "L2 slices", required=False)
+    l2_slices: int | None = optional("slices", "L2 slices")
     l2_read_bandwidth: float = quantity("bytes/second", "private working sets re-read from L2")
-    l2_write_bandwidth: float | None = quantity("bytes/second", "L2 writes", required=False)
-    l2_crossing_bandwidth: float | None = quantity(
-        "bytes/second", "between the two sides of L2, both directions", required=False
+    l2_write_bandwidth: float | None = optional("bytes/second", "L2 writes")
+    l2_crossing_bandwidth: float | None = optional(
+        "bytes/second", "between the two sides of L2, both directions"
     )
     l2_latency: float = quantity("seconds", "dependent load that hits the near L2 partition")
-    l2_far_latency: float | None = quantity(
-        "seconds", "dependent load that hits the far L2 partition", required=False
+    l2_far_latency: float | None = optional(
+        "seconds", "dependent load that hits the far L2 partition"
     )
-    atomic_interval: float | None = quantity(
-        "seconds",
-        "from one atomic of an L2 slice to the next, a part of a sector each",
-        required=False,
+    atomic_interval: float | None = optional(
+        "seconds", "from one atomic of an L2 slice to the next, a part of a sector each"
     )
-    atomic_full_interval: float | None = quantity(
-        "seconds", "the same where lanes fill the sector", required=False
+    atomic_full_interval: float | None = optional("seconds", "the same where lanes fill the sector")
+    atomic_float_interval: float | None = optional(
+        "seconds", "from one floating-point atomic of a sector to the next"
     )
-    atomic_float_interval: float | None = quantity(
-        "seconds", "from one floating-point atomic of a sector to the next", required=False
+    atomic_sector_rate: float | None = optional(
+        "operations/second", "sectors that atomics of one lane each change all over L2"
     )
-    atomic_sector_rate: float | None = quantity(
-        "operations/second",
-        "sectors that atomics of one lane each change all over L2",
-        required=False,
+    atomic_full_sector_rate: float | None = optional(
+        "operations/second", "the same where lanes fill the sectors"
     )
-    atomic_full_sector_rate: float | None = quantity(
-        "operations/second", "the same where lanes fill the sectors", required=False
+    l2_kept_half: float | None = optional(
+        "ratio", "lines that a launch touches, over L2: the next one finds half"
     )
-    l2_kept_half: float | None = quantity(
-        "ratio", "lines that a launch touches, over L2: the next one finds half", required=False
+    l2_persisting_max: int | None = optional(
+        "bytes", "L2 that can be set aside for persisting accesses"
     )
-    l2_persisting_max: int | None = quantity(
-        "bytes", "L2 that can be set aside for persisting accesses", required=False
-    )
-    l2_window_max: int | None = quantity("bytes", "access policy window, at most", required=False)
+    l2_window_max: int | None = optional("bytes", "access policy window, at most")
     dram_size: int = quantity("bytes", "DRAM")
     dram_bandwidth: float = quantity("bytes/second", "DRAM peak: memory clock x bus width")
     dram_read_efficiency: float = quantity("ratio", "share of peak that reads reach", maximum=1.0)
@@ -253,21 +211,21 @@ class Device:
     dram_access_size: int = quantity("bytes", "least that an L2 miss moves, default granularity")
 
     launch_floor: float = quantity("seconds", "an empty kernel by the profiler")
-    launch_code: float | None = quantity(
-        "seconds", "what a launch with any work takes beyond an empty one", required=False
+    launch_code: float | None = optional(
+        "seconds", "what a launch with any work takes beyond an empty one"
     )
-    launch_fetch: float | None = quantity(
-        "seconds", "the same on every SM by a profiler that leaves caches alone", required=False
+    launch_fetch: float | None = optional(
+        "seconds", "the same on every SM by a profiler that leaves caches alone"
     )
-    launch_beside: float | None = quantity(
-        "seconds", "what overlaps with work, of an empty kernel by such a profiler", required=False
+    launch_beside: float | None = optional(
+        "seconds", "what overlaps with work, of an empty kernel by such a profiler"
     )
-    launch_warp: float | None = quantity(
-        "seconds", "what a profiler adds to the start of each warp of an SM", required=False
+    launch_warp: float | None = optional(
+        "seconds", "what a profiler adds to the start of each warp of an SM"
     )
     event_floor: float = quantity("seconds", "an empty kernel between two events")
-    block_dispatch_rate: float | None = quantity(
-        "blocks/second", "blocks that the GPU starts in a second", required=False
+    block_dispatch_rate: float | None = optional(
+        "blocks/second", "blocks that the GPU starts in a second"
     )
 
     coefficients: Coefficients = field(repr=False)
@@ -288,10 +246,7 @@ class Device:
     def tensor_rate(self, precision: str) -> float:
         """Return the rate that tensor cores reach in a precision, else their peak [1/s].
 
-        Parameters
-        ----------
-        precision : str
-            "bf16_tensor" and the like.
+        `precision`: "bf16_tensor" and the like.
 
         Raises
         ------

@@ -18,21 +18,13 @@ KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
 class Unit(NamedTuple):
-    """What a unit string stands for: SI = value * factor * sm_clock**clock * sm_count**sms.
+    """What a unit string stands for: SI = value * factor * sm_clock**clock * sm_count**sms."""
 
-    Attributes
-    ----------
-    dimension : str
-        What the unit measures, e.g. ``"bytes/second"``. Units convert within one dimension only.
-    factor : float
-        SI units in one of this unit.
-    clock, sms : int
-        Powers of the GPU's SM clock (Hz) and of its number of SMs in the conversion; 0 for a unit
-        that means the same on every GPU.
-    """
-
+    # What the unit measures, e.g. ``"bytes/second"``. Units convert within one dimension only.
     dimension: str
-    factor: float
+    factor: float  # SI units in one of this unit
+    # Powers of the GPU's SM clock (Hz) and of its number of SMs in the conversion; 0 for a unit
+    # that means the same on every GPU.
     clock: int = 0
     sms: int = 0
 
@@ -89,37 +81,20 @@ def units_of(dimension: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as its source gives it.
+    """A number as its source gives it."""
 
-    Attributes
-    ----------
-    value : float
-        The number in `unit`. For a figure that is a list (``shared_carveouts``), the largest.
-    unit : str
-        A key of `UNITS`.
-    kind : {"datasheet", "measured", "fitted", "derived", "assumed"}
-        Vendor's figure; measurement; fit to measurements; computed from other figures or taken
-        over from a sibling GPU; or a guess or an unmeasured claim, with its reasoning in `note`.
-    source : str
-        Where the number comes from: document, measurement or definition.
-    note : str
-        What a reader must know to use it: conditions, reasoning, doubts.
-    standard_error : float or None
-        Standard error in `unit`, for fits and repeated measurements.
-    also : tuple of Figure
-        Other sources for the same figure, mostly such as disagree.
-    values : tuple of float
-        The whole list, for a figure that is one; else empty.
-    """
-
+    # The number in `unit`. For a figure that is a list (``shared_carveouts``), the largest.
     value: float
-    unit: str
+    unit: str  # a key of `UNITS`
+    # Vendor's figure; measurement; fit to measurements; computed from other figures or taken over
+    # from a sibling GPU; or a guess or an unmeasured claim, with its reasoning in `note`.
     kind: Kind
-    source: str
-    note: str = ""
+    source: str  # where the number comes from: document, measurement or definition
+    note: str = ""  # what a reader must know to use it: conditions, reasoning, doubts
+    # Standard error in `unit`, for fits and repeated measurements.
     standard_error: float | None = None
-    also: tuple[Figure, ...] = ()
-    values: tuple[float, ...] = ()
+    also: tuple[Figure, ...] = ()  # other sources for the same figure, mostly such as disagree
+    values: tuple[float, ...] = ()  # the whole list, for a figure that is one; else empty
 
     @property
     def dimension(self) -> str:
@@ -129,12 +104,8 @@ class Figure:
     def si_value(self, sm_clock: float | None = None, sm_count: int | None = None) -> float:
         """Return `value` in SI units (bytes, seconds, hertz, operations).
 
-        Parameters
-        ----------
-        sm_clock : float, optional
-            SM clock [Hz] of the GPU; needed by cycle-based units.
-        sm_count : int, optional
-            SMs of the GPU; needed by units per SM.
+        `sm_clock`: SM clock [Hz] of the GPU; needed by cycle-based units. `sm_count`: SMs of the
+        GPU; needed by units per SM.
 
         Raises
         ------

@@ -6,30 +6,20 @@ Every error is a `PerfmodelError` of one line that starts with `where`: the file
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Any
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.device import Quantity
-from perfmodel.hardware.figure import KINDS, UNITS, Figure, Kind, units_of
-
-_KEYS: Final = ["value", "unit", "kind", "source", "note", "standard_error", "also"]
+from perfmodel.hardware.figure import KINDS, UNITS, Figure, units_of
+from perfmodel.tables import Reader, read_record
 
 
 def read_figure(table: object, what: Quantity, where: str, *, nested: bool = False) -> Figure:
-    """Return the figure that a TOML `table` states.
+    """Return the figure that a TOML table states for a field of `Device`.
 
-    Parameters
-    ----------
-    table : object
-        The table as read: ``value``, ``unit``, ``kind``, ``source`` and, optionally, ``note``,
-        ``standard_error`` and ``also``, a list of such tables from other sources.
-    what : Quantity
-        The field it is for.
-    where : str
-        Start of the error messages.
-    nested : bool
-        Whether the table stands in an ``also``, and so has none itself.
+    It has ``value``, ``unit``, ``kind``, ``source`` and, optionally, ``note``, ``standard_error``
+    and ``also``, a list of such tables from other sources; `nested` ones have none.
 
     Raises
     ------
@@ -37,56 +27,36 @@ def read_figure(table: object, what: Quantity, where: str, *, nested: bool = Fal
         If a key is missing, unknown or of the wrong type, the unit measures something else, or
         the value makes no sense for the field.
     """
-    if not isinstance(table, dict):
-        raise PerfmodelError(
-            f"{where} must be a table with value, unit, kind and source, not {shown(table)}"
+    values: list[float] = []
+
+    def value(given: Any, place: str) -> float:
+        values.extend(_values(given, what, place))
+        return max(values)
+
+    def also(given: Any, _: str) -> tuple[Figure, ...]:
+        if nested or not isinstance(given, list):
+            raise PerfmodelError(f"{where}: also must be one list of tables, not {shown(given)}")
+        return tuple(
+            read_figure(entry, what, f"{where}, also {number}", nested=True)
+            for number, entry in enumerate(given, 1)
         )
-    for key in table:
-        if key not in _KEYS:
-            raise PerfmodelError(f"{where} has an unknown key {shown(key)}{nearest(key, _KEYS)}")
-    unit = _text(table, "unit", where)
-    if unit not in UNITS:
-        raise PerfmodelError(
-            f"{where}: unknown unit {shown(unit)}, while {what.dimension} come in "
-            f"{_listed(units_of(what.dimension))}{nearest(unit, UNITS)}"
-        )
-    if UNITS[unit].dimension != what.dimension:
-        raise PerfmodelError(
-            f"{where}: unit {unit!r} measures {UNITS[unit].dimension}, but {what.dimension} are "
-            f"asked for: use {_listed(units_of(what.dimension))}"
-        )
-    kind = _text(table, "kind", where)
-    if kind not in KINDS:
-        raise PerfmodelError(f"{where}: kind {shown(kind)} must be {_listed(list(KINDS))}")
-    values = _values(table, what, where)
-    error = table.get("standard_error")
-    return Figure(
-        value=max(values),
-        unit=unit,
-        kind=cast(Kind, kind),
-        source=_text(table, "source", where),
-        note=_text(table, "note", where) if "note" in table else "",
-        standard_error=None if error is None else _number(error, f"{where}: standard_error"),
-        also=_others(table, what, where, nested),
-        values=tuple(values) if what.many else (),
-    )
+
+    readers: dict[str, Reader] = {
+        "unit": lambda given, place: _unit(_text(given, place), what, where),
+        "kind": lambda given, place: _kind(_text(given, place), where),
+        "value": value,
+        **dict.fromkeys(("source", "note"), _text),
+        "standard_error": _number,
+        "also": also,
+    }
+    found = read_record(Figure, table, where, readers)
+    return replace(found, values=tuple(values)) if what.many else found
 
 
 def si_number(figure: Figure, what: Quantity, clock: float, sms: int, where: str) -> Any:
     """Return what the field of `Device` holds: `figure` in SI, an int or a tuple where it is one.
 
-    Parameters
-    ----------
-    figure : Figure
-        From `read_figure`.
-    what : Quantity
-        The field it is for.
-    clock : float
-        SM clock [Hz], for units in cycles.
-    sms : int
-        SMs of the GPU, for units per SM.
-    where : str
-        Start of the error messages.
+    `clock`: SM clock [Hz], for units in cycles. `sms`: of the GPU, for units per SM.
 
     Raises
     ------
@@ -98,15 +68,33 @@ def si_number(figure: Figure, what: Quantity, clock: float, sms: int, where: str
     return tuple(numbers) if what.many else numbers[0]
 
 
-def _values(table: Mapping[str, object], what: Quantity, where: str) -> list[float]:
-    if "value" not in table:
-        raise PerfmodelError(f"{where} has no value: add value = NUMBER in {table['unit']}")
-    value = table["value"]
+def _unit(name: str, what: Quantity, where: str) -> str:
+    wanted = _listed(units_of(what.dimension))
+    if name not in UNITS:
+        raise PerfmodelError(
+            f"{where}: unknown unit {shown(name)}, while {what.dimension} come in {wanted}"
+            f"{nearest(name, UNITS)}"
+        )
+    if UNITS[name].dimension != what.dimension:
+        raise PerfmodelError(
+            f"{where}: unit {name!r} measures {UNITS[name].dimension}, but {what.dimension} are "
+            f"asked for: use {wanted}"
+        )
+    return name
+
+
+def _kind(name: str, where: str) -> str:
+    if name not in KINDS:
+        raise PerfmodelError(f"{where}: kind {shown(name)} must be {_listed(list(KINDS))}")
+    return name
+
+
+def _values(value: Any, what: Quantity, where: str) -> list[float]:
     if not what.many:
-        return [_number(value, f"{where}: value")]
+        return [_number(value, where)]
     if not isinstance(value, list) or not value:
-        raise PerfmodelError(f"{where}: value must be a list of numbers, not {shown(value)}")
-    return [_number(v, f"{where}: value") for v in value]
+        raise PerfmodelError(f"{where} must be a list of numbers, not {shown(value)}")
+    return [_number(v, where) for v in value]
 
 
 def _number(value: object, what: str) -> float:
@@ -138,30 +126,13 @@ def _bounded(value: float, what: Quantity, where: str) -> float | int:
     return round(value)
 
 
-def _text(table: Mapping[str, object], key: str, where: str) -> str:
-    if key not in table:
-        raise PerfmodelError(f'{where} has no {key}: add {key} = "..."')
-    value = table[key]
+def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
-        raise PerfmodelError(f"{where}: {key} must be text in quotes, not {shown(value)}")
+        raise PerfmodelError(f"{where} must be text in quotes, not {shown(value)}")
     text = " ".join(value.split())
     if not text or not text.isprintable():
-        raise PerfmodelError(f"{where}: {key} must be printable text, not {shown(value)}")
+        raise PerfmodelError(f"{where} must be printable text, not {shown(value)}")
     return text
-
-
-def _others(
-    table: Mapping[str, object], what: Quantity, where: str, nested: bool
-) -> tuple[Figure, ...]:
-    if "also" not in table:
-        return ()
-    also = table["also"]
-    if nested or not isinstance(also, list):
-        raise PerfmodelError(f"{where}: also must be one list of tables, not {shown(also)}")
-    return tuple(
-        read_figure(entry, what, f"{where}, also {number}", nested=True)
-        for number, entry in enumerate(also, 1)
-    )
 
 
 def _listed(names: list[str]) -> str:

@@ -15,35 +15,17 @@ Extent = Literal["SM", "GPU"]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of the memory hierarchy; None where the device has no such figure.
+    """One level of the memory hierarchy; None where the device has no such figure."""
 
-    Attributes
-    ----------
-    name : str
-        ``"registers"``, ``"shared memory"``, ``"L1"``, ``"L2"`` or ``"DRAM"``.
-    scope : {"thread", "block", "SM", "GPU"}
-        Who sees the same data there.
-    managed_by : {"compiler", "programmer", "hardware", "allocator"}
-        Who decides what is kept there.
-    size_per : {"SM", "GPU"}
-        What `size` counts: one SM's memory, or the whole GPU's.
-    size : float or None
-        Capacity [B]. L1 and shared memory divide one pool: L1's size is the pool's.
-    bandwidth : float or None
-        Bandwidth of the whole GPU [B/s]; for DRAM the peak.
-    latency : float or None
-        Time of one dependent access [s]; for L2 a hit in the near partition.
-    size_figure, bandwidth_figure, latency_figure : Figure or None
-        The same three as their sources give them.
-    """
-
-    name: str
-    scope: Scope
-    managed_by: Manager
-    size_per: Extent
+    name: str  # ``"registers"``, ``"shared memory"``, ``"L1"``, ``"L2"`` or ``"DRAM"``
+    scope: Scope  # who sees the same data there
+    managed_by: Manager  # who decides what is kept there
+    size_per: Extent  # what `size` counts: one SM's memory, or the whole GPU's
+    # Capacity [B]. L1 and shared memory divide one pool: L1's size is the pool's.
     size: float | None
-    bandwidth: float | None
-    latency: float | None
+    bandwidth: float | None  # bandwidth of the whole GPU [B/s]; for DRAM the peak
+    latency: float | None  # time of one dependent access [s]; for L2 a hit in the near partition
+    # The same three as their sources give them.
     size_figure: Figure | None
     bandwidth_figure: Figure | None
     latency_figure: Figure | None
@@ -53,22 +35,12 @@ class Level:
 # then the device's fields for size, bandwidth and latency.
 _LEVELS: tuple[tuple[str, Scope, Manager, Extent, str, str, str], ...] = (
     (
-        "registers",
-        "thread",
-        "compiler",
-        "SM",
-        "register_file_size",
-        "register_bandwidth",
-        "register_latency",
+        *("registers", "thread", "compiler", "SM"),
+        *("register_file_size", "register_bandwidth", "register_latency"),
     ),
     (
-        "shared memory",
-        "block",
-        "programmer",
-        "SM",
-        "shared_per_sm",
-        "shared_bandwidth",
-        "shared_latency",
+        *("shared memory", "block", "programmer", "SM"),
+        *("shared_per_sm", "shared_bandwidth", "shared_latency"),
     ),
     ("L1", "SM", "hardware", "SM", "l1_shared_size", "l1_bandwidth", "l1_latency"),
     ("L2", "GPU", "hardware", "GPU", "l2_size", "l2_read_bandwidth", "l2_latency"),

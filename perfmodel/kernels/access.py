@@ -30,82 +30,52 @@ ELEMENT_BYTES: Final = range(1, 17)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A load, store or atomic of every thread for which `guard` holds.
-
-    Attributes
-    ----------
-    buffer : str
-    kind : {"load", "store", "atomic"}
-    index : Node
-        Index of the first element, in elements of the buffer.
-    vector : Node
-        Consecutive elements that a thread moves at once; `vector` elements are at most 16 bytes.
-    loop : str or None
-        Variable of the innermost loop around it; None is outside all loops.
-    guard : Node or None
-        Condition under which a thread takes part, besides the kernel's own guard.
-    cache : {"l1", "l2", "shared"}
-        Nearest cache that may hold a load: "l2" is ``ld.global.cg``. "shared" is a copy from L2 to
-        shared memory, past registers (``cp.async.cg``), that is under way while its block works on
-        what came before: nobody waits for it but at the start.
-    returns : bool or Node
-        Whether an atomic gives the old value back.
-    name : str
-        How reports call it.
-    dtype : Node or None
-        Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
-        buffer's element size.
-    operation : {"add", "increment", "raise", "exchange", "cas", "cas-loop", "lock-loop"}
-        What an atomic does: an addition (or any other arithmetic), one of a constant 1 (in shared
-        memory lanes do not wait for one another), a minimum or maximum that seldom changes what is
-        there, an exchange, a compare-and-swap, or a loop of it.
-    aggregated : bool or Node
-        Whether the compiler adds up a warp's values first, so that one lane's atomic does for all:
-        it does so for 32-bit integers at an address that it knows all lanes share.
-    weights : Node, tuple of float or None
-        How often an index made with ``random(key, n)`` takes each of its n values, in proportion:
-        an expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
-    needs : str
-        Name of a load whose value the index is made from, or empty: this access waits for it.
-    joins : str
-        Variable of a loop, or empty: a thread uses the value only once the loop's first loads are
-        under way, and waits for both together.
-    source : str
-        Where it is in a source, such as "kernel.cu:12", or empty.
-    counted : Counted or None
-        What it asks for, if it was counted; then its index is only an example.
-    multicast : Node
-        Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
-    moves : Node
-        Blocks by which the part that a block reads moves on with each turn of the outermost loop;
-        the index says where it is in the first. 0: each comes back to its own.
-    copied : bool
-        Whether the same instruction stores what it loads in shared memory (``cp.async.ca``): what
-        L1 has goes there in the passes that the store takes.
-    ahead : bool
-        Whether such a copy is for a later turn of its loop, and not waited for in its own.
-    """
+    """A load, store or atomic of every thread for which `guard` holds."""
 
     buffer: str
     kind: AccessKind
-    index: Node
+    index: Node  # index of the first element, in elements of the buffer
+    # Consecutive elements that a thread moves at once; `vector` elements are at most 16 bytes.
     vector: Node = _ONE
-    loop: str | None = None
+    loop: str | None = None  # variable of the innermost loop around it; None is outside all loops
+    # Condition under which a thread takes part, besides the kernel's own guard.
     guard: Node | None = None
+    # Nearest cache that may hold a load: "l2" is ``ld.global.cg``. "shared" is a copy from L2 to
+    # shared memory, past registers (``cp.async.cg``), that is under way while its block works on
+    # what came before: nobody waits for it but at the start.
     cache: CacheLevel = "l1"
-    returns: bool | Node = False
-    name: str = ""
+    returns: bool | Node = False  # whether an atomic gives the old value back
+    name: str = ""  # how reports call it
+    # Type of an atomic's operand, as its position in `DATA_TYPES`; None is an integer of the
+    # buffer's element size.
     dtype: Node | None = None
+    # What an atomic does: an addition (or any other arithmetic), one of a constant 1 (in shared
+    # memory lanes do not wait for one another), a minimum or maximum that seldom changes what is
+    # there, an exchange, a compare-and-swap, or a loop of it.
     operation: AtomicOperation = "add"
+    # Whether the compiler adds up a warp's values first, so that one lane's atomic does for all: it
+    # does so for 32-bit integers at an address that it knows all lanes share.
     aggregated: bool | Node = False
+    # How often an index made with ``random(key, n)`` takes each of its n values, in proportion: an
+    # expression in ``bin``, from 0 to n - 1, or a number for each; None makes all as likely.
     weights: Node | tuple[float, ...] | None = None
+    # Name of a load whose value the index is made from, or empty: this access waits for it.
     needs: str = ""
+    # Variable of a loop, or empty: a thread uses the value only once the loop's first loads are
+    # under way, and waits for both together.
     joins: str = ""
-    source: str = ""
+    source: str = ""  # where it is in a source, such as "kernel.cu:12", or empty
+    # What it asks for, if it was counted; then its index is only an example.
     counted: Counted | None = None
+    # Blocks of a cluster that get the data of one read of L2, on GPUs that have clusters.
     multicast: Node = _ONE
+    # Blocks by which the part that a block reads moves on with each turn of the outermost loop; the
+    # index says where it is in the first. 0: each comes back to its own.
     moves: Node = _ZERO
+    # Whether the same instruction stores what it loads in shared memory (``cp.async.ca``): what L1
+    # has goes there in the passes that the store takes.
     copied: bool = False
+    # Whether such a copy is for a later turn of its loop, and not waited for in its own.
     ahead: bool = False
 
 

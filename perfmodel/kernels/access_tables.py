@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number, evaluate, names
@@ -17,11 +18,14 @@ from perfmodel.kernels.access import (
     CacheLevel,
     width_fault,
 )
-from perfmodel.kernels.entries import each_table, loop_around
 from perfmodel.kernels.kernel import Buffer
 from perfmodel.kernels.scope import Scope
-from perfmodel.kernels.values import check_keys, choice, is_list, read_text
+from perfmodel.tables import Reader, check_keys, choice, is_list, one_of, read_each, read_text
 
+_OTHERS: Final = (
+    *("index", "vector", "loop", "guard", "cache", "name", "needs", "joins", "weights"),
+    *("multicast", "moves"),
+)
 _ATOMIC_KEYS: Final = ("returns", "dtype", "operation", "aggregated")
 _KINDS: Final[tuple[AccessKind, ...]] = ("load", "store", "atomic")
 
@@ -32,10 +36,10 @@ def read_accesses(
     """Return the accesses, those without a name called by their buffer, numbered from 2 on."""
     by_name = {buffer.name: buffer for buffer in buffers}
 
-    def read(value: Mapping[str, Any], where: str, scope: Scope) -> Access:
+    def read(value: Mapping[str, Any], where: str) -> Access:
         return _access(value, where, scope, by_name)
 
-    accesses = each_table(table, "accesses", "access", scope, read)
+    accesses = read_each(table, "accesses", "access", scope.where, read)
     taken = {access.name for access in accesses if access.name}
     if len(taken) < sum(bool(access.name) for access in accesses):
         given = [access.name for access in accesses]
@@ -78,116 +82,67 @@ def _check_needs(accesses: Sequence[Access], scope: Scope) -> None:
 def _access(
     value: Mapping[str, Any], where: str, scope: Scope, buffers: Mapping[str, Buffer]
 ) -> Access:
-    others = (
-        "index",
-        "vector",
-        "loop",
-        "guard",
-        "cache",
-        "name",
-        "needs",
-        "joins",
-        *_ATOMIC_KEYS,
-        "weights",
-        "multicast",
-        "moves",
-    )
-    check_keys(value, (*_KINDS, *others), ("index",), where)
+    check_keys(value, (*_KINDS, *_OTHERS, *_ATOMIC_KEYS), ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
     if len(kinds) != 1:
         came = " and ".join(kinds) if kinds else "none"
         raise PerfmodelError(f"{where} must have one of load, store and atomic, not {came}")
     kind = kinds[0]
     target = choice(value[kind], tuple(buffers), f"{where}: {kind}", "a buffer")
-    key = f"{where.removeprefix(scope.where + ', ')} ({kind} {target!r})"
-    where = f"{scope.where}, {key}"
-    loop = loop_around(value, where, scope)
-    guard = value.get("guard")
-    returns = _flag(value, "returns", key, scope)
+    loop = scope.loop(value["loop"], f"{where}: loop") if "loop" in value else None
+    where = f"{where} ({kind} {target!r})"
+    readers: dict[str, Reader] = {
+        **dict.fromkeys(("index", "guard"), partial(scope.of_thread, loop=loop)),
+        **dict.fromkeys(("vector", "multicast", "moves"), scope.of_launch),
+        **dict.fromkeys(("returns", "aggregated"), partial(_flag, scope)),
+        **dict.fromkeys(("name", "needs"), read_text),
+        "cache": one_of(get_args(CacheLevel)),
+        "dtype": partial(_data_type, scope),
+        "operation": one_of(get_args(AtomicOperation)),
+        "weights": partial(_weights, scope),
+        "joins": scope.loop,
+    }
+    stated = {k: readers[k](value[k], f"{where}: {k}") for k in readers if value.get(k) is not None}
     if kind != "atomic":
         for name in _ATOMIC_KEYS:
             if name in value:
                 raise PerfmodelError(f"{where}: {name} is for atomics only: take it out")
     if "cache" in value and (kind != "load" or buffers[target].space != "global"):
         raise PerfmodelError(f"{where}: cache is for loads from global memory only: take it out")
-    access = Access(
-        buffer=target,
-        kind=kind,
-        index=scope.of_thread(value["index"], f"{key}: index", loop),
-        vector=scope.of_launch(value.get("vector", 1), f"{key}: vector"),
-        loop=loop,
-        guard=None if guard is None else scope.of_thread(guard, f"{key}: guard", loop),
-        cache=cast(
-            CacheLevel, choice(value.get("cache", "l1"), get_args(CacheLevel), f"{where}: cache")
-        ),
-        returns=returns,
-        name=read_text(value["name"], f"{where}: name") if "name" in value else "",
-        dtype=_data_type(value, key, scope),
-        operation=cast(
-            AtomicOperation,
-            choice(value.get("operation", "add"), get_args(AtomicOperation), f"{where}: operation"),
-        ),
-        aggregated=_flag(value, "aggregated", key, scope),
-        weights=_weights(value, key, scope),
-        needs=read_text(value["needs"], f"{where}: needs") if "needs" in value else "",
-        joins=_joined_loop(value, kind, loop, where, scope),
-        multicast=scope.of_launch(value.get("multicast", 1), f"{key}: multicast"),
-        moves=scope.of_launch(value.get("moves", 0), f"{key}: moves"),
-    )
+    if "joins" in value and (kind != "load" or loop is not None):
+        raise PerfmodelError(f"{where}: joins is for loads outside of loops only: take it out")
+    access = Access(target, kind, loop=loop, **stated)
     _check_width(buffers[target].element_bytes, access.vector, where)
     return access
 
 
-def _joined_loop(
-    value: Mapping[str, Any], kind: str, loop: str | None, where: str, scope: Scope
-) -> str:
-    """Return the loop with whose first loads a load outside of loops is waited for, or nothing."""
-    if "joins" not in value:
-        return ""
-    if kind != "load" or loop is not None:
-        raise PerfmodelError(f"{where}: joins is for loads outside of loops only: take it out")
-    return choice(value["joins"], tuple(scope.nests), f"{where}: joins", "the variable of a loop")
-
-
-def _flag(value: Mapping[str, Any], name: str, key: str, scope: Scope) -> bool | Node:
-    flag = value.get(name, False)
+def _flag(scope: Scope, flag: object, where: str) -> bool | Node:
     if isinstance(flag, bool):
         return flag
     if isinstance(flag, str):
-        return scope.of_launch(flag, f"{key}: {name}")
-    raise PerfmodelError(
-        f"{scope.where}, {key}: {name} must be true or false, or an expression, not {shown(flag)}"
-    )
+        return scope.of_launch(flag, where)
+    raise PerfmodelError(f"{where} must be true or false, or an expression, not {shown(flag)}")
 
 
-def _data_type(value: Mapping[str, Any], key: str, scope: Scope) -> Node | None:
-    given = value.get("dtype")
-    if given is None:
-        return None
+def _data_type(scope: Scope, given: Any, where: str) -> Node:
     if given in DATA_TYPES:
         return Number(tuple(DATA_TYPES).index(given))
     if isinstance(given, str) and any(given == n for n, k in scope.kinds.items() if k != "choice"):
-        return scope.of_launch(given, f"{key}: dtype")
+        return scope.of_launch(given, where)
     wanted = f"one of {', '.join(DATA_TYPES)}, or a parameter with such choices"
     raise PerfmodelError(
-        f"{scope.where}, {key}: dtype must be {wanted}, not {shown(given)}"
-        f"{nearest(str(given), DATA_TYPES)}"
+        f"{where} must be {wanted}, not {shown(given)}{nearest(str(given), DATA_TYPES)}"
     )
 
 
-def _weights(value: Mapping[str, Any], key: str, scope: Scope) -> Node | tuple[float, ...] | None:
-    weights = value.get("weights")
-    if weights is None:
-        return None
+def _weights(scope: Scope, weights: Any, where: str) -> Node | tuple[float, ...]:
     if not is_list(weights):
-        return scope.of_bin(weights, f"{key}: weights")
+        return scope.of_bin(weights, where)
     for weight in weights:
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
-            raise PerfmodelError(
-                f"{scope.where}, {key}: weights must be numbers of 0 or more, not {shown(weight)}"
-            )
+            raise PerfmodelError(f"{where} must be numbers of 0 or more, not {shown(weight)}")
     if not 0 < sum(weights) < float("inf"):
-        raise PerfmodelError(f"{scope.where}, {key}: the sum of the weights must be above 0")
+        raise PerfmodelError(f"{where}: the sum of the weights must be above 0")
     return tuple(float(w) for w in weights)
 
 

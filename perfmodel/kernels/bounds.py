@@ -50,10 +50,7 @@ class _Search:
 def check_bounds(instance: Instance) -> None:
     """Refuse accesses that reach outside their buffer, or that are misaligned vectors.
 
-    Parameters
-    ----------
-    instance
-        One configuration, not arrays.
+    `instance`: one configuration, not arrays.
 
     Raises
     ------

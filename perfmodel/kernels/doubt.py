@@ -8,21 +8,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What nobody states and no analysis tells, over what was assumed.
+    """What nobody states and no analysis tells, over what was assumed."""
 
-    Attributes
-    ----------
-    shorter, longer : float
-        How many times shorter, or longer, the time may be.
-    in_turn : float
-        Times that threads wait for others, which may all come one after the other.
-    reasons : tuple of str
-        What was assumed or left out, a sentence each: predictions say it before all else.
-    """
-
+    # How many times shorter, or longer, the time may be.
     shorter: float = 1.0
     longer: float = 1.0
+    # Times that threads wait for others, which may all come one after the other.
     in_turn: float = 0.0
+    # What was assumed or left out, a sentence each: predictions say it before all else.
     reasons: tuple[str, ...] = ()
 
     def beside(self, other: Doubt) -> Doubt:

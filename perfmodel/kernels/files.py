@@ -127,12 +127,8 @@ def load_kernel(path: str | Path) -> Kernel:
 def parse_kernel(text: str, where: str = "kernel") -> Kernel:
     """Return the kernel that TOML text states.
 
-    Parameters
-    ----------
-    text : str
-        The content of a kernel file; see the module's own description.
-    where : str
-        Start of the error messages.
+    `text`: the content of a kernel file; see the module's own description. `where`: start of the
+    error messages.
 
     Raises
     ------

@@ -29,21 +29,11 @@ _RESOLUTION: Final = 1 << 52
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Probabilities of the values of a random index.
+    """Probabilities of the values of a random index."""
 
-    Attributes
-    ----------
-    starts : array of int
-        First bin of each group.
-    sizes : array of int
-        Bins of each group.
-    likely : array of float
-        Probability of each of a group's bins.
-    """
-
-    starts: Array
-    sizes: Array
-    likely: Array
+    starts: Array  # first bin of each group
+    sizes: Array  # bins of each group
+    likely: Array  # probability of each of a group's bins
 
     @property
     def bins(self) -> int:
@@ -91,13 +81,7 @@ def uniform(bins: int) -> Histogram:
 def histogram(access: Access, bins: int, known: Mapping[str, Any]) -> Histogram:
     """Return the histogram of an access's random index.
 
-    Parameters
-    ----------
-    access : Access
-    bins : int
-        Values that the index can take.
-    known : mapping
-        Parameters and dimensions, plain numbers.
+    `bins`: values that the index can take. `known`: parameters and dimensions, plain numbers.
 
     Raises
     ------

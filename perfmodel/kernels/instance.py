@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from perfmodel.expressions import Node, Number, evaluate
 from perfmodel.kernels.access import DATA_TYPES, ELEMENT_BYTES, Access
-from perfmodel.kernels.atomic_values import AtomicValues
 from perfmodel.kernels.binding import Binding
 from perfmodel.kernels.expansion import condition, expanded
-from perfmodel.kernels.kernel import Kernel
+from perfmodel.kernels.kernel import PRECISIONS, Kernel, Pipeline
 from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
-from perfmodel.kernels.pipeline_values import PipelineValues, pipeline_values, tensor_precision
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -42,57 +40,65 @@ _MOST_TRIPS: Final = 2**40
 _LONG: Final = list(DATA_TYPES).index("uint64")
 
 
+_OF_PIPELINE: Final = {name: (least, 2**20) for name, least in (
+    ("resident", 1), ("parts", 1), ("parts_ns", 0),
+)}  # fmt: skip
+"""Least and most of what a pipeline states; 0 to `MOST_BYTES` for all else."""
+
+
+@dataclass(frozen=True, eq=False)
+class AtomicValues:
+    """What kind of atomic an access is."""
+
+    dtype: Integers  # position in `DATA_TYPES`
+    # 1 if so, else 0.
+    returns: Integers
+    aggregated: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineValues:
+    """A `Pipeline` in numbers, one for each configuration."""
+
+    tiles: Integers
+    launched: Integers
+    resident: Integers
+    waits: Integers
+    parts: Integers
+    parts_ns: Integers
+    part_bytes: Integers
+    result_bytes: Integers
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A kernel with a value for each parameter.
 
     With numbers for the parameters all values here are Python numbers. If one or more parameters
     are arrays, all values are read-only arrays of `shape`, one element a configuration.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    shape : tuple of int
-        Shape that the parameters broadcast to; () for one configuration.
-    values : mapping of str to int
-        All parameters, defaults filled in.
-    grid, block : three ints
-        Blocks of the grid and threads of a block, (x, y, z).
-    registers, shared_bytes : int
-        Registers of a thread; shared memory of a block [B].
-    trips : mapping of str to int
-        Iterations of each loop, by its variable.
-    lengths, element_bytes : mapping of str to int
-        Elements of each buffer (of each block's copy if shared), and their size [B].
-    vectors : tuple of int
-        Elements a thread moves at once, for each of ``kernel.accesses``.
-    atomics : tuple of AtomicValues or None
-        What each of them is as an atomic; None for loads and stores.
-    counts : tuple of float
-        Instructions of a thread, for each of ``kernel.arithmetic``.
-    flop : float
-        Useful floating-point operations of the launch.
-    loads_in_flight : int, float or None
-        As the kernel states it.
-    multicast, moves, pipeline
-        As the kernel states them; the first two for each of ``kernel.accesses``.
     """
 
     kernel: Kernel
-    shape: tuple[int, ...]
-    values: Mapping[str, Integers]
+    shape: tuple[int, ...]  # shape that the parameters broadcast to; () for one configuration
+    values: Mapping[str, Integers]  # all parameters, defaults filled in
+    # Blocks of the grid and threads of a block, (x, y, z).
     grid: Dimensions
     block: Dimensions
+    # Registers of a thread; shared memory of a block [B].
     registers: Integers
     shared_bytes: Integers
-    trips: Mapping[str, Integers]
+    trips: Mapping[str, Integers]  # iterations of each loop, by its variable
+    # Elements of each buffer (of each block's copy if shared), and their size [B].
     lengths: Mapping[str, Integers]
     element_bytes: Mapping[str, Integers]
+    # Elements a thread moves at once, for each of ``kernel.accesses``.
     vectors: tuple[Integers, ...]
+    # What each of them is as an atomic; None for loads and stores.
     atomics: tuple[AtomicValues | None, ...]
-    counts: tuple[Numbers, ...]
-    flop: Numbers
-    loads_in_flight: Numbers | None
+    counts: tuple[Numbers, ...]  # instructions of a thread, for each of ``kernel.arithmetic``
+    flop: Numbers  # useful floating-point operations of the launch
+    loads_in_flight: Numbers | None  # as the kernel states it
+    # As the kernel states them; the first two for each of ``kernel.accesses``.
     multicast: tuple[Integers, ...]
     moves: tuple[Integers, ...]
     pipeline: PipelineValues | None = None
@@ -100,7 +106,11 @@ class Instance:
     @property
     def precision(self) -> str:
         """Ceiling of the operations, one of `PRECISIONS`: that of the first configuration."""
-        return tensor_precision(self.kernel, self.values)
+        for parameter in self.kernel.parameters:
+            if parameter.name == self.kernel.precision:
+                word = parameter.shown(int(np.ravel(self.values[parameter.name])[0]))
+                return str(word) if word in PRECISIONS else f"{word}_tensor"
+        return self.kernel.precision
 
     @property
     def threads_per_block(self) -> Integers:
@@ -222,7 +232,7 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             _spread(bound.whole(access.moves, f"moves of {access.name!r}", 0, 2**31), shape)
             for access in kernel.accesses
         ),
-        pipeline=pipeline_values(kernel.pipeline, bound.whole, shape),
+        pipeline=None if kernel.pipeline is None else _pipeline(bound, kernel.pipeline),
     )
 
 
@@ -293,6 +303,15 @@ def _atomic_values(
         returns=_spread(flag(access.returns, "returns"), shape),
         aggregated=_spread(flag(access.aggregated, "aggregated"), shape),
     )
+
+
+def _pipeline(bound: Binding, stated: Pipeline) -> PipelineValues:
+    found = {}
+    for name in (f.name for f in fields(PipelineValues)):
+        low, high = _OF_PIPELINE.get(name, (0, MOST_BYTES))
+        value = bound.whole(getattr(stated, name), f"pipeline {name}", low, high)
+        found[name] = _spread(value, bound.shape)
+    return PipelineValues(**found)
 
 
 def _spread(value: Any, shape: tuple[int, ...]) -> Any:

@@ -63,31 +63,19 @@ class Parameter:
 
     Words stand for integers: in expressions ``dtype == float32`` compares the parameter `dtype`
     with what the word float32 stands for.
-
-    Attributes
-    ----------
-    name : str
-    default : Node or None
-        Value if not given, over the parameters before it; None makes the parameter required.
-    minimum, maximum : int
-        Smallest and largest value allowed.
-    summary : str
-    choices : tuple of int
-        The only values allowed; empty allows all from minimum to maximum.
-    words : tuple of str
-        What the caller says for each of `choices`; empty for a number.
-    divides : Node or None
-        What it must divide, over the parameters before it.
     """
 
     name: str
+    # Value if not given, over the parameters before it; None makes the parameter required.
     default: Node | None = None
+    # Smallest and largest value allowed.
     minimum: int = 1
     maximum: int = LARGEST_PARAMETER
     summary: str = ""
+    # The only values allowed; empty allows all from minimum to maximum.
     choices: tuple[int, ...] = ()
-    words: tuple[str, ...] = ()
-    divides: Node | None = None
+    words: tuple[str, ...] = ()  # what the caller says for each of `choices`; empty for a number
+    divides: Node | None = None  # what it must divide, over the parameters before it
 
     def shown(self, value: int) -> int | str:
         """Return a value as the caller gives it."""
@@ -96,22 +84,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Grid and block (x, y, z), and what a block takes from its SM.
+    """Grid and block (x, y, z), and what a block takes from its SM."""
 
-    Attributes
-    ----------
-    grid, block : tuple of three nodes
-        Blocks, and threads of a block.
-    registers : Node
-        32-bit registers of a thread.
-    shared_bytes : Node
-        Static and dynamic shared memory of a block [B].
-    """
-
+    # Blocks, and threads of a block.
     grid: tuple[Node, Node, Node]
     block: tuple[Node, Node, Node]
-    registers: Node = _USUAL_REGISTERS
-    shared_bytes: Node = _ZERO
+    registers: Node = _USUAL_REGISTERS  # 32-bit registers of a thread
+    shared_bytes: Node = _ZERO  # static and dynamic shared memory of a block [B]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +109,13 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of every thread: `variable` takes 0, 1, ... `trips` - 1.
-
-    Attributes
-    ----------
-    variable : str
-    trips : Node
-        Iterations, the same for all threads.
-    parent : str or None
-        Variable of the loop around it.
-    turns : Node
-        Share of its iterations, those of loops around it too, that the last warp of a block runs:
-        a mean, where conditions keep threads out of some.
-    """
+    """A loop of every thread: `variable` takes 0, 1, ... `trips` - 1."""
 
     variable: str
-    trips: Node
-    parent: str | None = None
+    trips: Node  # iterations, the same for all threads
+    parent: str | None = None  # variable of the loop around it
+    # Share of its iterations, those of loops around it too, that the last warp of a block runs: a
+    # mean, where conditions keep threads out of some.
     turns: Node = _ONE
 
 
@@ -170,7 +139,7 @@ class Barrier:
     In a loop, it is an iteration's.
     """
 
-    count: Node
+    count: Node = _ONE
     loop: str | None = None
 
 
@@ -192,73 +161,38 @@ class Pipeline:
     """Says that a block copies the data of later steps while it works on this one.
 
     Such blocks wait for their first data only, unless they say that their steps wait.
-
-    Attributes
-    ----------
-    tiles : Node
-        Blocks that have work; 0 means all.
-    launched : Node
-        Blocks up to the last that has work, with those that have none; 0 means as many as `tiles`.
-    resident : Node
-        Blocks that an SM holds at a time.
-    waits : Node
-        Steps of a block that wait for data asked for one step before; 0 if copies are ahead.
-    parts : Node
-        Blocks that each make a part of the same results; with more than one, a second launch adds
-        the parts up.
-    parts_ns : Node
-        Nanoseconds that this launch takes besides moving its bytes.
-    part_bytes : Node
-        Bytes of one part of all results.
-    result_bytes : Node
-        Bytes of the results.
     """
 
-    tiles: Node = _ZERO
+    tiles: Node = _ZERO  # blocks that have work; 0 means all
+    # Blocks up to the last that has work, with those that have none; 0 means as many as `tiles`.
     launched: Node = _ZERO
-    resident: Node = _ONE
+    resident: Node = _ONE  # blocks that an SM holds at a time
+    # Steps of a block that wait for data asked for one step before; 0 if copies are ahead.
     waits: Node = _ZERO
+    # Blocks that each make a part of the same results; with more than one, a second launch adds the
+    # parts up.
     parts: Node = _ONE
-    parts_ns: Node = _ZERO
-    part_bytes: Node = _ZERO
-    result_bytes: Node = _ZERO
+    parts_ns: Node = _ZERO  # nanoseconds that this launch takes besides moving its bytes
+    part_bytes: Node = _ZERO  # bytes of one part of all results
+    result_bytes: Node = _ZERO  # bytes of the results
 
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Values of which a library picks one set, for parameters that the caller leaves open.
-
-    Attributes
-    ----------
-    parameters : tuple of str
-    rows : tuple of tuple of int
-        A value for each parameter.
-    """
+    """Values of which a library picks one set, for parameters that the caller leaves open."""
 
     parameters: tuple[str, ...]
-    rows: tuple[tuple[int, ...], ...]
+    rows: tuple[tuple[int, ...], ...]  # a value for each parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """Contents of buffers that decide a kernel's time, and that nobody states.
+    """Contents of buffers that decide a kernel's time, and that nobody states."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Arguments whose contents decide.
-    words : str
-        What they are taken to hold.
-    others : tuple of Kernel
-        The same launch with other contents that are as plausible.
-    allowed : bool
-        Whether to go on however far the time hangs on it.
-    """
-
-    names: tuple[str, ...]
-    words: str
-    others: tuple[Kernel, ...] = ()
-    allowed: bool = False
+    names: tuple[str, ...]  # arguments whose contents decide
+    words: str  # what they are taken to hold
+    others: tuple[Kernel, ...] = ()  # the same launch with other contents that are as plausible
+    allowed: bool = False  # whether to go on however far the time hangs on it
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,12 +66,8 @@ def mappings(name: str) -> list[str]:
 def builtin(name: str, mapping: str | None = None) -> Kernel:
     """Return a built-in kernel.
 
-    Parameters
-    ----------
-    name
-        One of `builtin_names`.
-    mapping
-        One of `mappings`; None means that of `DEFAULT_MAPPINGS`.
+    `name`: one of `builtin_names`. `mapping`: one of `mappings`; None means that of
+    `DEFAULT_MAPPINGS`.
 
     Raises
     ------

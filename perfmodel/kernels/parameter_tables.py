@@ -10,7 +10,7 @@ from perfmodel.expressions import Number
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.kernel import LARGEST_PARAMETER, Parameter
 from perfmodel.kernels.scope import Scope
-from perfmodel.kernels.values import check_keys, choice, is_list, read_text, whole
+from perfmodel.tables import check_keys, choice, is_list, read_text, whole
 
 
 def read_parameter(name: str, value: object, scope: Scope) -> Parameter:
@@ -28,21 +28,18 @@ def read_parameter(name: str, value: object, scope: Scope) -> Parameter:
         choices, default = ("false", "true"), "true" if default else "false"
     if choices and all(isinstance(c, str) for c in choices):
         return _word_parameter(name, table, choices, default, scope)
-    node = None
-    if default is not None:
-        node = scope.of_parameters(default, f"parameter {shown(name)}: default")
-    divides = None
-    if "divides" in table:
-        divides = scope.of_parameters(table["divides"], f"parameter {shown(name)}: divides")
+    stated: dict[str, Any] = {}
+    for key in ("default", "divides"):
+        if table.get(key) is not None:
+            stated[key] = scope.of_parameters(table[key], f"{where}: {key}")
     scope.add(name, "parameter")
     return Parameter(
         name=name,
-        default=node,
         minimum=minimum,
         maximum=maximum,
         summary=read_text(table.get("summary", ""), f"{where}: summary"),
         choices=tuple(whole(c, f"{where}: choices", minimum, maximum) for c in choices),
-        divides=divides,
+        **stated,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, substitute
 from perfmodel.expressions.nodes import FUNCTIONS
+from perfmodel.tables import choice
 
 SIZES: Final = tuple(f"{base}.{axis}" for base in ("blockDim", "gridDim") for axis in "xyz")
 """What a launch fixes."""
@@ -33,26 +34,15 @@ _BASES: Final = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @dataclass
 class Scope:
-    """The names of a kernel as far as it is read.
+    """The names of a kernel as far as it is read."""
 
-    Attributes
-    ----------
-    where : str
-        Start of the error messages.
-    kinds : dict
-        Name to what it is: "parameter", "definition" or "loop variable".
-    definitions : dict
-        Name to expression, in order.
-    nests : dict
-        Loop variable to the variables of the loops around its body, itself included.
-    words : dict
-        Word that a parameter can be, to the integer that it stands for.
-    """
-
-    where: str
+    where: str  # start of the error messages
+    # Name to what it is: "parameter", "definition" or "loop variable".
     kinds: dict[str, str] = field(default_factory=dict)
-    definitions: dict[str, Node] = field(default_factory=dict)
+    definitions: dict[str, Node] = field(default_factory=dict)  # name to expression, in order
+    # Loop variable to the variables of the loops around its body, itself included.
     nests: dict[str, frozenset[str]] = field(default_factory=dict)
+    # Word that a parameter can be, to the integer that it stands for.
     words: dict[str, int] = field(default_factory=dict)
     _depths: dict[str, int] = field(default_factory=dict)
     # What each definition is made of in the end.
@@ -97,50 +87,63 @@ class Scope:
 
     def define(self, name: str, value: object) -> None:
         """Add a definition over everything known so far."""
-        key = f"definition {shown(name)}"
+        where = f"{self.where}, definition {shown(name)}"
         allowed = {*SIZES, *INDEXES, *self._of_kind("parameter"), *self._of_kind("loop variable")}
-        node = self._expression(value, key, allowed, "")
+        node = self._expression(value, where, allowed, "")
         self.add(name, "definition")
         self.definitions[name] = node
         self._origins[name] = self._made_of(node)
         self._depths[name] = self._depth(node)
 
-    def of_parameters(self, value: object, key: str, *, integer: bool = True) -> Node:
+    def of_parameters(self, value: object, where: str) -> Node:
         """Return the expression of a default, the grid or the block."""
         allowed = self._of_kind("parameter")
         hint = "parameters, or definitions made of them"
-        return self._expression(value, key, allowed, hint, integer=integer)
+        return self._expression(value, where, allowed, hint)
 
-    def of_launch(self, value: object, key: str, *, integer: bool = True) -> Node:
+    def loop(self, value: object, where: str) -> str:
+        """Return the variable of a loop."""
+        return choice(value, tuple(self.nests), where, "the variable of a loop")
+
+    def of_launch(self, value: object, where: str, *, integer: bool = True) -> Node:
         """Return an expression whose value all threads share."""
         allowed = {*SIZES, *self._of_kind("parameter")}
         hint = "parameters, blockDim, gridDim, or definitions made of them"
-        return self._expression(value, key, allowed, hint, integer=integer)
+        return self._expression(value, where, allowed, hint, integer=integer)
 
-    def of_bin(self, value: object, key: str) -> Node:
+    def number_of_launch(self, value: object, where: str) -> Node:
+        """Return the same where it may be a fraction."""
+        return self.of_launch(value, where, integer=False)
+
+    def of_bin(self, value: object, where: str) -> Node:
         """Return the weight of a random index's value ``bin``."""
         if "bin" in self.kinds:
             raise PerfmodelError(
-                f"{self.where}, {key}: bin is the value of the index here, so the "
+                f"{where}: bin is the value of the index here, so the "
                 f"{self.kinds['bin']} of that name must be called otherwise"
             )
         allowed = {*SIZES, *self._of_kind("parameter"), "bin"}
-        return self._expression(value, key, allowed, "bin and parameters", integer=False)
+        return self._expression(value, where, allowed, "bin and parameters", integer=False)
 
-    def of_thread(self, value: object, key: str, loop: str | None = None) -> Node:
+    def of_thread(self, value: object, where: str, loop: str | None = None) -> Node:
         """Return an index or a guard inside ``loop``."""
         around = self.nests[loop] if loop is not None else frozenset()
         allowed = {*SIZES, *INDEXES, *self._of_kind("parameter"), *around}
         hint = "the variables of the loops around it only (loop = ... says which loop it is in)"
-        return self._expression(value, key, allowed, hint)
+        return self._expression(value, where, allowed, hint)
 
     def _of_kind(self, kind: str) -> set[str]:
         return {name for name, known in self.kinds.items() if known == kind}
 
     def _expression(
-        self, value: object, key: str, allowed: Collection[str], hint: str, *, integer: bool = True
+        self,
+        value: object,
+        where: str,
+        allowed: Collection[str],
+        hint: str,
+        *,
+        integer: bool = True,
     ) -> Node:
-        where = f"{self.where}, {key}"
         if isinstance(value, str):
             known = {*allowed, *self.kinds, *SIZES, *INDEXES}
             node = parse(value, where=where, allowed=known, integer=integer)

@@ -26,30 +26,19 @@ _FLAGS: Final = {"true": "1", "false": "0"}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The CUDA source of a built-in kernel.
-
-    Attributes
-    ----------
-    path : Path
-    function : str
-        The ``__global__`` function in it.
-    defines : mapping of str to str
-        Macro to the parameter of the built-in whose value it gets.
-    arguments, contents : mapping of str to Node
-        Numbers that are no parameters of the built-in; and bounds of the random integers that a
-        buffer holds.
-    buffers : mapping of str to int
-        Bytes of pointers that are no buffers of the built-in [B].
-    shared_bytes, only : Node
-        Dynamic shared memory of a block [B]; and which launches of the built-in the source is for.
-    """
+    """The CUDA source of a built-in kernel."""
 
     path: Path
-    function: str
+    function: str  # the ``__global__`` function in it
+    # Macro to the parameter of the built-in whose value it gets.
     defines: Mapping[str, str] = field(default_factory=dict)
+    # Numbers that are no parameters of the built-in; and bounds of the random integers that a
+    # buffer holds.
     arguments: Mapping[str, Node] = field(default_factory=dict)
     contents: Mapping[str, Node] = field(default_factory=dict)
+    # Bytes of pointers that are no buffers of the built-in [B].
     buffers: Mapping[str, int] = field(default_factory=dict)
+    # Dynamic shared memory of a block [B]; and which launches of the built-in the source is for.
     shared_bytes: Node = _ZERO
     only: Node = _ONE
 

@@ -6,62 +6,57 @@ Every error is a `PerfmodelError` of one line that starts with `where` and names
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import Node, Number
 from perfmodel.kernels.access_tables import read_accesses
-from perfmodel.kernels.entries import each_table, loop_around
 from perfmodel.kernels.kernel import (
     PIPES,
+    PRECISIONS,
     Arithmetic,
     Barrier,
     Buffer,
     Kernel,
     Launch,
     Loop,
+    Menu,
     Pace,
-    Space,
+    Parameter,
+    Pipeline,
 )
 from perfmodel.kernels.parameter_tables import read_parameter
-from perfmodel.kernels.pipeline_tables import read_menus, read_pipeline, read_precision
 from perfmodel.kernels.scope import Scope
-from perfmodel.kernels.values import (
+from perfmodel.tables import (
+    Reader,
     check_keys,
     choice,
     is_list,
+    one_of,
+    read_each,
+    read_record,
     read_table,
     read_text,
+    truth,
     word,
 )
 
 _STATED: Final = ("global", "shared")
 """Spaces that a file may state; local memory comes from PTX only."""
+_WHOLE: Final = ("strands", "offered")
+_NUMBERS: Final = ("flop", "loads_in_flight", "loads_a_wait", "longest")
+"""Expressions of a kernel that all threads share: whole numbers, and what may be a fraction."""
 _KEYS: Final = (
-    "name",
-    "summary",
-    "mapping",
-    "guard",
-    "flop",
-    "precision",
-    *("loads_in_flight", "loads_a_wait"),
-    *("dependent", "longest"),
-    "parameters",
-    "menu",
-    "offered",
-    "pipeline",
-    "launch",
-    "definitions",
-    "buffers",
-    "loops",
-    "accesses",
-    "arithmetic",
-    "barriers",
-    "paces",
-    "strands",
-    "compute_capability",
+    *("name", "summary", "mapping", "guard", "flop", "precision", "loads_in_flight"),
+    *("loads_a_wait", "dependent", "longest", "parameters", "menu", "offered", "pipeline"),
+    *("launch", "definitions", "buffers", "loops", "accesses", "arithmetic", "barriers", "paces"),
+    *("strands", "compute_capability"),
 )
+MOST_ROWS: Final = 256
+"""Rows of a menu."""
 
 
 def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel:
@@ -104,66 +99,81 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     buffers = tuple(
         _buffer(name, value, scope) for name, value in read_table(table, "buffers", where).items()
     )
-    guard = table.get("guard")
-    in_flight = table.get("loads_in_flight")
+    launch, number, loop = scope.of_launch, scope.number_of_launch, scope.loop
+
+    def each(key: str, what: str, record: Any, **readers: Reader) -> tuple[Any, ...]:
+        return read_each(table, key, what, where, partial(read_record, record, readers=readers))
+
     return Kernel(
         name=word(table["name"], f"{where}: name"),
-        summary=read_text(table.get("summary", ""), f"{where}: summary"),
         parameters=parameters,
-        launch=_launch(table["launch"], scope),
+        launch=read_record(
+            Launch,
+            table["launch"],
+            f"{where}, launch",
+            {
+                "grid": partial(_dimensions, scope),
+                "block": partial(_dimensions, scope),
+                "registers": launch,
+                "shared_bytes": launch,
+            },
+        ),
         buffers=buffers,
         accesses=read_accesses(table, buffers, scope),
         definitions=tuple(scope.definitions.items()),
-        loops=each_table(table, "loops", "loop", scope, _loop),
-        arithmetic=each_table(table, "arithmetic", "arithmetic", scope, _arithmetic),
-        guard=None if guard is None else scope.of_thread(guard, "guard"),
-        flop=scope.of_launch(table.get("flop", 0), "flop", integer=False),
-        precision=read_precision(table, parameters, where),
-        loads_in_flight=(
-            None
-            if in_flight is None
-            else scope.of_launch(in_flight, "loads_in_flight", integer=False)
+        loops=read_each(table, "loops", "loop", where, partial(_loop, scope)),
+        arithmetic=each(
+            "arithmetic",
+            "arithmetic",
+            Arithmetic,
+            pipe=one_of(tuple(PIPES)),
+            count=number,
+            loop=loop,
         ),
-        loads_a_wait=(
-            None
-            if "loads_a_wait" not in table
-            else scope.of_launch(table["loads_a_wait"], "loads_a_wait", integer=False)
-        ),
-        barriers=each_table(table, "barriers", "barrier", scope, _barrier),
-        paces=each_table(table, "paces", "pace", scope, _pace),
-        strands=scope.of_launch(table.get("strands", 1), "strands"),
-        mapping=word(table["mapping"], f"{where}: mapping") if "mapping" in table else "",
-        dependent=_said(table, "dependent", where),
-        longest=scope.of_launch(table.get("longest", 1), "longest", integer=False),
-        pipeline=read_pipeline(table, scope),
-        menus=read_menus(table, parameters, where),
-        offered=scope.of_launch(table.get("offered", 1), "offered"),
-        compute_capability=_capability(table, where),
+        precision=_precision(table, parameters, where),
+        barriers=each("barriers", "barrier", Barrier, count=launch, loop=loop),
+        paces=each("paces", "pace", Pace, clocks=number, loop=loop, abreast=number),
+        menus=_menus(table, parameters, where),
+        **_stated(table, scope),
     )
 
 
-def _capability(table: Mapping[str, Any], where: str) -> tuple[int, ...]:
+def _stated(table: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
+    """Return the fields of a kernel that are read one by one, as far as they are stated."""
+    found: dict[str, Any] = {"summary": ""}
+    readers = (
+        (scope.of_launch, _WHOLE),
+        (scope.number_of_launch, _NUMBERS),
+        (scope.of_thread, ("guard",)),
+    )
+    for read, keys in readers:
+        for key in keys:
+            if table.get(key) is not None:
+                found[key] = read(table[key], f"{scope.where}, {key}")
+    for key, check in _READERS.items():
+        if key in table:
+            found[key] = check(table[key], f"{scope.where}: {key}")
+    if "pipeline" in table:
+        where, numbers = f"{scope.where}, pipeline", (f.name for f in fields(Pipeline))
+        read_all = dict.fromkeys(numbers, scope.of_launch)
+        found["pipeline"] = read_record(Pipeline, table["pipeline"], where, read_all)
+    return found
+
+
+def _capability(stated: object, where: str) -> tuple[int, ...]:
     """Return the least compute capability that a kernel needs, such as (9, 0)."""
-    stated = table.get("compute_capability", "")
     if stated == "":
         return ()
     if not isinstance(stated, str) or not re.fullmatch(r"[0-9]{1,3}\.[0-9]", stated):
-        raise PerfmodelError(
-            f'{where}: compute_capability must be text such as "9.0", not {shown(stated)}'
-        )
+        raise PerfmodelError(f'{where} must be text such as "9.0", not {shown(stated)}')
     return tuple(int(part) for part in stated.split("."))
-
-
-def _said(table: Mapping[str, Any], key: str, where: str) -> bool:
-    value = table.get(key, False)
-    if not isinstance(value, bool):
-        raise PerfmodelError(f"{where}: {key} must be true or false, not {shown(value)}")
-    return value
 
 
 def _add_loops(table: Mapping[str, Any], scope: Scope) -> None:
     """Add the loops' variables and nests to the scope; trips come later, after definitions."""
-    parents = dict(each_table(table, "loops", "loop", scope, _variable_and_parent))
+    parents = dict(
+        read_each(table, "loops", "loop", scope.where, partial(_variable_and_parent, scope))
+    )
     for variable in parents:
         where = f"{scope.where}, loop {variable!r}"
         nest = [variable]
@@ -178,92 +188,90 @@ def _add_loops(table: Mapping[str, Any], scope: Scope) -> None:
         scope.nests[variable] = frozenset(nest)
 
 
-def _variable_and_parent(
-    value: Mapping[str, Any], where: str, scope: Scope
-) -> tuple[str, str | None]:
+def _variable_and_parent(scope: Scope, value: Any, where: str) -> tuple[str, str | None]:
     check_keys(value, ("variable", "trips", "parent"), ("variable", "trips"), where)
     scope.add(value["variable"], "loop variable")
     parent = value.get("parent")
     return value["variable"], None if parent is None else read_text(parent, f"{where}: parent")
 
 
-def _loop(value: Mapping[str, Any], where: str, scope: Scope) -> Loop:
+def _loop(scope: Scope, value: Any, where: str) -> Loop:
+    """Return a loop whose keys and variable were checked before."""
     variable = value["variable"]
-    return Loop(
-        variable=variable,
-        trips=scope.of_launch(value["trips"], f"loop {variable!r}: trips"),
-        parent=value.get("parent"),
-    )
+    trips = scope.of_launch(value["trips"], f"{scope.where}, loop {variable!r}: trips")
+    return Loop(variable, trips, value.get("parent"))
 
 
 def _buffer(name: str, value: object, scope: Scope) -> Buffer:
-    key = f"buffer {shown(name)}"
-    where = f"{scope.where}, {key}"
+    where = f"{scope.where}, buffer {shown(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", name):
         raise PerfmodelError(f"{where}: a name is made of letters, digits, '_' and '-'")
-    table = check_keys(value, ("length", "element_bytes", "space"), ("length",), where)
-    return Buffer(
-        name=name,
-        length=scope.of_launch(table["length"], f"{key}: length"),
-        element_bytes=scope.of_launch(table.get("element_bytes", 4), f"{key}: element_bytes"),
-        space=cast(Space, choice(table.get("space", "global"), _STATED, where + ": space")),
-    )
+    readers: dict[str, Reader] = {
+        "length": scope.of_launch,
+        "element_bytes": scope.of_launch,
+        "space": one_of(_STATED),
+    }
+    return read_record(Buffer, value, where, readers, name=name)
 
 
-def _launch(value: object, scope: Scope) -> Launch:
-    table = check_keys(
-        value,
-        ("grid", "block", "registers", "shared_bytes"),
-        ("grid", "block"),
-        f"{scope.where}, launch",
-    )
-    return Launch(
-        grid=_dimensions(table["grid"], "launch: grid", scope),
-        block=_dimensions(table["block"], "launch: block", scope),
-        registers=scope.of_launch(table.get("registers", 32), "launch: registers"),
-        shared_bytes=scope.of_launch(table.get("shared_bytes", 0), "launch: shared_bytes"),
-    )
-
-
-def _dimensions(value: object, key: str, scope: Scope) -> tuple[Node, Node, Node]:
+def _dimensions(scope: Scope, value: object, where: str) -> tuple[Node, Node, Node]:
     entries = list(value) if is_list(value) else [value]
     if not 1 <= len(entries) <= 3:
-        raise PerfmodelError(
-            f"{scope.where}, {key} has {len(entries)} entries: give 1 to 3, for x, y and z"
-        )
+        raise PerfmodelError(f"{where} has {len(entries)} entries: give 1 to 3, for x, y and z")
     nodes = [
-        scope.of_parameters(entry, f"{key} {axis}")
+        scope.of_parameters(entry, f"{where} {axis}")
         for entry, axis in zip(entries, "xyz", strict=False)
     ]
     x, y, z = (*nodes, Number(1), Number(1))[:3]
     return x, y, z
 
 
-def _arithmetic(value: Mapping[str, Any], where: str, scope: Scope) -> Arithmetic:
-    check_keys(value, ("pipe", "count", "loop"), ("pipe", "count"), where)
-    key = where.removeprefix(scope.where + ", ")
-    return Arithmetic(
-        pipe=choice(value["pipe"], tuple(PIPES), f"{where}: pipe"),
-        count=scope.of_launch(value["count"], f"{key}: count", integer=False),
-        loop=loop_around(value, where, scope),
+def _menus(
+    table: Mapping[str, Any], parameters: Sequence[Parameter], where: str
+) -> tuple[Menu, ...]:
+    """Return the menus of a kernel's table: parameters, joined by commas, to rows of values."""
+    known = tuple(p.name for p in parameters if not p.words)
+    return tuple(
+        _menu(key, rows, known, f"{where}, menu {shown(key)}")
+        for key, rows in read_table(table, "menu", where).items()
     )
 
 
-def _pace(value: Mapping[str, Any], where: str, scope: Scope) -> Pace:
-    check_keys(value, ("clocks", "loop", "abreast"), ("clocks",), where)
-    name = where.removeprefix(scope.where + ", ")
-    return Pace(
-        clocks=scope.of_launch(value["clocks"], f"{name}: clocks", integer=False),
-        loop=loop_around(value, where, scope),
-        abreast=scope.of_launch(value.get("abreast", 1), f"{name}: abreast", integer=False),
-    )
+def _menu(key: str, rows: object, known: Sequence[str], where: str) -> Menu:
+    names = tuple(name.strip() for name in key.split(","))
+    for name in names:
+        choice(name, tuple(known), where, "a parameter that is a number")
+    if not is_list(rows) or not 1 <= len(rows) <= MOST_ROWS:
+        raise PerfmodelError(f"{where} must be a list of 1 to {MOST_ROWS} rows")
+    found = tuple(tuple(row) if is_list(row) else (row,) for row in rows)
+    for row in found:
+        if len(row) != len(names) or any(type(value) is not int for value in row):
+            raise PerfmodelError(
+                f"{where}: row {shown(list(row))} must have a whole number for each of "
+                f"{', '.join(names)}"
+            )
+    return Menu(names, found)
 
 
-def _barrier(value: Mapping[str, Any], where: str, scope: Scope) -> Barrier:
-    check_keys(value, ("count", "loop"), (), where)
-    return Barrier(
-        count=scope.of_launch(
-            value.get("count", 1), f"{where.removeprefix(scope.where + ', ')}: count"
-        ),
-        loop=loop_around(value, where, scope),
-    )
+def _precision(table: Mapping[str, Any], parameters: Sequence[Parameter], where: str) -> str:
+    """Return the ceiling of a kernel's operations, or the parameter whose words name it."""
+    given = table.get("precision", "fp32")
+    for parameter in parameters:
+        if parameter.name == given and parameter.words:
+            for word in parameter.words:
+                choice(
+                    word if word in PRECISIONS else f"{word}_tensor",
+                    PRECISIONS,
+                    f"{where}: precision, by {given}",
+                )
+            return parameter.name
+    return choice(given, PRECISIONS, f"{where}: precision")
+
+
+_READERS: Final[dict[str, Reader]] = {
+    "summary": read_text,
+    "mapping": word,
+    "dependent": truth,
+    "compute_capability": _capability,
+}
+"""Words and the like of a kernel."""

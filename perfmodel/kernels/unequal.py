@@ -7,18 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
-    """Work of warps and blocks, over that of an average warp or block.
+    """Work of warps and blocks, over that of an average warp or block."""
 
-    Attributes
-    ----------
-    slowest : float
-        Of the warp of a block that has most to do, mean over blocks: the block lasts as long.
-    longest : float
-        The same of the block that lasts longest.
-    spread : float
-        Standard deviation of what all warps of a block do together.
-    """
-
+    # Of the warp of a block that has most to do, mean over blocks: the block lasts as long.
     slowest: float = 1.0
-    longest: float = 1.0
-    spread: float = 0.0
+    longest: float = 1.0  # the same of the block that lasts longest
+    spread: float = 0.0  # standard deviation of what all warps of a block do together

@@ -286,14 +286,7 @@ class CudaGpu:
 def clean_at(before: float, now: float, freed: int) -> float:
     """Return the time at which the driver will have cleared all memory that was freed [s].
 
-    Parameters
-    ----------
-    before : float
-        The same, without the last that was freed.
-    now : float
-        When that was freed.
-    freed : int
-        Its bytes.
+    `before`: the same without the last that was freed, of `freed` bytes, which was `now`.
     """
     return max(before, now) + freed / _SCRUBBED
 
@@ -304,16 +297,7 @@ def _no_compiler(error: Exception) -> PerfmodelError:
 
 
 def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) -> bytes:
-    """Return the machine code of a source file of the package.
-
-    Parameters
-    ----------
-    source : str
-        A file of `SOURCES`.
-    defines : mapping of str to str
-        Macros.
-    architecture : str
-        Such as ``sm_90``.
+    """Return the machine code of a file of `SOURCES` for an architecture such as ``sm_90``.
 
     Raises
     ------

@@ -31,30 +31,20 @@ class OutOfMemoryError(GpuError):
 
 @dataclass(frozen=True, slots=True)
 class GpuFacts:
-    """What the driver says about the GPU, and what drives it.
+    """What the driver says about the GPU, and what drives it."""
 
-    Attributes
-    ----------
-    name, driver, cuda : str
-        As the driver gives them; `cuda` is the version that the compiler has.
-    compute_capability : tuple of int
-    sms : int
-    l2_bytes, persisting_max, window_max, memory_bytes : int
-        [B]; 0 where the GPU has none.
-    sm_clock_mhz, memory_clock_mhz : float
-        Largest clocks [MHz].
-    bus_bits : int
-    """
-
+    # As the driver gives them; `cuda` is the version that the compiler has.
     name: str
     driver: str
     cuda: str
     compute_capability: tuple[int, int]
     sms: int
+    # [B]; 0 where the GPU has none.
     l2_bytes: int
     persisting_max: int
     window_max: int
     memory_bytes: int
+    # Largest clocks [MHz].
     sm_clock_mhz: float
     memory_clock_mhz: float
     bus_bits: int

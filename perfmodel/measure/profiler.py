@@ -42,20 +42,8 @@ def profile_sweeps(
 ) -> Iterator[str]:
     """Time, and count where a sweep asks for it, every point under the profiler; write the rows.
 
-    Parameters
-    ----------
-    program : str
-        Nsight Compute's command line.
-    sweeps : sequence of Sweep
-    gpu_index, facts, folder
-        Where, and where to.
-    seconds : float
-        Limit for each of the profiler's three runs [s].
-
-    Yields
-    ------
-    str
-        What was done, a line a run; a run that failed says why.
+    `program`: Nsight Compute's command line. `seconds`: limit for each of its three runs [s].
+    Yields what was done, a line a run; a run that failed says why.
     """
     every = {
         (s, p): (sweep, point)

@@ -32,20 +32,11 @@ PROTOCOL: Final = ("use", "timing", "cache", "repeats", "time_us", "spread", "cl
 
 @dataclass(slots=True)
 class Folder:
-    """A measurement folder that rows are added to.
-
-    Attributes
-    ----------
-    path : Path
-    columns : mapping of str to list of str
-        Header of each topic's CSV.
-    seen : set
-        Rows that are there already.
-    """
+    """A measurement folder that rows are added to."""
 
     path: Path
-    columns: Mapping[str, list[str]]
-    seen: set[tuple[str, ...]] = field(default_factory=set)
+    columns: Mapping[str, list[str]]  # header of each topic's CSV
+    seen: set[tuple[str, ...]] = field(default_factory=set)  # rows that are there already
 
     def has(self, sweep: Sweep, point: Point, timing: str, cache: str) -> bool:
         """Say whether a row is there already."""
@@ -88,14 +79,8 @@ def open_folder(
 ) -> Folder:
     """Start a measurement folder, or go on with one of the same GPU.
 
-    Parameters
-    ----------
-    path : Path
-    sweeps : sequence of Sweep
-        All that will write to it: they decide the columns.
-    facts : GpuFacts
-    about : mapping
-        ``command`` and ``date``, for the record.
+    `sweeps`: all that will write to it: they decide the columns. `about`: ``command`` and ``date``,
+    for the record.
 
     Raises
     ------

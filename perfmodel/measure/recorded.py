@@ -49,20 +49,11 @@ HARMLESS: Final = ("", "clock unknown")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured point.
-
-    Attributes
-    ----------
-    topic : str
-    line : int
-        Its line in the CSV.
-    values : mapping of str to str, int or float
-        By column; a column that says nothing about the row is absent.
-    """
+    """One measured point."""
 
     topic: str
-    line: int
-    values: Mapping[str, Value]
+    line: int  # its line in the CSV
+    values: Mapping[str, Value]  # by column; a column that says nothing about the row is absent
 
     @property
     def time_s(self) -> float | None:
@@ -98,37 +89,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One CSV.
+    """One CSV."""
 
-    Attributes
-    ----------
-    name : str
-        Its path in the folder, without ``.csv``: "gemm", "holdout/gemm".
-    columns : tuple of str
-    rows : tuple of Row
-    """
-
-    name: str
+    name: str  # its path in the folder, without ``.csv``: "gemm", "holdout/gemm"
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A measurement folder.
-
-    Attributes
-    ----------
-    folder : Path
-    session : mapping
-        The session file, as read.
-    topics : mapping of str to Topic
-        Sorted by name.
-    """
+    """A measurement folder."""
 
     folder: Path
-    session: Mapping[str, Any]
-    topics: Mapping[str, Topic]
+    session: Mapping[str, Any]  # the session file, as read
+    topics: Mapping[str, Topic]  # sorted by name
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -185,11 +159,8 @@ class Recording:
 def read_recording(folder: str | Path) -> Recording:
     """Return the measurements of a folder.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Has a session file and CSVs, some of which may lie in folders of their own; what lies in
-        ``program/`` is not read.
+    `folder` has a session file and CSVs, some of which may lie in folders of their own; what lies
+    in ``program/`` is not read.
 
     Raises
     ------

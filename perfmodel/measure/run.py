@@ -41,14 +41,8 @@ def run_sweeps(
     Rows that the folder has already are kept: an interrupted run goes on where it stopped. A point
     that fails is recorded as failed, and the rest goes on.
 
-    Parameters
-    ----------
-    gpu : Gpu
-    sweeps : sequence of Sweep
-    folder : Folder
-        Where rows go, one after the other.
-    step : callable
-        Called before each point with the sweep, and how many points are done of how many.
+    `folder`: where rows go, one after the other. `step`: called before each point with the sweep,
+    and how many points are done of how many.
     """
     plan = [(s, list(points(s, gpu.facts.numbers()))) for s in sweeps if "events" in s.timings]
     total = sum(len(some) for _, some in plan)

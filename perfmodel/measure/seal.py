@@ -53,10 +53,7 @@ def seal(folder: str | Path) -> None:
     To be called after the CSVs were written, as often as they are; the rest of the session file
     stays as it is.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Measurement folder with a session file.
+    `folder`: measurement folder with a session file.
 
     Raises
     ------

@@ -28,13 +28,12 @@ def measure_gpu(
     step: Step = lambda *_: None,
     gpu: Gpu | None = None,
 ) -> list[str]:
-    """Measure a GPU of this machine into a folder.
+    """Measure a GPU of this machine into a folder, and return what was done, a line each.
 
     Parameters
     ----------
     folder : Path
         New, or of an earlier run of the same GPU, which is gone on with.
-    gpu_index : int
     names : sequence of str, optional
         Sweep files or topics; all by default.
     profiler : bool
@@ -43,11 +42,6 @@ def measure_gpu(
         See `perfmodel.measure.run.run_sweeps`.
     gpu : Gpu, optional
         Another layer than CUDA's, for tests.
-
-    Returns
-    -------
-    list of str
-        What was done, a line each.
 
     Raises
     ------

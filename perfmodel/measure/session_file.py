@@ -49,11 +49,7 @@ _WORDS: Final = ("device", "gpu", "driver", "cuda", "compute_capability", "origi
 def read_session(folder: Path, where: str) -> dict[str, Any]:
     """Return what the session file of a folder says.
 
-    Parameters
-    ----------
-    folder : Path
-    where : str
-        How messages call the folder.
+    `where`: how messages call the folder.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, AccessPolicyWindow, L2Control
-from perfmodel.kernels.values import check_keys, is_list
+from perfmodel.tables import check_keys, is_list
 from perfmodel.text_files import parse_toml, read_text
 
 SOURCES: Final = Path(__file__).parent / "sources"
@@ -55,82 +55,44 @@ class BufferPlan:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One launch of a sweep, all numbers known.
+    """One launch of a sweep, all numbers known."""
 
-    Attributes
-    ----------
-    params : mapping
-        The sweep's parameters: the columns of its row.
-    defines : mapping of str to str
-        Macros to compile with.
-    grid, block : tuple of three int
-    shared_bytes : int
-        Dynamic shared memory of a block [B].
-    buffers : mapping of str to BufferPlan
-    arguments : tuple of (type, value)
-        In order: ("buffer", name), or "i32", "i64", "f32" and a number.
-    l2 : L2Control
-    use : {"fit", "validation"}
-    """
-
-    params: Values
-    defines: Mapping[str, str]
+    params: Values  # the sweep's parameters: the columns of its row
+    defines: Mapping[str, str]  # macros to compile with
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    shared_bytes: int
+    shared_bytes: int  # dynamic shared memory of a block [B]
     buffers: Mapping[str, BufferPlan]
+    # In order: ("buffer", name), or "i32", "i64", "f32" and a number.
     arguments: tuple[tuple[str, Any], ...]
     l2: L2Control
-    use: str
+    use: str  # "fit", "validation"
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A sweep as its file states it; `points` puts the GPU's numbers in.
+    """A sweep as its file states it; `points` puts the GPU's numbers in."""
 
-    Attributes
-    ----------
-    topic : str
-        Name of the CSV that its rows go to.
-    source, function : str
-        CUDA file in `SOURCES`, and the kernel in it.
-    why : str
-        The mechanism that it varies.
-    cache, timings : tuple of str
-        Protocols that it is run with.
-    repeats : int
-        Launches whose median is recorded, at most.
-    clocks : bool
-        Whether the kernel reports clocks of its own through the buffer ``clocks``.
-    check : str
-        Function of `perfmodel.measure.checks` that holds the output against its due; or empty.
-    counters : tuple of str
-        Columns that the profiler counts, keys of `counter_metrics`.
-    model : mapping
-        Which kernel predicts a row: ``kernel``, ``mapping`` and ``params``; empty if none does.
-    where : str
-        Start of messages about it.
-    path, number : Path and int
-        Its file, and its place there from 0.
-    table : mapping
-        The rest, as written.
-    """
-
-    topic: str
+    topic: str  # name of the CSV that its rows go to
+    # CUDA file in `SOURCES`, and the kernel in it.
     source: str
     function: str
-    why: str
+    why: str  # the mechanism that it varies
+    # Protocols that it is run with.
     cache: tuple[str, ...]
     timings: tuple[str, ...]
-    repeats: int
-    clocks: bool
+    repeats: int  # launches whose median is recorded, at most
+    clocks: bool  # whether the kernel reports clocks of its own through the buffer ``clocks``
+    # Function of `perfmodel.measure.checks` that holds the output against its due; or empty.
     check: str
-    counters: tuple[str, ...]
+    counters: tuple[str, ...]  # columns that the profiler counts, keys of `counter_metrics`
+    # Which kernel predicts a row: ``kernel``, ``mapping`` and ``params``; empty if none does.
     model: Mapping[str, Any]
-    where: str
+    where: str  # start of messages about it
+    # Its file, and its place there from 0.
     path: Path
     number: int
-    table: Mapping[str, Any] = field(repr=False)
+    table: Mapping[str, Any] = field(repr=False)  # the rest, as written
 
 
 def sweep_names() -> list[str]:
@@ -202,11 +164,7 @@ def counter_metrics() -> Mapping[str, Sequence[str]]:
 def points(sweep: Sweep, gpu: Mapping[str, int]) -> Iterator[Point]:
     """Yield the points of a sweep, in order.
 
-    Parameters
-    ----------
-    sweep : Sweep
-    gpu : mapping
-        ``sms``, ``l2_bytes`` and ``persisting_max`` of the GPU.
+    `gpu`: ``sms``, ``l2_bytes`` and ``persisting_max`` of the GPU.
     """
     table = sweep.table
     vary = {name: list(values) for name, values in table.get("vary", {}).items()}

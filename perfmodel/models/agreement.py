@@ -10,18 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
 
 
 class DisagreementError(Exception):
     """Configurations of one batch that need different forms.
 
-    Attributes
-    ----------
-    labels : array
-        One a configuration: those with equal labels have agreed so far.
+    `labels` has one for each configuration: those with equal labels have agreed so far.
     """
 
     def __init__(self, labels: Array) -> None:
@@ -30,13 +26,7 @@ class DisagreementError(Exception):
 
 
 def agreed(answers: Any) -> bool:
-    """Return the one answer of all configurations.
-
-    Raises
-    ------
-    DisagreementError
-        If answers differ.
-    """
+    """Return the one answer of all configurations; a `DisagreementError` if answers differ."""
     every = np.asanyarray(answers, dtype=bool)
     if every.all():
         return True
@@ -46,13 +36,7 @@ def agreed(answers: Any) -> bool:
 
 
 def agreed_order(keys: Sequence[Any]) -> list[int]:
-    """Return the places of `keys`, the smallest first, which must be the same order in all.
-
-    Raises
-    ------
-    DisagreementError
-        If orders differ.
-    """
+    """Return the places of `keys`, the smallest first, which must be the same order in all."""
     if len(keys) < 2:
         return list(range(len(keys)))
     columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, keys)))
@@ -62,13 +46,7 @@ def agreed_order(keys: Sequence[Any]) -> list[int]:
 
 
 def check_alike(facts: Sequence[Any]) -> None:
-    """Check that facts, each a number a configuration, are the same in all configurations.
-
-    Raises
-    ------
-    DisagreementError
-        If they differ.
-    """
+    """Check that facts, each a number a configuration, are the same in all configurations."""
     columns = [np.atleast_1d(np.asanyarray(fact, dtype=float)) for fact in facts]
     differing = [column for column in columns if np.any(column != column[0])]
     if differing:
@@ -77,12 +55,6 @@ def check_alike(facts: Sequence[Any]) -> None:
 
 
 def alone(size: int) -> None:
-    """Check that there is one configuration: what follows is counted, or told of one at a time.
-
-    Raises
-    ------
-    DisagreementError
-        If there are several.
-    """
+    """Check that there is one configuration: what follows is told of one at a time."""
     if size > 1:
         raise DisagreementError(np.arange(size))

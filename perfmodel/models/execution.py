@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
@@ -16,38 +16,20 @@ from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
 Timing = Literal["profiler", "events"]
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A launch on a device, arrays over configurations.
-
-    Attributes
-    ----------
-    instance : Instance
-        The kernel with its parameters.
-    requests : sequence of Requests
-        Of the global accesses, in order.
-    traffic : Traffic
-        Of these and of the shared accesses.
-    occupied : Occupancy
-    device : Device
-        With the clocks that it has under this kernel.
-    timing : {"profiler", "events"}
-        Whether the kernel alone is timed, or what two events around it see.
-    on_chip : sequence of Requests
-        Of the shared accesses.
-    """
+    """A launch on a device, arrays over configurations."""
 
     instance: Instance
-    requests: Sequence[Requests]
+    requests: Sequence[Requests]  # of the global accesses, in order
     traffic: Traffic
     occupied: Occupancy
-    device: Device
-    timing: Timing
-    on_chip: Sequence[Requests] = ()
+    device: Device  # with the clocks that it has under this kernel
+    timing: Timing  # whether the kernel alone is timed, or what two events around it see
+    on_chip: Sequence[Requests] = ()  # of the shared accesses
 
     @property
     def kernel(self) -> Kernel:

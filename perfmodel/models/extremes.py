@@ -6,9 +6,8 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
 
 
 def largest(*arrays: Any) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
@@ -17,29 +17,17 @@ from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
 CacheState = Literal["cold", "warm"]
 
 
 @dataclass(frozen=True, slots=True)
 class L2Start:
-    """How L2 is set for a launch, and what it holds when that starts.
-
-    Attributes
-    ----------
-    control : L2Control
-        Set-aside, window, fetch granularity and compression in effect.
-    claimed : float
-        Bytes that concurrent kernels keep in the set-aside [B].
-    warm : bool
-        Whether L2 starts as the same launch just left it.
-    full : bool
-        Whether what the launch has not left in L2 is others' lines: only profilers empty it.
-    """
+    """How L2 is set for a launch, and what it holds when that starts."""
 
     control: L2Control = DRIVERS_L2
-    claimed: float = 0.0
-    warm: bool = False
+    claimed: float = 0.0  # bytes that concurrent kernels keep in the set-aside [B]
+    warm: bool = False  # whether L2 starts as the same launch just left it
+    # whether what the launch has not left in L2 is others' lines: only profilers empty it
     full: bool = False
 
 
@@ -47,17 +35,7 @@ class L2Start:
 class GlobalAccesses:
     """The accesses of a launch to global and local memory, and where they run.
 
-    Attributes
-    ----------
-    instance : Instance
-        Configurations of one block shape.
-    shape : BlockShape
-    requests : sequence of Requests
-        By position, as everywhere below.
-    device : Device
-    occupied : Occupancy
-        Of the same configurations.
-    start : L2Start
+    Configurations are of one block shape; requests are by position, as everywhere below.
     """
 
     instance: Instance
@@ -134,6 +112,13 @@ class GlobalAccesses:
     def of(self, *kinds: str) -> list[int]:
         """Return the positions of the accesses of some kinds, kind by kind: "load", "store"."""
         return [i for k in kinds for i, r in enumerate(self.requests) if r.access.kind == k]
+
+    def by_buffer(self, chosen: Iterable[int]) -> dict[str, list[int]]:
+        """Return positions by the buffer of their accesses."""
+        found: dict[str, list[int]] = {}
+        for i in chosen:
+            found.setdefault(self.requests[i].access.buffer, []).append(i)
+        return found
 
 
 def gpc_run(blocks: Array, device: Device) -> Array:

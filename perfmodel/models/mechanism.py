@@ -31,18 +31,8 @@ _off: Final[ContextVar[frozenset[str]]] = ContextVar("mechanisms_off", default=f
 class Mechanism:
     """What the registry knows of a mechanism.
 
-    Attributes
-    ----------
-    name : str
-        Of its module.
-    stage : str
-        The folder that the module is in.
-    text : str
-        First line of the module's docstring.
-    function : callable
-        What the stage calls.
-    evidence : tuple of str
-        Subjects of measurements/ with the rows that need it.
+    Its module's name, the folder that this is in, the first line of its docstring, what the stage
+    calls, and the subjects of measurements/ with the rows that need it.
     """
 
     name: str
@@ -55,15 +45,7 @@ class Mechanism:
 def mechanism(
     *, neutral: Callable[..., Any], evidence: Iterable[str] = ()
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the function of a module as its mechanism.
-
-    Parameters
-    ----------
-    neutral : callable
-        What it gives when it is switched off, of the same arguments.
-    evidence : iterable of str
-        See `Mechanism`.
-    """
+    """Register a module's function as its mechanism; `neutral` is what it gives switched off."""
 
     def registered(work: Callable[P, R]) -> Callable[P, R]:
         *_, stage, name = work.__module__.split(".")
@@ -105,13 +87,7 @@ def switch_off(names: frozenset[str]) -> None:
 
 @contextmanager
 def without(*names: str) -> Iterator[None]:
-    """Switch mechanisms off within the block.
-
-    Raises
-    ------
-    PerfmodelError
-        If there is no mechanism of a name.
-    """
+    """Switch mechanisms off within the block; a `PerfmodelError` if there is none of a name."""
     for name in names:
         if name not in mechanisms():
             known = list(mechanisms())

@@ -6,12 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.derivation import is_recording
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 
 def power_mean(parts: Any, exponent: Any) -> Array:
@@ -24,16 +22,9 @@ def power_mean(parts: Any, exponent: Any) -> Array:
 
 
 def mean_time(name: str, exponent: Any, **parts: Any) -> Array:
-    """Return the power mean of times [s], in a derivation as a formula of that name.
+    """Return the power mean of named times [s], in a derivation as a formula of this name.
 
-    Parameters
-    ----------
-    name : str
-        What it is the time of.
-    exponent : float or array
-        1 adds the times up; a large one is nearly the largest of them.
-    **parts : array
-        Time of each resource alone [s], by a name for the formula.
+    An exponent of 1 adds the times up; with a large one it is nearly the largest of them.
     """
     if not is_recording():
         return power_mean(tuple(parts.values()), exponent)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -26,7 +25,7 @@ from perfmodel.models.global_accesses import GlobalAccesses, L2Start
 from perfmodel.models.grid.geometry import BLOCK_INDICES, block_shape
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, fitted_knees, l2_misses
-from perfmodel.models.l2.private_sets import PrivateSet
+from perfmodel.models.l2.private_sets import PRIVATE_KNEE
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -34,8 +33,6 @@ from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 RANGES: Final = Path(__file__).parent / "ranges.toml"
 
@@ -98,33 +95,25 @@ class Ranges:
     rewritten: SimulatedKnee
 
 
-_KINDS: Final[Mapping[str, Callable[..., Any]]] = {
-    "limits": Limits,
-    "reread": SimulatedKnee,
-    "table": SparedMisses,
-    "dirty": DirtyLines,
-    "rewritten": SimulatedKnee,
-}
-
-
 @cache
 def ranges() -> Ranges:
     """Return ``ranges.toml``."""
     found = tomllib.loads(RANGES.read_text(encoding="utf-8"))
-    return Ranges(**{name: kind(**found[name]) for name, kind in _KINDS.items()})
+    kinds = get_type_hints(Ranges)
+    return Ranges(**{name: kind(**found[name]) for name, kind in kinds.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """One launch: its global accesses, as they are and in groups, and where it runs."""
+    """One launch: its global accesses, as they are and in groups, and what they move."""
 
-    instance: Instance
-    requests: Sequence[Requests]
+    accesses: GlobalAccesses
     groups: Sequence[Group]
     traffic: Traffic
-    device: Device
-    occupied: Occupancy
-    control: L2Control
+
+    @property
+    def requests(self) -> Sequence[Requests]:
+        return self.accesses.requests
 
 
 def outside(
@@ -136,22 +125,16 @@ def outside(
     control: L2Control,
     cold: bool,
 ) -> Iterator[tuple[str, float, str]]:
-    """Yield what the closed form may have wrong of one launch.
+    """Yield what the closed form may have wrong of one launch: what is counted, how much, and why.
 
-    Parameters
-    ----------
-    instance, requests, traffic, device, occupied, control
-        One launch, its global accesses and its traffic by closed forms, and where it runs.
-    cold : bool
-        Whether L2 starts empty; the two were compared only there, but for L1.
-
-    Yields
-    ------
-    tuple of str, float and str
-        What is counted ("L2 sectors" or "DRAM bytes"), the relative difference, and why.
+    What is "L2 sectors" or "DRAM bytes", and how much a relative difference. The two were compared
+    only where L2 starts empty, `cold`, but for L1.
     """
     limits = ranges().limits
-    launch = _Launch(instance, requests, grouped(requests), traffic, device, occupied, control)
+    x, y, z = (int(np.max(n)) for n in instance.block)
+    start, shape = L2Start(control), block_shape((x, y, z))
+    accesses = GlobalAccesses(instance, shape, requests, device, occupied, start)
+    launch = _Launch(accesses, grouped(requests), traffic)
     sectors = _number(
         traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     )
@@ -168,7 +151,7 @@ def outside(
     size = float(device.l2_size)
     found = {
         "data that is read again takes nearly all of L2": _rereads(launch),
-        "a table is read again beside stores": _tables(requests, traffic),
+        "a table is read again next to stores": _tables(requests, traffic),
         "part of what is written again may wait in L2": _rewritten(launch),
         "much of what is written is still in L2 at the end": _left(launch),
     }
@@ -185,10 +168,10 @@ def outside(
 def _rereads(launch: _Launch) -> float:
     """Return the bytes read, less those with the simulator's knee: by loops and by tables."""
     (low, high), spread = ranges().reread.ends, ranges().reread.spread
-    requests, traffic, device = launch.requests, launch.traffic, launch.device
+    requests, traffic, device = launch.requests, launch.traffic, launch.accesses.device
     total = 0.0
     for table in traffic.tables:
-        if isinstance(table.parts, PrivateSet):
+        if table.parts is not None and table.parts.knee is PRIVATE_KNEE:
             used, capacity = table.parts.used, table.parts.capacity
             missing = 1 - resident_share(used, capacity, (low, high))
             lost = table.lines.normal_miss - missing
@@ -202,7 +185,7 @@ def _rereads(launch: _Launch) -> float:
         if r.access.kind == "load" and r.strides is not None and i not in in_tables
     ]
     buffers = {
-        requests[i].access.buffer: _number(buffer_bytes(launch.instance, requests[i]))
+        requests[i].access.buffer: _number(buffer_bytes(launch.accesses.instance, requests[i]))
         for i in loads
     }
     asked = sum(_number(traffic.accesses[i].l1_fill_sectors) * SECTOR for i in loads)
@@ -217,17 +200,8 @@ def _rereads(launch: _Launch) -> float:
 
 def _again(launch: _Launch, knees: Knees) -> Misses:
     """Return what `l2_misses` does, with other knees."""
-    x, y, z = (int(np.max(n)) for n in launch.instance.block)
-    accesses = GlobalAccesses(
-        launch.instance,
-        block_shape((x, y, z)),
-        launch.requests,
-        launch.device,
-        launch.occupied,
-        L2Start(launch.control),
-    )
     fills = [a.l1_fill_sectors for a in launch.traffic.accesses]
-    return l2_misses(accesses, L1(launch.groups, {}, (), (), fills, {}), knees)
+    return l2_misses(launch.accesses, L1(launch.groups, {}, (), (), fills, {}), knees)
 
 
 def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
@@ -248,10 +222,11 @@ def _rewritten(launch: _Launch) -> float:
     stored = sum(_number(r.sectors) * SECTOR for r in launch.requests if r.access.kind == "store")
     once = _stored_once(launch)
     (low, high), spread = ranges().rewritten.ends, ranges().rewritten.spread
-    if stored <= REWRITTEN * once or not low - spread < once / launch.device.l2_size:
+    device = launch.accesses.device
+    if stored <= REWRITTEN * once or not low - spread < once / device.l2_size:
         return 0.0
 
-    fitted = fitted_knees(launch.device)
+    fitted = fitted_knees(device)
 
     def written(ends: tuple[float, float]) -> float:
         return _number(_again(launch, fitted._replace(rewritten=ends)).rewritten)
@@ -272,15 +247,16 @@ def _stored_once(launch: _Launch) -> float:
 
 def _left(launch: _Launch) -> float:
     """Return the bytes written back, less those if L2 keeps as much as in the simulator."""
-    if launch.control.set_aside:
+    control, device = launch.accesses.control, launch.accesses.device
+    if control.set_aside:
         return 0.0
-    size = float(launch.device.l2_size)
+    size = float(device.l2_size)
     written = _stored_once(launch)
-    reads = _number(launch.traffic.dram_read_bytes) * launch.control.compression
+    reads = _number(launch.traffic.dram_read_bytes) * control.compression
     share = written / max(reads + written, 1.0)
     dirty = ranges().dirty
     there = float(min(dirty.most * size, dirty.share * size * share))
-    here = _number(dirty_left(reads, written, size, launch.device))
+    here = _number(dirty_left(reads, written, size, device))
     return min(there, written) - here
 
 
@@ -290,8 +266,8 @@ def _shared_by_blocks(launch: _Launch) -> float:
     An SM takes blocks as they come, as in the simulator; which of a grid's columns it has seen
     before is chance. It matters where these fit its L1, or a good part of them does.
     """
-    sms = launch.device.sm_count
-    extents = (int(np.max(extent)) for extent in launch.instance.grid)
+    sms = launch.accesses.device.sm_count
+    extents = (int(np.max(extent)) for extent in launch.accesses.instance.grid)
     grid = dict(zip(BLOCK_INDICES, extents, strict=True))
     blocks = math.prod(grid.values())
     turns = -(-blocks // sms)
@@ -318,7 +294,9 @@ def _shared_by_blocks(launch: _Launch) -> float:
         fills = sum(_number(launch.traffic.accesses[i].l1_fill_sectors) for i in g.members)
         if len(moving) < 2:
             spared += max(0.0, fills - own * min(sms, blocks))
-    return spared * min(1.0, _number(launch.occupied.l1_size) / max(at_a_time * SECTOR, 1.0))
+    return spared * min(
+        1.0, _number(launch.accesses.occupied.l1_size) / max(at_a_time * SECTOR, 1.0)
+    )
 
 
 def _seen(extent: float, turns: int) -> float:

@@ -30,16 +30,11 @@ RIDGE = Formula(
     source="Williams, Waterman, Patterson, 2009",
 )
 
-COMPUTE: Final = {
-    "fp32": "peak_fp32",
-    "fp64": "peak_fp64",
-    "fp64_tensor": "peak_fp64_tensor",
-    "tf32_tensor": "peak_tf32_tensor",
-    "fp16_tensor": "peak_fp16_tensor",
-    "bf16_tensor": "peak_bf16_tensor",
-    "fp8_tensor": "peak_fp8_tensor",
-    "int8_tensor": "peak_int8_tensor",
-}
+_PRECISIONS: Final = (
+    *("fp32", "fp64", "fp64_tensor", "tf32_tensor"),
+    *("fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor"),
+)
+COMPUTE: Final = {name: f"peak_{name}" for name in _PRECISIONS}
 """Arithmetic ceilings by precision, and the figure of a device that holds each."""
 
 MEMORY: Final = {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -27,7 +26,6 @@ from perfmodel.models.requests.warp_requests import ActivityCache, Requests, acc
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.traffic import AccessTraffic, Traffic
 
-Array = npt.NDArray[Any]
 Asked = tuple[Sequence[Requests], Sequence[Requests]]
 """Requests to global and local memory, and to shared memory."""
 
@@ -44,22 +42,15 @@ def closed_form_traffic(
 ) -> tuple[Traffic, list[Requests], list[Requests]]:
     """Return the traffic of all configurations of an instance, its global and its shared requests.
 
-    Parameters
-    ----------
-    instance : Instance
-        Configurations of one block shape.
-    shape : BlockShape
-    device : Device
-    occupied : Occupancy
-        Of the same configurations.
-    start : L2Start
-        How L2 is set, and what it holds.
-    asked : pair of sequences of Requests, optional
-        Global and shared requests of the same instance, if they are known: they depend on neither
-        caches nor L2 control.
+    Configurations are of one block shape. Requests depend on neither caches nor L2 control: if they
+    are known they may be given as `asked`.
     """
     requests, on_chip = map(list, asked or _requests(instance, shape))
-    requests = [_own_rules(r) if is_local(instance, r) else r for r in requests]
+    # What is read again in local memory follows rules of its own.
+    requests = [
+        replace(r, strides=None, period=None, random=False) if is_local(instance, r) else r
+        for r in requests
+    ]
     accesses = GlobalAccesses(instance, shape, requests, device, occupied, start)
     l1 = l1_stage(accesses)
     l2 = l2_stage(accesses, l1)
@@ -76,16 +67,12 @@ def _requests(instance: Instance, shape: BlockShape) -> Asked:
     return [r for r in every if kernel.buffer(r.access.buffer).space != "shared"], on_chip
 
 
-def _own_rules(r: Requests) -> Requests:
-    """Return requests to local memory: what is read again there follows rules of its own."""
-    return replace(r, strides=None, period=None, random=False)
-
-
 def _traffic(
     accesses: GlobalAccesses, on_chip: Sequence[Requests], l1: L1, l2: L2, dram: Dram
 ) -> Traffic:
     """Return the record of what moves at each level."""
     requests, every = accesses.requests, range(len(accesses.requests))
+    banks = (bank_clocks(accesses.instance, r, accesses.device) for r in on_chip)
     warp_requests, sectors = [r.requests for r in requests], [r.sectors for r in requests]
     load, store = ([i for i in accesses.of(k) if i not in l1.local] for k in ("load", "store"))
     local_load, local_store = (
@@ -102,7 +89,7 @@ def _traffic(
         local_store_requests=total(warp_requests, local_store),
         local_store_sectors=total(sectors, local_store),
         shared_requests=np.asanyarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=_bank_clocks(accesses, on_chip),
+        shared_wavefronts=np.asanyarray(sum(banks, _ZERO)),
         l1_data_wavefronts=total([r.data_wavefronts for r in requests], every),
         l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], every),
         l1_hit_sectors=total(sectors, accesses.of("load")) - l2.read_sectors,
@@ -131,11 +118,6 @@ def _traffic(
         tables=tuple(l2.tables),
         accesses=_access_traffic(accesses, l1, l2),
     )
-
-
-def _bank_clocks(accesses: GlobalAccesses, on_chip: Sequence[Requests]) -> Array:
-    each = (bank_clocks(accesses.instance, r, accesses.device) for r in on_chip)
-    return np.asanyarray(sum(each, _ZERO))
 
 
 def _access_traffic(accesses: GlobalAccesses, l1: L1, l2: L2) -> tuple[AccessTraffic, ...]:

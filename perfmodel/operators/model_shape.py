@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.instance import MOST_BYTES
-from perfmodel.kernels.values import check_keys, choice, read_text, whole, word
+from perfmodel.tables import check_keys, choice, read_text, whole, word
 from perfmodel.text_files import parse_toml
 from perfmodel.text_files import read_text as read_file
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from perfmodel.errors import PerfmodelError
@@ -159,14 +159,10 @@ class StepTimes:
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON object ``perfmodel.operators/1``."""
         shape = self.shape
-        names = (
-            *("name", "title", "source", "layers", "width", "heads", "kv_heads", "head_width"),
-            *("ffn_width", "ffn_matrices", "vocab", "context", "dtype"),
-        )
+        sizes = {"cache_bytes": shape.cache_bytes(), "weight_bytes": shape.weight_bytes}
         return {
             "schema": SCHEMA,
-            "model": {name: getattr(shape, name) for name in names}
-            | {"cache_bytes": shape.cache_bytes(), "weight_bytes": shape.weight_bytes},
+            "model": asdict(shape) | sizes,
             "batch": self.batch,
             "device": self.device.name,
             "timing": self.timing,
@@ -195,7 +191,6 @@ def predict_operators(
     batch: int = 1,
     timing: Timing = "profiler",
     cache: Caches = "step",
-    progress: Callable[[int, int], Any] | None = None,
 ) -> StepTimes:
     """Predict every operator of a model shape.
 
@@ -212,8 +207,6 @@ def predict_operators(
         What L2 holds when an operator starts: what the step leaves it (what the kernel before
         wrote; of weights and cache the share that survives a whole token), or nothing, or all
         that the same launch would leave.
-    progress : callable, optional
-        Is told how many operators of how many are done.
 
     Raises
     ------
@@ -231,15 +224,10 @@ def predict_operators(
         what = f"weights and cache of {shape.name} at batch {batch} and context {shape.context}"
         raise not_held(what, parts.items(), device, remedy)
     kept = float(resident_share(step, float(device.l2_size), warm_knee(device)).reshape(-1)[0])
-    listed = operators(shape, batch)
-    found: list[OperatorTime] = []
-    for done, operator in enumerate(listed):
-        if progress is not None:
-            progress(done, len(listed))
+    found = []
+    for operator in operators(shape, batch):
         share = {"cold": 0.0, "warm": 1.0}.get(cache, _kept(operator, kept))
         found.append(_timed(operator, device, timing, share))
-    if progress is not None:
-        progress(len(listed), len(listed))
     return StepTimes(
         shape, batch, device, timing, kept, tuple(found), tuple(_warnings(shape, batch, found))
     )

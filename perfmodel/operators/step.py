@@ -93,6 +93,12 @@ def _ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
+def _sizes(shape: ModelShape, batch: int, *names: str) -> dict[str, Any]:
+    """Return the parameters of an attention's kernel, those of `names` as the shape has them."""
+    sizes = {name: getattr(shape, name) for name in names}
+    return {"batch": batch, **sizes, "width": shape.head_width, "dtype": shape.dtype}
+
+
 def _token(shape: ModelShape, batch: int) -> Iterator[Operator]:
     s, d = shape.element_bytes, shape.width
     queries = shape.heads * shape.head_width
@@ -136,13 +142,7 @@ def _cached_attention(shape: ModelShape, batch: int) -> Iterator[Operator]:
         "kv append",
         "token",
         "kv-append",
-        {
-            "batch": batch,
-            "kv_heads": shape.kv_heads,
-            "context": shape.context,
-            "width": shape.head_width,
-            "dtype": shape.dtype,
-        },
+        _sizes(shape, batch, "kv_heads", "context"),
         count=shape.layers,
         read_bytes=new,
         written_bytes=new,
@@ -156,14 +156,7 @@ def _cached_attention(shape: ModelShape, batch: int) -> Iterator[Operator]:
         "decode attention",
         "token",
         "decode-attention",
-        {
-            "batch": batch,
-            "heads": shape.heads,
-            "kv_heads": shape.kv_heads,
-            "context": shape.context,
-            "width": shape.head_width,
-            "dtype": shape.dtype,
-        },
+        _sizes(shape, batch, "heads", "kv_heads", "context"),
         count=shape.layers,
         read_bytes=cache + batch * queries * s,
         written_bytes=partial,
@@ -173,13 +166,7 @@ def _cached_attention(shape: ModelShape, batch: int) -> Iterator[Operator]:
         "decode combine",
         "token",
         "decode-combine",
-        {
-            "batch": batch,
-            "heads": shape.heads,
-            "context": shape.context,
-            "width": shape.head_width,
-            "dtype": shape.dtype,
-        },
+        _sizes(shape, batch, "heads", "context"),
         count=shape.layers,
         read_bytes=partial,
         written_bytes=batch * queries * s,
@@ -228,14 +215,7 @@ def _prompt(shape: ModelShape, batch: int) -> Iterator[Operator]:
     queries = batch * tokens * shape.heads * shape.head_width * s
     keys = batch * tokens * shape.kv_width * s
     scores = batch * shape.heads * tokens * tokens
-    common = {
-        "batch": batch,
-        "heads": shape.heads,
-        "kv_heads": shape.kv_heads,
-        "tokens": tokens,
-        "width": shape.head_width,
-        "dtype": shape.dtype,
-    }
+    common = _sizes(shape, batch, "heads", "kv_heads") | {"tokens": tokens}
     tile = TILE_KEYS.get(shape.head_width)
     if shape.element_bytes == 2 and tile is not None:
         yield Operator(

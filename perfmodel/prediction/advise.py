@@ -50,27 +50,14 @@ _AS_WELL: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A change and what it is predicted to gain.
-
-    Attributes
-    ----------
-    kind, what : str
-    cuda : tuple of str
-        Lines to write; empty where the kernel itself has to change.
-    gain : float
-        Time as it is over time with the change.
-    gain_interval : tuple of two float
-        90% interval.
-    prediction : Prediction
-        The launch with the change.
-    """
+    """A change and what it is predicted to gain."""
 
     kind: Kind
     what: str
-    cuda: tuple[str, ...]
-    gain: float
-    gain_interval: tuple[float, float]
-    prediction: Prediction
+    cuda: tuple[str, ...]  # lines to write; empty where the kernel itself has to change
+    gain: float  # time as it is over time with the change
+    gain_interval: tuple[float, float]  # 90% interval
+    prediction: Prediction  # the launch with the change
 
     @property
     def category(self) -> str:
@@ -97,28 +84,15 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to change about a launch.
+    """What to change about a launch."""
 
-    Attributes
-    ----------
-    base : Prediction
-        The launch as it is.
-    options : tuple of Option
-        Changes that pay, the best of each kind, largest gain first, then tiling, then rewrites;
-        empty: leave it alone.
-    rejected : tuple of Option
-        The best of each other kind: tried, and not worth it.
-    reason : str
-        Why there is nothing to do, or what the first option changes.
-    not_tried : tuple of Untried
-        Kinds of change that could not be made of this launch.
-    """
-
-    base: Prediction
+    base: Prediction  # the launch as it is
+    # Changes that pay, the best of each kind, largest gain first, then tiling, then rewrites;
+    # empty: leave it alone.
     options: tuple[Option, ...]
-    rejected: tuple[Option, ...]
-    reason: str
-    not_tried: tuple[Untried, ...] = ()
+    rejected: tuple[Option, ...]  # the best of each other kind: tried, and not worth it
+    reason: str  # why there is nothing to do, or what the first option changes
+    not_tried: tuple[Untried, ...] = ()  # kinds of change that could not be made of this launch
 
     def to_json(self) -> dict[str, Any]:
         """Return the advice as the JSON object ``perfmodel.advice/1``."""

@@ -13,11 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.expressions import Node, Number, Operation
+from perfmodel.expressions import Node, Number
 from perfmodel.kernels import Access, Kernel
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
+from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.rewrites import element_of, kernel_of
 
 CONFLICT: Final = 1.15
 """Clocks of the banks over those that the lanes' data needs, from which a layout is worth a try."""
@@ -28,32 +30,21 @@ _TYPES: Final = {1: "char", 2: "half", 4: "float", 8: "double", 16: "float4"}
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A shared array laid out otherwise.
-
-    Attributes
-    ----------
-    buffer : str
-    row : int
-        Elements of a row.
-    pad : int
-        Elements left out after each row; 0 for a swizzle.
-    unit, period : int
-        Of a swizzle: elements that stay together, and rows after which it starts again.
-    """
+    """A shared array laid out otherwise."""
 
     buffer: str
-    row: int
-    pad: int = 0
+    row: int  # elements of a row
+    pad: int = 0  # elements left out after each row; 0 for a swizzle
+    # Of a swizzle: elements that stay together, and rows after which it starts again.
     unit: int = 1
     period: int = 1
 
     def index(self, index: Node) -> Node:
         """Return where element `index` lies."""
-        line = Operation("//", (index, Number(self.row)))
+        line = index // self.row
         if self.pad:
-            return Operation("+", (index, Operation("*", (line, Number(self.pad)))))
-        turn = Operation("%", (line, Number(self.period)))
-        return Operation("^", (index, Operation("*", (turn, Number(self.unit)))))
+            return index + line * self.pad
+        return index ^ (line % self.period * self.unit)
 
     def cuda(self, length: int, element: int) -> tuple[str, ...]:
         """Return the lines to write, for `length` elements of `element` bytes."""
@@ -81,16 +72,36 @@ def conflict(r: Requests) -> float:
     return float(np.max(r.data_wavefronts)) / requests / needed
 
 
+def banks(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with the rows of conflicting shared arrays padded, or swizzled."""
+    for layout, kernel in layouts(base):
+        name = layout.buffer
+        length = int(np.max(base.details.instance.lengths[name]))
+        worst = max(conflict(r) for r in base.details.on_chip if r.access.buffer == name)
+        how = (
+            f"leave {layout.pad} element{'s' * (layout.pad > 1)} out after each row of {layout.row}"
+            if layout.pad
+            else f"XOR the column with the row's number, in rows of {layout.row}"
+        )
+        yield changed(
+            base,
+            "padding" if layout.pad else "swizzle",
+            f"lay shared {name!r} out so that lanes spread over the banks ({worst:.1f} times the "
+            f"clocks of its data now): {how}",
+            cuda=layout.cuda(length, element_of(base, name)),
+            kernel=kernel,
+        )
+
+
 def layouts(base: Prediction) -> Iterator[tuple[Layout, Kernel]]:
     """Yield layouts of the shared arrays whose accesses conflict, and the kernel with each."""
-    instance = base.details.instance
-    kernel = instance.kernel
+    kernel = kernel_of(base)
     for name in dict.fromkeys(r.access.buffer for r in base.details.on_chip):
         own = [r for r in base.details.on_chip if r.access.buffer == name]
         if any(r.access.counted is not None or r.access.kind == "atomic" for r in own):
             continue
         bad = [r for r in own if conflict(r) >= CONFLICT]
-        element = int(np.max(instance.element_bytes[name]))
+        element = element_of(base, name)
         unit = max(BANK_WORD, *(r.width for r in own)) // element
         rows = dict.fromkeys(row for r in bad for row in _rows(r, element, unit))
         for row in rows:
@@ -116,20 +127,12 @@ def _laid_out(kernel: Kernel, layout: Layout) -> tuple[Layout, Kernel]:
     buffer = kernel.buffer(layout.buffer)
     more: Node = Number(0)
     if layout.pad:
-        rows = Operation("//", (
-            Operation("+", (buffer.length, Number(layout.row - 1))), Number(layout.row),
-        ))  # fmt: skip
-        more = Operation("*", (rows, Number(layout.pad)))
+        more = (buffer.length + (layout.row - 1)) // layout.row * layout.pad
     elif layout.period > 1:
         # A swizzle moves elements within whole rows.
-        rest = Operation("%", (
-            Operation("-", (Number(0), buffer.length)), Number(layout.row),
-        ))  # fmt: skip
-        more = rest
-    longer = replace(buffer, length=Operation("+", (buffer.length, more)))
-    taken = Operation("+", (
-        kernel.launch.shared_bytes, Operation("*", (more, buffer.element_bytes)),
-    ))  # fmt: skip
+        more = (Number(0) - buffer.length) % layout.row
+    longer = replace(buffer, length=buffer.length + more)
+    taken = kernel.launch.shared_bytes + more * buffer.element_bytes
 
     def moved(access: Access) -> Access:
         same = access.buffer != layout.buffer

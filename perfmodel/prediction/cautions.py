@@ -10,11 +10,7 @@ import numpy as np
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.ranges import outside, ranges
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.late_rereads import late_rereads
 from perfmodel.prediction.wider import wider_warnings
-
-_MATTERS: Final = 0.01
-"""Share of the DRAM bytes from which on rereads are spoken of."""
 
 _SAID_FIRST: Final = (
     *("l2_size", "l2_read_bandwidth", "l2_write_bandwidth", "l2_latency"),
@@ -25,14 +21,7 @@ _SAID_FIRST: Final = (
 
 
 def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
-    """Yield what a reader of a prediction should know, a sentence each.
-
-    Parameters
-    ----------
-    details : Details
-    method : {"closed-form", "simulated"}
-    cache : {"cold", "warm"}
-    """
+    """Yield what a reader of a prediction should know, a sentence each."""
     yield from details.instance.kernel.doubt.reasons
     yield from details.setting.warnings
     yield from details.instance.kernel.notes
@@ -40,7 +29,6 @@ def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
     yield from _inherited(details)
     yield from wider_warnings(details)
     yield from _counted(details)
-    yield from _reread_late(details)
     yield from _atomics_and_weights(details)
     yield from _copying_ahead(details)
     if method == "closed-form":
@@ -88,18 +76,6 @@ def _counted(details: Details) -> Iterator[str]:
             f"{what} {', '.join(alike)}: no closed form for {whose}, so {share} of the warps "
             "were counted"
         )
-
-
-def _reread_late(details: Details) -> Iterator[str]:
-    """Yield which buffers are read again at irregular places, at a distance that is assumed."""
-    moved = float(np.max(details.traffic.dram_read_bytes + details.traffic.dram_write_bytes))
-    for buffer, missed in late_rereads(details).items():
-        if missed > _MATTERS * moved > 0:
-            yield (
-                f"later waves of blocks read {buffer} again at places without a period: taken to "
-                f"be after all the rest of it, so that {missed / moved:.0%} of the DRAM bytes are "
-                "these rereads; the interval reaches down to none of them"
-            )
 
 
 def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:

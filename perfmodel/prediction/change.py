@@ -45,29 +45,15 @@ CATEGORIES: Final[dict[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change to try.
-
-    Attributes
-    ----------
-    kind : str
-    what : str
-        What to do, as a sentence.
-    cuda : tuple of str
-        Lines to write; empty where the kernel itself has to change.
-    kernel : Kernel
-    params : mapping of str to int
-    control : L2Control
-        The launch with it.
-    finer : bool
-        Whether it lies between changes of its kind: worth trying only where one of those gains.
-    """
+    """A change to try."""
 
     kind: Kind
-    what: str
-    cuda: tuple[str, ...]
+    what: str  # what to do, as a sentence
+    cuda: tuple[str, ...]  # lines to write; empty where the kernel itself has to change
     kernel: Kernel
     params: dict[str, int | str]
-    control: L2Control
+    control: L2Control  # the launch with it
+    # Whether it lies between changes of its kind: worth trying only where one of those gains.
     finer: bool = False
 
 

@@ -18,16 +18,10 @@ from perfmodel.kernels import Kernel, bind, builtin_names, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.l2.residency import WAYS, best_hit_ratio, granted
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.prediction.bank_layouts import banks
 from perfmodel.prediction.change import Change, Kind, changed
-from perfmodel.prediction.code_changes import (
-    banks,
-    coalescing,
-    coarser,
-    remapped,
-    sums_in_blocks,
-    tiled,
-    wider,
-)
+from perfmodel.prediction.coalesced import coalescing
+from perfmodel.prediction.coarser_threads import coarser_threads
 from perfmodel.prediction.cuda_lines import (
     fetch_lines,
     private_lines,
@@ -36,7 +30,11 @@ from perfmodel.prediction.cuda_lines import (
     vector_lines,
 )
 from perfmodel.prediction.l2_rules import has_residency, percent_of_l2
+from perfmodel.prediction.private_sums import private_sums
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.remaps import remapped
+from perfmodel.prediction.tiled_loops import tiled_loops
+from perfmodel.prediction.wider_threads import wider_threads
 
 _COARSE: Final = 4
 """Set-asides from one that is tried first to the next."""
@@ -67,14 +65,14 @@ def changes(
     yield from _residency(base, fixed_set_aside, mps)
     yield from _granularity(base)
     yield from remapped(base)
-    yield from tiled(base)
+    yield from tiled_loops(base)
     yield from _mappings(base)
     yield from _tiles(base)
     yield from coalescing(base)
     yield from _parameters(base)
     if "vector" not in base.params:
-        yield from wider(base)
-    yield from coarser(base)
+        yield from wider_threads(base)
+    yield from coarser_threads(base)
     for kernel in in_other_blocks:
         threads = int(np.max(evaluate(kernel.launch.block[0], {})))
         yield _in_blocks(base, threads, kernel=kernel)
@@ -274,7 +272,7 @@ def _privatisation(base: Prediction) -> Iterator[Change]:
     """Yield the privatised form of a built-in that has one, and of any other kernel."""
     private = base.kernel.removesuffix("-add") + "-privatized"
     if base.kernel == private or private not in builtin_names() or not _is_counter(base):
-        yield from sums_in_blocks(base)
+        yield from private_sums(base)
         return
     kernel = find_kernel(private)
     known = {p.name for p in kernel.parameters}

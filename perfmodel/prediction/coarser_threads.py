@@ -9,48 +9,61 @@ source.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, substitute
-from perfmodel.kernels import Access, Kernel, expanded
+from perfmodel.expressions import Name, Node, Number
+from perfmodel.kernels import Access, Kernel
+from perfmodel.prediction.change import Change, changed
+from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.wider_threads import ISSUE, MOST_REGISTERS, SETUP, TOGETHER, equal_work
+from perfmodel.prediction.rewrites import (
+    ISSUE,
+    SETUP,
+    TOGETHER,
+    both,
+    count_of,
+    equal_work,
+    fraction,
+    kernel_of,
+    more_registers,
+    put,
+)
 
 _COPIES: Final = (2, 4)
 _ONCE: Final = frozenset({"uniform", "masked"})
 
 
-@dataclass(frozen=True, slots=True)
-class Coarser:
-    """A launch whose threads do what several did.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    copies : int
-        Threads of now whose work one does.
-    blocks : int
-        Blocks that are launched then.
-    """
-
-    kernel: Kernel
-    copies: int
-    blocks: int
-
-
-def coarser_threads(base: Prediction) -> Iterator[Coarser]:
+def coarser_threads(base: Prediction) -> Iterator[Change]:
     """Yield the launch with threads that each do what several did, where each works alone."""
-    kernel = base.details.instance.kernel
-    blocks = base.grid[0]
+    kernel, grid = kernel_of(base), base.grid[0]
     if not _alone(kernel) or max(base.grid[1:]) > 1:
         return
     for copies in _COPIES:
         # A GPU with fewer blocks than SMs has less to hide latency behind, not more.
-        if blocks >= copies * base.details.device.sm_count:
-            yield Coarser(_made(base, copies), copies, -(-blocks // copies))
+        if grid < copies * base.details.device.sm_count:
+            continue
+        blocks = -(-grid // copies)
+        yield changed(
+            base,
+            "coarsening",
+            f"let each thread do what {copies} do (grid-stride), all loads before the first use, "
+            f"in a {fraction(copies)} of the blocks",
+            cuda=(
+                *launch_lines(kernel.name, (blocks, 1, 1), base.block),
+                f"constexpr int many = {copies}, step = {blocks * base.block[0]};  "
+                "/* threads of the grid now */",
+                "/* with an array of `many` for each value that a thread loads: */",
+                "#pragma unroll",
+                "for (int j = 0; j < many; ++j) { /* loads, with threadIdx.x + blockIdx.x * "
+                "blockDim.x + j * step for the thread's number */ }",
+                "#pragma unroll",
+                "for (int j = 0; j < many; ++j) { /* what comes of them, and stores */ }",
+            ),
+            kernel=_made(base, copies, blocks),
+        )
 
 
 def _alone(kernel: Kernel) -> bool:
@@ -66,26 +79,21 @@ def _alone(kernel: Kernel) -> bool:
     )
 
 
-def _made(base: Prediction, copies: int) -> Kernel:
-    kernel, known = base.details.instance.kernel, base.details.instance.known
-    blocks = -(-base.grid[0] // copies)
+def _made(base: Prediction, copies: int, blocks: int) -> Kernel:
+    kernel, grid = kernel_of(base), base.grid[0]
 
     def copied(access: Access, copy: int) -> Access:
         place: Node = Name("blockIdx.x")
         if copy:
-            place = Operation("+", (place, Number(copy * blocks)))
-        puts: dict[str, Node] = {"blockIdx.x": place, "gridDim.x": Number(base.grid[0])}
-        guards = [
-            substitute(expanded(kernel, g), puts)
-            for g in (kernel.guard, access.guard)
-            if g is not None
-        ]
-        if (copy + 1) * blocks > base.grid[0]:
-            guards.append(Operation("<", (place, Number(base.grid[0]))))
+            place = place + copy * blocks
+        puts: dict[str, Node] = {"blockIdx.x": place, "gridDim.x": Number(grid)}
+        guards = [put(kernel, g, puts) for g in (kernel.guard, access.guard) if g is not None]
+        if (copy + 1) * blocks > grid:
+            guards.append(place < grid)
         return replace(
             access,
-            index=substitute(expanded(kernel, access.index), puts),
-            guard=Operation("and", tuple(guards)) if len(guards) > 1 else next(iter(guards), None),
+            index=put(kernel, access.index, puts),
+            guard=both(guards),
             name=_named(access.name, copy),
             needs=_named(access.needs, copy),
         )
@@ -93,32 +101,26 @@ def _made(base: Prediction, copies: int) -> Kernel:
     setup, extra = float(SETUP), 0.0
     arithmetic = []
     for each in kernel.arithmetic:
-        count = float(np.max(evaluate(expanded(kernel, each.count), known)))
+        count = count_of(base, each.count)
         once = count if each.pipe in _ONCE else min(count, setup) if each.pipe == "other" else 0.0
         setup -= once if each.pipe == "other" else 0.0
         extra += (count - once) * (copies - 1)
         arithmetic.append(replace(each, count=Number(once + (count - once) * copies)))
-    words = sum(
-        float(np.max(r.width)) / 4 for r in base.details.requests if r.access.kind == "load"
-    )
-    registers = Operation("min", (
-        Operation("+", (kernel.launch.registers, Number((copies - 1) * round(words)))),
-        Number(MOST_REGISTERS),
-    ))  # fmt: skip
+    loads = (r for r in base.details.requests if r.access.kind == "load")
+    words = sum(float(np.max(r.width)) / 4 for r in loads)
     flight = kernel.loads_in_flight
     return replace(
         kernel,
         launch=replace(
-            kernel.launch, grid=(Number(blocks), *kernel.launch.grid[1:]), registers=registers
+            kernel.launch,
+            grid=(Number(blocks), *kernel.launch.grid[1:]),
+            registers=more_registers(kernel, (copies - 1) * round(words)),
         ),
         guard=None,
         accesses=tuple(copied(a, i) for a in kernel.accesses for i in range(copies)),
         arithmetic=tuple(arithmetic),
-        paces=tuple(
-            replace(p, clocks=Operation("+", (p.clocks, Number(ISSUE * extra))))
-            for p in kernel.paces
-        ),
-        loads_in_flight=None if flight is None else Operation("*", (flight, Number(copies))),
+        paces=tuple(replace(p, clocks=p.clocks + Number(ISSUE * extra)) for p in kernel.paces),
+        loads_in_flight=None if flight is None else flight * copies,
     )
 
 

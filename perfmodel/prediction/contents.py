@@ -18,12 +18,8 @@ MOST: Final = 10.0
 def contents_doubt(kernel: Kernel, evaluated: Callable[[Kernel], Details]) -> Doubt:
     """Return how far the time of a kernel with assumed contents may be off.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        One with an assumption.
-    evaluated : callable
-        Returns the details of a kernel on the device, as it is timed.
+    `kernel`: one with an assumption. `evaluated`: returns the details of a kernel on the device, as
+    it is timed.
 
     Raises
     ------

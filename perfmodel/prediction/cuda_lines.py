@@ -23,11 +23,7 @@ _NO_SET_ASIDE: Final = "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0);"
 def residency_lines(control: L2Control, percent: int | None = None) -> tuple[str, ...]:
     """Return the lines that set L2 aside, open the window, and undo both after the last use.
 
-    Parameters
-    ----------
-    control : L2Control
-    percent : int, optional
-        Of L2, for the environment of an MPS server: under one no call sets L2 aside.
+    `percent`: of L2, for the environment of an MPS server: under one no call sets L2 aside.
     """
     window = control.window
     if window is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
-from perfmodel.models.launch.occupancy import check_block, occupancy
+from perfmodel.models.launch.occupancy import Occupancy, check_block, occupancy
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time.stage import Timing, time_model
@@ -47,14 +48,9 @@ def evaluate(
 
     `asked` are the requests of the same launches, global and shared, if they were counted before.
     """
-    check_capability(instance.kernel, gpu)
     check_memory(instance, gpu)
+    occupied = checked_occupancy(instance, gpu)
     shape = block_shape(triple(instance.block))
-    # The largest stand for all: what one block may use has upper limits only.
-    registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
-    check_block(gpu, shape.threads, registers, shared)
-    used = (alike(np.asarray(n)) for n in (instance.registers, instance.shared_bytes))
-    occupied = occupancy(gpu, shape.threads, *used)
     emptied = timing == "profiler" and cache == "cold"
     traffic, requests, on_chip = closed_form_traffic(
         instance,
@@ -85,6 +81,17 @@ def evaluate(
         on_chip=tuple(on_chip),
         simulated=traffic if method == "simulated" else None,
     )
+
+
+def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
+    """Return the occupancy of bound launches, which a device must be able to run."""
+    check_capability(instance.kernel, gpu)
+    threads = prod(triple(instance.block))
+    # The largest stand for all: what one block may use has upper limits only.
+    registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
+    check_block(gpu, threads, registers, shared)
+    used = (alike(np.asarray(n)) for n in (instance.registers, instance.shared_bytes))
+    return occupancy(gpu, threads, *used)
 
 
 def prediction_of(

@@ -19,24 +19,13 @@ _STEP: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class UsedFigure:
-    """A figure of the device that a prediction comes from.
+    """A figure of the device that a prediction comes from."""
 
-    Attributes
-    ----------
-    name : str
-        Field of `perfmodel.hardware.Device`.
-    figure : Figure
-        With unit, kind, source and note.
-    purpose : str
-        "time", or "roofline" where only the roofs need it.
-    influence : float or None
-        Change of the time, as a share, where the figure is 1% larger and all other figures stay;
-        None for whole numbers.
-    """
-
-    name: str
-    figure: Figure
-    purpose: str
+    name: str  # field of `perfmodel.hardware.Device`
+    figure: Figure  # with unit, kind, source and note
+    purpose: str  # "time", or "roofline" where only the roofs need it
+    # Change of the time, as a share, where the figure is 1% larger and all other figures stay; None
+    # for whole numbers.
     influence: float | None
 
     def to_json(self) -> dict[str, Any]:
@@ -57,12 +46,8 @@ class UsedFigure:
 def figures_used(prediction: Prediction, way: Derivation | None = None) -> tuple[UsedFigure, ...]:
     """Return the figures that the time and the roofs of a prediction come from, in order.
 
-    Parameters
-    ----------
-    prediction : Prediction
-        Of simulated traffic, what the time comes from beside it.
-    way : Derivation, optional
-        Of this prediction, if it is at hand.
+    `prediction`: of simulated traffic, what the time comes from beside it. `way`: of this
+    prediction, if it is at hand.
     """
     device = prediction.details.device
     way = way or derive_as_far(prediction)

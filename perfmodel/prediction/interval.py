@@ -25,7 +25,6 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.replay import DecisionError
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.late_rereads import shorter_at_best
 from perfmodel.prediction.time_of_traffic import derive_time, time_on
 from perfmodel.prediction.wider import wider_intervals
 
@@ -70,45 +69,27 @@ _REGIME_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Where 90% of the measured times lie, over predicted ones of a regime.
+    """Where 90% of the measured times lie, over predicted ones of a regime."""
 
-    Attributes
-    ----------
-    low, high : float
-        Factors of the predicted time: below and above 1.
-    """
-
+    # Factors of the predicted time: below and above 1.
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualOrigin:
-    """Where the residuals behind a prediction's interval are from.
+    """Where the residuals behind a prediction's interval are from."""
 
-    Attributes
-    ----------
-    class_name : str
-        One of `CLASSES`.
-    residuals : Residuals
-    cases, sweeps : int or None
-        The class's own; None where it borrows those of another.
-    held_out : float or None
-        Share of left-out cases that lay inside.
-    source, date : str
-        Measurements that they were fitted to, and when.
-    widened : float
-        Power of the residuals that makes the interval: above 1 for kernels from PTX.
-    """
-
-    class_name: str
+    class_name: str  # one of `CLASSES`
     residuals: Residuals
+    # The class's own; None where it borrows those of another.
     cases: int | None
     sweeps: int | None
-    held_out: float | None
+    held_out: float | None  # share of left-out cases that lay inside
+    # Measurements that they were fitted to, and when.
     source: str
     date: str
-    widened: float
+    widened: float  # power of the residuals that makes the interval: above 1 for kernels from PTX
 
 
 def bottleneck(terms: Mapping[str, Any]) -> Array:
@@ -176,7 +157,8 @@ def origin(device: Device) -> Origin:
 
 def residuals(origin_name: Origin, class_name: str) -> Residuals:
     """Return the residuals of one of `CLASSES`, as fitted."""
-    return _table()[origin_name, class_name]
+    entry = _file()[origin_name][class_name]
+    return Residuals(entry["low"], entry["high"])
 
 
 def widening(details: Details) -> float:
@@ -210,18 +192,9 @@ def residual_origin(details: Details, largest: str) -> ResidualOrigin:
 def interval(
     details: Details, largest: str, figure_spread: float, time: float
 ) -> tuple[float, float]:
-    """Return the 90% interval of a predicted time [s].
+    """Return the 90% interval of a predicted time [s] whose largest term is `largest`.
 
-    Parameters
-    ----------
-    details : Details
-        Of the prediction.
-    largest : str
-        Name of its largest term.
-    figure_spread : float
-        Standard deviation from the device's figures, see `spread`.
-    time : float
-        Predicted time [s].
+    `figure_spread`: standard deviation from the device's figures, see `spread`.
     """
     low, high = own_interval(details, largest, figure_spread, time)
     wider = wider_intervals(details)
@@ -239,8 +212,7 @@ def own_interval(
     figures = NORMAL_90 * figure_spread
     power = widening(details)
     doubt = details.instance.kernel.doubt
-    reuse = math.log(shorter_at_best(details))
-    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter), reuse)
+    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter))
     high = math.hypot(power * math.log(found.high), figures, math.log(doubt.longer))
     return time * math.exp(-low), max(time * math.exp(high), time + doubt.in_turn * HAND_OFF)
 
@@ -275,15 +247,6 @@ def _relative_errors(device: Device) -> dict[str, float]:
         name: figure.standard_error / figure.value
         for name, figure in device.figures.items()
         if figure.standard_error and figure.value and isinstance(getattr(device, name), float)
-    }
-
-
-@lru_cache(maxsize=1)
-def _table() -> dict[tuple[str, str], Residuals]:
-    return {
-        (origin_name, name): Residuals(entry["low"], entry["high"])
-        for origin_name in ("measured", "published")
-        for name, entry in _file()[origin_name].items()
     }
 
 

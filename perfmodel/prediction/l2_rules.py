@@ -31,21 +31,11 @@ GRANULARITIES: Final = (32, 64, 128)
 
 @dataclass(frozen=True, slots=True)
 class L2Setting:
-    """L2 control as it takes effect.
+    """L2 control as it takes effect."""
 
-    Attributes
-    ----------
-    control : L2Control
-        Without what the platform switches off.
-    claimed : float
-        Bytes that windows of concurrent kernels mark as persisting.
-    warnings : tuple of str
-        What was asked for and has no effect, or another one.
-    """
-
-    control: L2Control = DRIVERS_L2
-    claimed: float = 0.0
-    warnings: tuple[str, ...] = ()
+    control: L2Control = DRIVERS_L2  # without what the platform switches off
+    claimed: float = 0.0  # bytes that windows of concurrent kernels mark as persisting
+    warnings: tuple[str, ...] = ()  # what was asked for and has no effect, or another one
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``l2_control`` of a prediction."""
@@ -65,19 +55,7 @@ def l2_setting(
     mps: bool = False,
     concurrent: Sequence[AccessPolicyWindow] = (),
 ) -> L2Setting:
-    """Check L2 control against a device and a kernel.
-
-    Parameters
-    ----------
-    control : L2Control
-        What the program asks for.
-    instance : Instance
-        The launch, whose buffers windows name.
-    device : Device
-    mig, mps : bool
-        Whether the GPU is in multi-instance mode, or shared by a multi-process server.
-    concurrent : sequence of AccessPolicyWindow
-        Windows of kernels that run at the same time and share the set-aside.
+    """Check L2 control against a device and a kernel; arguments are those of `predict`.
 
     Raises
     ------

@@ -44,28 +44,15 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One mapping of a ladder.
-
-    Attributes
-    ----------
-    prediction : Prediction
-    share : float
-        Its rate over that of the last rung of the same precision.
-    gain : float or None
-        Its rate over that of the rung below; None for the first.
-    next_removes : Removed or None
-        What the rung above takes away; None for the last.
-    ranks : (int, int)
-        Its place, the fastest first: best and worst, as rungs within `APART` may change places.
-    close : tuple of str
-        Mappings of those rungs: which of them and this one is faster is too close to call.
-    """
+    """One mapping of a ladder."""
 
     prediction: Prediction
-    share: float
-    gain: float | None
-    next_removes: Removed | None
+    share: float  # its rate over that of the last rung of the same precision
+    gain: float | None  # its rate over that of the rung below; None for the first
+    next_removes: Removed | None  # what the rung above takes away; None for the last
+    # Its place, the fastest first: best and worst, as rungs within `APART` may change places.
     ranks: tuple[int, int]
+    # Mappings of those rungs: which of them and this one is faster is too close to call.
     close: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:

@@ -39,13 +39,7 @@ def combinations(kernel: Kernel, given: Mapping[str, Any]) -> Array:
 def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> npt.NDArray[np.bool_]:
     """Return which configurations there are; of launches that have none of theirs, all are.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    every : mapping of str to array
-        Parameters of all combinations of menus, a launch's in a row.
-    count : int
-        Launches.
+    `every`: parameters of all combinations of menus, a launch's in a row. `count`: launches.
     """
     known = parameter_values(kernel, every)
     stated = np.asarray(evaluate(expanded(kernel, kernel.offered), known)) != 0
@@ -59,13 +53,8 @@ def fastest(
 ) -> dict[str, Array]:
     """Return the values of a kernel's open parameters that make each configuration fastest.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    given : mapping of str to array
-        What the caller chose, one-dimensional arrays of one length.
-    time : callable
-        Gives the predicted times of configurations, all parameters of menus given [s].
+    `given`: what the caller chose, one-dimensional arrays of one length. `time` gives the predicted
+    times of configurations, all parameters of menus given [s].
     """
     names = open_parameters(kernel, given)
     if not names:

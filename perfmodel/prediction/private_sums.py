@@ -8,15 +8,27 @@ This is done to the record of a kernel, so it holds for one from any source.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import prod
 from typing import Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
+from perfmodel.expressions import Name, Node, Number, evaluate, names
 from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
+from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.rewrites import (
+    both,
+    count_of,
+    element_of,
+    kernel_of,
+    put,
+    times,
+    total,
+    unused,
+)
 
 _WAVES: Final = (1, 2, 4, 8)
 """Blocks an SM of the grids that are tried."""
@@ -37,32 +49,13 @@ _SETUP_CLOCKS: Final = 60
 87 clocks alone, a turn of one that loops 29 to 33 (streams.cu in the same place)."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateSums:
-    """A launch with private sums.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    buffer, private : str
-        What is added to in the end, and each block's copy.
-    length : int
-        Words.
-    dtype : int or None
-        Type of a word, as its position in `DATA_TYPES`.
-    blocks : int or None
-        Blocks, if there are fewer of them; None: as launched.
-    """
-
-    kernel: Kernel
-    buffer: str
-    private: str
-    length: int
-    dtype: int | None
-    blocks: int | None
+MOST_STATIC: Final = 48 << 10
+"""[B] of shared memory that a block may have without being asked for (CUDA guide, all GPUs)."""
+_C_TYPES: Final = ("int", "unsigned", "unsigned long long", "float", "double", "__half2")
+"""What CUDA calls the types of `DATA_TYPES`, in their order."""
 
 
-def private_sums(base: Prediction) -> Iterator[PrivateSums]:
+def private_sums(base: Prediction) -> Iterator[Change]:
     """Yield the launch with the words of one buffer summed in blocks first, for each that can be.
 
     Nobody may ask for the old values, and nothing but additions may touch the buffer, which has to
@@ -72,11 +65,11 @@ def private_sums(base: Prediction) -> Iterator[PrivateSums]:
     kernel = instance.kernel
     if kernel.pipeline is not None or kernel.menus:
         return
-    taken = float(np.max(evaluate(expanded(kernel, kernel.launch.shared_bytes), instance.known)))
+    taken = count_of(base, kernel.launch.shared_bytes)
     for buffer in dict.fromkeys(a.buffer for a in kernel.accesses if a.kind == "atomic"):
         own = [a for a in kernel.accesses if a.buffer == buffer]
         length = int(np.max(instance.lengths[buffer]))
-        size = length * int(np.max(instance.element_bytes[buffer]))
+        size = length * element_of(base, buffer)
         if kernel.buffer(buffer).space != "global" or not all(_adds(base, a) for a in own):
             continue
         if taken + size > device.shared_per_block_max:
@@ -99,29 +92,27 @@ def _adds(base: Prediction, access: Access) -> bool:
 
 def _private(
     base: Prediction, kernel: Kernel, buffer: str, length: int, blocks: int | None
-) -> PrivateSums:
-    instance = base.details.instance
-    shared = _unused(f"{buffer}_block", [b.name for b in kernel.buffers])
-    variables = [x.variable for x in kernel.loops] + [name for name, _ in kernel.definitions]
-    clear, merge = _unused("clear", variables), _unused("merge", variables)
-    element = Number(int(np.max(instance.element_bytes[buffer])))
-    threads = int(np.prod(base.block))
+) -> Change:
+    shared = unused(f"{buffer}_block", kernel)
+    clear, merge = unused("clear", kernel), unused("merge", kernel)
+    element = element_of(base, buffer)
+    threads = prod(base.block)
     trips = Number(-(-length // threads))
     own = [a for a in kernel.accesses if a.buffer == buffer]
 
     def word(loop: str) -> tuple[Node, Node]:
-        thread = _sum(
+        index = total(
             Name("threadIdx.x"),
-            _times(Name("threadIdx.y"), Number(base.block[0])),
-            _times(Name("threadIdx.z"), Number(base.block[0] * base.block[1])),
+            times(Name("threadIdx.y"), base.block[0]),
+            times(Name("threadIdx.z"), base.block[0] * base.block[1]),
+            times(Name(loop), threads),
         )
-        index = _sum(thread, _times(Name(loop), Number(threads)))
-        return index, Operation("<", (index, Number(length)))
+        return index, index < length
 
     first, inside = word(clear)
     last, within = word(merge)
     dtype = own[0].dtype
-    kind = None if dtype is None else int(np.max(evaluate(dtype, instance.known)))
+    kind = None if dtype is None else int(np.max(evaluate(dtype, base.details.instance.known)))
 
     def moved(access: Access) -> Access:
         # Of integers at an address that it knows, the compiler adds up a warp's by itself.
@@ -141,23 +132,66 @@ def _private(
     work += [Arithmetic(p, Number(n), loop) for loop in (clear, merge) for p, n in _LOOP_WORK]
     work.append(Arithmetic("wide", Number(1), merge))
     paces = tuple(
-        replace(p, clocks=_sum(p.clocks, Number(_AROUND_CLOCKS))) if p.loop is None else p
+        replace(p, clocks=total(p.clocks, Number(_AROUND_CLOCKS))) if p.loop is None else p
         for p in kernel.paces
     )
     if paces:
         paces += (Pace(Number(_LOOP_CLOCKS), clear), Pace(Number(_MERGE_CLOCKS), merge))
-    taken = _sum(kernel.launch.shared_bytes, Number(length * int(element.value)))
+    taken = total(kernel.launch.shared_bytes, Number(length * element))
     made = replace(
         kernel,
         launch=replace(kernel.launch, shared_bytes=taken),
-        buffers=(*kernel.buffers, Buffer(shared, Number(length), element, "shared")),
+        buffers=(*kernel.buffers, Buffer(shared, Number(length), Number(element), "shared")),
         loops=(*kernel.loops, Loop(clear, trips), Loop(merge, trips)),
         accesses=accesses,
         arithmetic=(*kernel.arithmetic, *work),
         barriers=(*kernel.barriers, Barrier(Number(2))),
         paces=paces,
     )
-    return PrivateSums(made, buffer, shared, length, kind, blocks)
+    fewer = "" if blocks is None else f" of {blocks} blocks"
+    return changed(
+        base,
+        "privatisation",
+        f"add to {buffer!r} ({length} words) in shared memory{fewer}, then one global atomic a "
+        "word and block",
+        cuda=_lines(
+            base, (buffer, shared), length, "int" if kind is None else _C_TYPES[kind], blocks
+        ),
+        kernel=made,
+    )
+
+
+def _lines(
+    base: Prediction, names: tuple[str, str], length: int, kind: str, blocks: int | None
+) -> tuple[str, ...]:
+    """Return the lines that add in a block's own copy, and in the end once a word and block."""
+    buffer, own = names
+    x, y, z = base.block
+    thread = "threadIdx.x"
+    if max(y, z) > 1:
+        thread += f" + {x} * threadIdx.y"
+    if z > 1:
+        thread += f" + {x * y} * threadIdx.z"
+    size = length * {"double": 8, "unsigned long long": 8}.get(kind, 4)
+    words = f"for (int b = {thread}; b < {length}; b += {prod(base.block)})"
+    turns: tuple[str, ...] = ()
+    if blocks is not None:
+        turns = (
+            f"/* launch {blocks} blocks, not {base.grid[0]}; around what they do: */",
+            f"for (int block = blockIdx.x; block < {base.grid[0]}; block += gridDim.x)",
+        )
+    return (
+        f"extern __shared__ {kind} {own}[];  /* {size} bytes, after cudaFuncSetAttribute("
+        "kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ...) */"
+        if size > MOST_STATIC
+        else f"__shared__ {kind} {own}[{length}];",
+        f"{words} {own}[b] = 0;",
+        "__syncthreads();  /* all threads, also those past the end */",
+        *turns,
+        f"/* in place of each atomicAdd(&{buffer}[...], ...): atomicAdd(&{own}[...], ...) */",
+        "__syncthreads();",
+        f"{words} atomicAdd(&{buffer}[b], {own}[b]);",
+    )
 
 
 def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
@@ -166,26 +200,21 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
     None where the grid has several dimensions or hardly more blocks, where blocks wait inside, or
     where blocks differ by what data decides.
     """
-    kernel = base.details.instance.kernel
+    kernel = kernel_of(base)
     grid = base.grid[0]
     if max(base.grid[1:]) > 1 or grid < 2 * blocks or kernel.barriers or kernel.unequal is not None:
         return None
     if any(a.counted is not None for a in kernel.accesses):
         return None
-    turn = _unused("turn", [x.variable for x in kernel.loops] + [n for n, _ in kernel.definitions])
-    place = _sum(Name("blockIdx.x"), _times(Name(turn), Number(blocks)))
+    turn = unused("turn", kernel)
+    place = total(Name("blockIdx.x"), times(Name(turn), blocks))
     puts: dict[str, Node] = {"blockIdx.x": place, "gridDim.x": Number(grid)}
-    there: Node = Operation("<", (place, Number(grid)))
-
-    def put(node: Node) -> Node:
-        return substitute(expanded(kernel, node), puts)
+    there = place < grid if grid % blocks else None
 
     def moved(access: Access) -> Access:
-        guards = [put(g) for g in (kernel.guard, access.guard) if g is not None]
-        if grid % blocks:
-            guards.append(there)
-        guard = Operation("and", tuple(guards)) if len(guards) > 1 else next(iter(guards), None)
-        return replace(access, index=put(access.index), guard=guard, loop=access.loop or turn)
+        guards = [put(kernel, g, puts) for g in (kernel.guard, access.guard) if g is not None]
+        index = put(kernel, access.index, puts)
+        return replace(access, index=index, guard=both([*guards, there]), loop=access.loop or turn)
 
     arithmetic = []
     share = grid / blocks / -(-grid // blocks)
@@ -194,7 +223,7 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
         if each.loop is not None:
             arithmetic.append(each)
             continue
-        count = float(np.max(evaluate(expanded(kernel, each.count), base.details.instance.known)))
+        count = count_of(base, each.count)
         once = min(count, setup) if each.pipe == "other" else 0.0
         setup -= once
         arithmetic.append(replace(each, count=Number(once)))
@@ -204,7 +233,7 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
         if pace.loop is not None:
             paces.append(pace)
             continue
-        clocks = float(np.max(evaluate(expanded(kernel, pace.clocks), {})))
+        clocks = count_of(base, pace.clocks)
         once = min(clocks / 2, _SETUP_CLOCKS)
         paces += [
             replace(pace, clocks=Number(once)),
@@ -224,21 +253,3 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
         paces=tuple(paces),
         loads_in_flight=kernel.loads_in_flight or Number(max(1, inside)),
     )
-
-
-def _unused(name: str, taken: list[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _sum(*parts: Node) -> Node:
-    kept = [p for p in parts if p != Number(0)]
-    found = kept[0] if kept else Number(0)
-    for part in kept[1:]:
-        found = Operation("+", (found, part))
-    return found
-
-
-def _times(a: Node, b: Node) -> Node:
-    return a if b == Number(1) else Operation("*", (a, b))

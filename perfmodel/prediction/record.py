@@ -19,24 +19,13 @@ Method = Literal["closed-form", "simulated"]
 
 @dataclass(frozen=True, slots=True)
 class OccupancyResult:
-    """Occupancy of one launch.
-
-    Attributes
-    ----------
-    blocks_per_sm, warps_per_sm : int
-    fraction : float
-        Of the warps that an SM can hold.
-    limiter : str
-        "warps", "blocks", "registers" or "shared memory".
-    waves : float
-        Blocks of the grid over the blocks that all SMs hold.
-    """
+    """Occupancy of one launch."""
 
     blocks_per_sm: int
     warps_per_sm: int
-    fraction: float
-    limiter: str
-    waves: float
+    fraction: float  # of the warps that an SM can hold
+    limiter: str  # "warps", "blocks", "registers" or "shared memory"
+    waves: float  # blocks of the grid over the blocks that all SMs hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +39,11 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class RooflineResult:
-    """Where a launch lies on the hierarchical roofline.
+    """Where a launch lies on the hierarchical roofline."""
 
-    Attributes
-    ----------
-    flop : float
-        Useful floating-point operations.
-    flop_per_s : float
-        Predicted rate.
-    intensity : mapping of str to float or None
-        FLOP a byte at "l1", "l2" and "dram"; None where no byte moves there.
-    ceilings : tuple of Ceiling
-    """
-
-    flop: float
-    flop_per_s: float
+    flop: float  # useful floating-point operations
+    flop_per_s: float  # predicted rate
+    # FLOP a byte at "l1", "l2" and "dram"; None where no byte moves there.
     intensity: Mapping[str, float | None]
     ceilings: tuple[Ceiling, ...]
 

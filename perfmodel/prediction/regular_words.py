@@ -19,6 +19,7 @@ from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.kernels import expanded
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.rewrites import known_values
 
 Array = npt.NDArray[Any]
 
@@ -35,25 +36,13 @@ def some(count: int) -> list[int]:
     return sorted(i for i in wanted if 0 <= i < count)
 
 
-def known_values(base: Prediction) -> dict[str, Any]:
-    """Return what is fixed in a launch, by name."""
-    known = base.details.instance.known.items()
-    return {name: np.asarray(value).reshape(-1)[0] for name, value in known}
-
-
 def words_of_groups(
     base: Prediction, r: Requests, scaled: Sequence[str], words: int
 ) -> Literal["consecutive", "one"] | None:
     """Say what groups of `words` threads touch: vectors, one element, or neither (None).
 
-    Parameters
-    ----------
-    base : Prediction
-    r : Requests
-    scaled : sequence of str
-        Variables that count words together, the fastest first: ``threadIdx.x``, ``blockIdx.x`` or
-        a loop's, or both.
-    words : int
+    `scaled`: variables that count words together, the fastest first: ``threadIdx.x``,
+    ``blockIdx.x`` or a loop's, or both.
     """
     index = expanded(base.details.instance.kernel, r.access.index)
     element = float(np.max(base.details.instance.element_bytes[r.access.buffer]))

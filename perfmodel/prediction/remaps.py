@@ -16,9 +16,10 @@ import numpy as np
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.prediction.change import Change, changed
+from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.regular_words import known_values
-from perfmodel.prediction.wider_threads import TOGETHER
+from perfmodel.prediction.rewrites import TOGETHER, cuda_text, kernel_of, known_values
 
 WASTE: Final = 1.3
 """Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
@@ -26,16 +27,9 @@ WASTE: Final = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Remap:
-    """A launch with its work given to other threads.
+    """A launch with its work given to other threads; `puts` pairs what is there with what is put.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    what : str
-        What to do, as a clause.
-    puts : tuple of (Node, Node)
-        What stands in place of what in the source.
-    grid, block : tuple of int
+    `what` says in a clause what to do.
     """
 
     kernel: Kernel
@@ -43,6 +37,26 @@ class Remap:
     puts: tuple[tuple[Node, Node], ...]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
+
+    def cuda(self, base: Prediction) -> tuple[str, ...]:
+        """Return the launch and the definitions: what stands in place of what."""
+        kernel = kernel_of(base)
+        own = {} if kernel.translated else {node: name for name, node in kernel.definitions}
+        lines = list(launch_lines(kernel.name, self.grid, self.block))
+        for now, then in self.puts:
+            there, was, name = cuda_text(then), cuda_text(now), own.get(now, "")
+            lines.append(
+                f"const int {name} = {there};  /* was {was} */"
+                if name
+                else f"/* in place of {was}: */ {there};"
+            )
+        return tuple(lines)
+
+
+def remapped(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with its work given to other threads, so that lanes touch neighbours."""
+    for found in remaps(base):
+        yield changed(base, "remap", found.what, cuda=found.cuda(base), kernel=found.kernel)
 
 
 def uncoalesced(base: Prediction) -> bool:
@@ -57,7 +71,7 @@ def uncoalesced(base: Prediction) -> bool:
 
 def remaps(base: Prediction) -> Iterator[Remap]:
     """Yield the launch with its work given to other threads, in every way that is one line."""
-    kernel = base.details.instance.kernel
+    kernel = kernel_of(base)
     if not movable(kernel):
         return
     (bx, by, bz), (gx, gy, gz) = base.block, base.grid
@@ -80,12 +94,12 @@ def movable(kernel: Kernel) -> bool:
 def _turned(base: Prediction, across: bool) -> Remap:
     """Return the launch with lanes along a block's y, and blocks along the grid's y if `across`."""
     (bx, by, _), (gx, gy, gz) = base.block, base.grid
-    thread, columns = Name("threadIdx.x"), Number(by)
+    thread = Name("threadIdx.x")
     puts: dict[str, Node] = {
-        "threadIdx.x": Operation("//", (thread, columns)),
-        "threadIdx.y": Operation("%", (thread, columns)),
+        "threadIdx.x": thread // by,
+        "threadIdx.y": thread % by,
         "blockDim.x": Number(bx),
-        "blockDim.y": columns,
+        "blockDim.y": Number(by),
     }
     what = (
         "swap .x and .y, so that the lanes of a warp run along what threadIdx.y counts now: in "
@@ -93,7 +107,6 @@ def _turned(base: Prediction, across: bool) -> Remap:
         f"and threadIdx.x % {by} for threadIdx.y"
     )
     if across:
-        gx, gy, gz = base.grid
         puts |= {"blockIdx.x": Name("blockIdx.y"), "blockIdx.y": Name("blockIdx.x")}
         puts |= {"gridDim.x": Number(gx), "gridDim.y": Number(gy)}
         what += ", and swap blockIdx.x and blockIdx.y"
@@ -108,7 +121,7 @@ def _made(
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
 ) -> Remap:
-    kernel = base.details.instance.kernel
+    kernel = kernel_of(base)
 
     def put(node: Node) -> Node:
         return substitute(node, puts)
@@ -141,7 +154,7 @@ def _other_pairs(base: Prediction) -> Iterator[Remap]:
 
     Of a number below w h, ``x / h`` and ``x % h`` are a row and a column as well.
     """
-    kernel = base.details.instance.kernel
+    kernel = kernel_of(base)
     nodes = [expanded(kernel, a.index) for a in kernel.accesses]
     for number, width in dict.fromkeys(pair for node in nodes for pair in _divided(node)):
         known = known_values(base)
@@ -150,10 +163,7 @@ def _other_pairs(base: Prediction) -> Iterator[Remap]:
         if w < 2 or count % w or count == w or max(base.block[1:]) > 1:
             continue
         h = Number(count // w)
-        puts = {
-            Operation("%", (number, width)): Operation("//", (number, h)),
-            Operation("//", (number, width)): Operation("%", (number, h)),
-        }
+        puts = {number % width: number // h, number // width: number % h}
         guards = [g for g in (kernel.guard, *(a.guard for a in kernel.accesses)) if g is not None]
         if any("threadIdx.x" in names(expanded(kernel, g)) for g in guards):
             continue
@@ -186,9 +196,7 @@ def _divided(node: Node) -> Iterator[tuple[Node, Node]]:
         if one.operator in ("//", "%") and "threadIdx.x" in names(one.operands[0]):
             number, width = one.operands
             plain = Name("threadIdx.x")
-            every = Operation("+", (
-                Operation("*", (Name("blockIdx.x"), Name("blockDim.x"))), plain,
-            ))  # fmt: skip
+            every = Name("blockIdx.x") * Name("blockDim.x") + plain
             if number in (plain, every) and not any("Idx" in n for n in names(width)):
                 yield number, width
 

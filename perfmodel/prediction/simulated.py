@@ -5,7 +5,6 @@ Imported only when asked for, so that predictions by closed forms start as fast 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,8 +17,8 @@ from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.global_accesses import CacheState
-from perfmodel.models.launch.occupancy import Occupancy, check_block, occupancy
-from perfmodel.prediction.capability import check_capability
+from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.prediction.evaluate import checked_occupancy
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
@@ -36,21 +35,7 @@ PATIENCE: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class SimulatedLaunch:
-    """A simulated launch and what it was.
-
-    Attributes
-    ----------
-    kernel : str
-    mapping : str or None
-    params : mapping of str to int or str
-    device : Device
-    cache : {"cold", "warm"}
-    control : L2Control
-    seed : int
-    simulation : Simulation
-    notes : tuple of str
-        What of L2 control has no effect, and what the simulator does not count.
-    """
+    """A simulated launch and what it was."""
 
     kernel: str
     mapping: str | None
@@ -60,6 +45,7 @@ class SimulatedLaunch:
     control: L2Control
     seed: int
     simulation: Simulation
+    # What of L2 control has no effect, and what the simulator does not count.
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +122,7 @@ def simulate(
     asked = control or L2Control()
     setting = l2_setting(asked, instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
     control = simulable(setting)
-    occupied = _occupancy(instance, gpu)
+    occupied = checked_occupancy(instance, gpu)
     caches = Simulator(gpu, control, seed=seed, engine=engine, sets=sets)
     found = _run(caches, instance, occupied, cache, sample, progress)
     return SimulatedLaunch(
@@ -189,29 +175,19 @@ def simulated_traffic(
     occupied: Occupancy,
     gpu: Device,
     cache: CacheState,
-    control: L2Control | None = None,
-    sets: int = 1,
+    control: L2Control,
+    sets: int,
 ) -> tuple[Traffic, Simulation]:
-    """Return the traffic as the simulator counts it, and the simulation.
+    """Return the traffic as the simulator counts it, and the simulation, of one configuration.
 
-    What is no count of moved data stays that of the closed forms: clocks of L1's stages, shared
+    What is no count of moved data stays as the closed forms have it: clocks of L1's stages, shared
     memory, and the costs of scattered reads and partial stores.
-
-    Parameters
-    ----------
-    closed : Traffic
-        Of the closed forms, of the same launch.
-    instance, occupied, gpu, cache, control
-        As for the closed forms; one configuration.
-    sets : int
-        Simulate one of so many sets of L2.
 
     Raises
     ------
     KeyboardInterrupt
         If it was interrupted: half a simulation makes no prediction.
     """
-    control = control or L2Control()
     check_launch(instance)
     share = min(1.0, PATIENCE / max(estimated_seconds(instance), 1e-9))
     found = _run(Simulator(gpu, control, sets=sets), instance, occupied, cache, share, None)
@@ -272,13 +248,6 @@ def totals(found: Simulation) -> dict[str, float]:
         "dram_read_bytes": found.dram_read_bytes,
         "dram_write_bytes": found.dram_write_bytes,
     }
-
-
-def _occupancy(instance: Instance, gpu: Device) -> Occupancy:
-    threads = math.prod(int(n) for n in instance.block)
-    check_capability(instance.kernel, gpu)
-    check_block(gpu, threads, int(instance.registers), int(instance.shared_bytes))
-    return occupancy(gpu, threads, instance.registers, instance.shared_bytes)
 
 
 def _run(

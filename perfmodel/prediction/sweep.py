@@ -44,22 +44,12 @@ SIZES: Final = frozenset({"window", "set-aside"})
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A launch over the values of one knob or parameter.
+    """A launch over the values of one knob or parameter."""
 
-    Attributes
-    ----------
-    name : str
-        A key of `KNOBS`, or a parameter of the kernel.
-    values : tuple of float or str
-        Words where the parameter has a choice of words.
-    predictions : tuple of Prediction
-    refused : mapping of float or str to str
-        Values whose buffers the device's memory cannot hold, and why; they are not in `values`.
-    """
-
-    name: str
-    values: tuple[float | str, ...]
+    name: str  # a key of `KNOBS`, or a parameter of the kernel
+    values: tuple[float | str, ...]  # words where the parameter has a choice of words
     predictions: tuple[Prediction, ...]
+    # Values whose buffers the device's memory cannot hold, and why; they are not in `values`.
     refused: Mapping[float | str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -90,7 +80,6 @@ def sweep(
         The kernel, or what gives the one at a value of a name that a program's launch follows from.
     name : str
         A key of `KNOBS`, or a parameter of the kernel.
-    values : sequence of float or str
     control : L2Control, optional
         Where the other knobs stand.
     params : mapping of str to int or str, optional

@@ -16,11 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, substitute
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, substitute, text
+from perfmodel.expressions.fold import folded
 from perfmodel.kernels import Access, Instance, Kernel, bind, expanded
 from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
+from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.remaps import Remap, movable, remaps
+from perfmodel.prediction.rewrites import both, element_of, plain_index, times, total
 
 Array = npt.NDArray[Any]
 
@@ -36,18 +39,15 @@ _CHAIN: Final = 4
 of each dependent operation: the machine code of a product with 32 x 32 tiles (nvcc 13.0, sm_90)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A tile in shared memory.
+_ELEMENTS: Final = {1: "char", 2: "half", 4: "float", 8: "double"}
+"""Types of elements of so many bytes, for arrays in shared memory."""
 
-    Attributes
-    ----------
-    buffer, name : str
-        What it is a part of, and what it is called.
-    rows, columns, pitch : int
-        Elements, columns contiguous in global memory; and from row to row in shared memory.
-    along_row : bool
-        Whether the loop runs along a row; else down a column.
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A tile of a buffer in shared memory, and what it is called.
+
+    Its columns are contiguous in global memory; `pitch` elements lie between its rows here.
     """
 
     buffer: str
@@ -55,27 +55,6 @@ class Tile:
     rows: int
     columns: int
     pitch: int
-    along_row: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Tiled:
-    """A launch with tiles.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    tiles : tuple of Tile
-    depth : int
-        Iterations of the loop that a tile serves.
-    remap : Remap or None
-        How threads are numbered, if otherwise than now.
-    """
-
-    kernel: Kernel
-    tiles: tuple[Tile, ...]
-    depth: int
-    remap: Remap | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +72,7 @@ class _Reads:
     origin: Node
 
 
-def tiled_loops(base: Prediction) -> Iterator[Tiled]:
+def tiled_loops(base: Prediction) -> Iterator[Change]:
     """Yield the launch with its loop in tiles, on threads as they are and on remapped ones."""
     instance = base.details.instance
     kernel = instance.kernel
@@ -111,10 +90,83 @@ def tiled_loops(base: Prediction) -> Iterator[Tiled]:
                 continue
         made = _tiled(instance, remap.block if remap else base.block, width)
         if made is not None:
-            yield replace(made, remap=remap)
+            yield _change(base, *made, remap)
 
 
-def _tiled(instance: Instance, block: tuple[int, int, int], width: int) -> Tiled | None:
+def _change(
+    base: Prediction, made: Kernel, tiles: list[_Tile], depth: int, remap: Remap | None
+) -> Change:
+    parts = [f"{t.rows} x {t.columns} of {t.buffer!r}" for t in sorted(tiles, key=_buffer)]
+    return changed(
+        base,
+        "tiling",
+        f"keep tiles in shared memory: a block loads {' and '.join(parts)}, {depth} iterations' "
+        "worth, and every thread that shares them reads them there"
+        + (" (with .x and .y swapped as in a remap)" if remap else ""),
+        cuda=(*(remap.cuda(base) if remap else ()), *_lines(base, made, tiles, depth)),
+        kernel=made,
+    )
+
+
+def _buffer(tile: _Tile) -> str:
+    return tile.buffer
+
+
+def _lines(base: Prediction, kernel: Kernel, tiles: list[_Tile], depth: int) -> Iterator[str]:
+    """Yield the lines of a loop in tiles of shared memory."""
+    step = next(x for x in kernel.loops if x.variable == "step")
+    use = next(x for x in kernel.loops if x.parent == "step").variable
+    for tile in tiles:
+        kind = _ELEMENTS.get(element_of(base, tile.buffer), "float4")
+        yield f"__shared__ {kind} {tile.name}[{tile.rows * tile.pitch}];"
+    yield (
+        f"for (int step = 0; step < {text(step.trips)}; ++step) {{  /* in place of loop {use!r} */"
+    )
+    loads = [a for a in kernel.accesses if a.loop == "step"]
+    for load, store in zip(loads[::2], loads[1::2], strict=True):
+        place = plain_index(_tidy(folded(store.index, {})))
+        index = plain_index(_tidy(folded(load.index, {}))) or "..."
+        yield f"  {store.buffer}[{place}] = {load.buffer}[{index}];"
+    yield "  __syncthreads();"
+    reads = [a for a in kernel.accesses if a.loop in (use, "quad")]
+    said = ", ".join(f"{a.buffer}[{_read(a, use)}]" for a in reads)
+    yield "  #pragma unroll"
+    yield f"  for (int {use} = 0; {use} < {depth}; ++{use}) {{ /* the sums, of {said} */ }}"
+    yield "  __syncthreads();"
+    yield "}"
+
+
+def _read(access: Access, variable: str) -> str:
+    """Return where an iteration reads a tile, one element at a time."""
+    if access.vector == Number(1):
+        return plain_index(access.index)
+    return plain_index(_put(access.index, Name("quad") * access.vector, Name(variable)))
+
+
+def _tidy(node: Node) -> Node:
+    """Return an index without sums and products with nothing."""
+    if not isinstance(node, Operation):
+        return node
+    parts = tuple(map(_tidy, node.operands))
+    nothing = Number(0)
+    if node.operator == "*" and nothing in parts:
+        return nothing
+    if node.operator == "+" and nothing in parts:
+        return next((p for p in parts if p != nothing), nothing)
+    return Operation(node.operator, parts)
+
+
+def _put(node: Node, part: Node, other: Node) -> Node:
+    if node == part:
+        return other
+    if not isinstance(node, Operation):
+        return node
+    return Operation(node.operator, tuple(_put(n, part, other) for n in node.operands))
+
+
+def _tiled(
+    instance: Instance, block: tuple[int, int, int], width: int
+) -> tuple[Kernel, list[_Tile], int] | None:
     kernel = instance.kernel
     (loop,) = kernel.loops
     height = prod(block) // width
@@ -176,14 +228,14 @@ def _reads(
 
 def _made(
     instance: Instance, reads: list[_Reads], width: int, height: int, depth: int, unrolled: int
-) -> Tiled:
+) -> tuple[Kernel, list[_Tile], int]:
     kernel = instance.kernel
     (loop,) = kernel.loops
     variable, threads = loop.variable, width * height
     thread: Node = Name("threadIdx.x")
     if max(np.max(n) for n in instance.block[1:]) > 1:
-        thread = _sum(thread, _times(Name("threadIdx.y"), width))
-    column, row = _split(thread, width)
+        thread = thread + times(Name("threadIdx.y"), width)
+    column, row = thread % width, thread // width
     trips = int(np.max(instance.trips[variable])) * unrolled
     steps = -(-trips // depth)
     accesses: list[Access] = []
@@ -196,34 +248,36 @@ def _made(
         rows, columns = (across, depth) if along else (depth, across)
         # Lanes that walk down a column would all have one bank.
         pitch = columns + (1 if along and r.column else 0)
-        tile = Tile(r.buffer, f"{r.buffer}_tile", rows, columns, pitch, along)
+        tile = _Tile(r.buffer, f"{r.buffer}_tile", rows, columns, pitch)
         tiles.append(tile)
         element = int(np.max(instance.element_bytes[r.buffer]))
         buffers.append(Buffer(tile.name, Number(rows * pitch), Number(element), "shared"))
         shared += rows * pitch * element
         for piece in range(rows * columns // threads):
-            down, right = _split(_sum(thread, Number(piece * threads)), columns)[::-1]
+            number = total(thread, Number(piece * threads))
+            down, right = number // columns, number % columns
             in_loop, beside = (right, down) if along else (down, right)
-            far = _sum(in_loop, _times(Name("step"), depth))
-            index = _sum(r.origin, _times(far, r.step), _times(beside, other))
+            far = total(in_loop, times(Name("step"), depth))
+            index = total(r.origin, times(far, r.step), times(beside, other))
             name = f"{r.buffer} {piece + 1}"
             reach = (steps * depth - 1) * r.step + (across - 1) * other
             guard = _within(instance, r, index, reach)
             accesses.append(Access(r.buffer, "load", index, loop="step", guard=guard, name=name))
-            place = _sum(_times(down, pitch), right)
+            place = total(times(down, pitch), right)
             accesses.append(Access(tile.name, "store", place, loop="step", name=f"keep {name}"))
         quads = along and not r.column
         inner, count = ("quad", 4) if quads else (variable, 1)
         place = (
-            _sum(_times(lane, pitch), _times(Name(inner), count))
+            total(times(lane, pitch), times(Name(inner), count))
             if along
-            else _sum(_times(Name(inner), pitch), lane)
+            else total(times(Name(inner), pitch), lane)
         )
         after.append(
             Access(tile.name, "load", place, Number(count), inner, name=f"use {tile.name}")
         )
-    guards = kernel.guard
-    outside = [replace(a, guard=_both(guards, a.guard)) for a in kernel.accesses if a.loop is None]
+    outside = [
+        replace(a, guard=both((kernel.guard, a.guard))) for a in kernel.accesses if a.loop is None
+    ]
     loops = (
         Loop("step", Number(steps)),
         Loop(variable, Number(depth), "step"),
@@ -237,7 +291,7 @@ def _made(
     made = replace(
         kernel,
         launch=replace(
-            kernel.launch, shared_bytes=_sum(kernel.launch.shared_bytes, Number(shared))
+            kernel.launch, shared_bytes=total(kernel.launch.shared_bytes, Number(shared))
         ),
         guard=None,
         buffers=(*kernel.buffers, *buffers),
@@ -249,7 +303,7 @@ def _made(
         loads_in_flight=Number(sum(a.kind == "load" for a in accesses)),
         loads_a_wait=None,
     )
-    return Tiled(made, tuple(tiles), depth, None)
+    return made, tiles, depth
 
 
 def _work(instance: Instance, unrolled: int) -> tuple[list[Arithmetic], float]:
@@ -273,27 +327,4 @@ def _within(instance: Instance, r: _Reads, index: Node, reach: int) -> Node | No
     length = int(np.max(instance.lengths[r.buffer]))
     if int(evaluate(r.origin, known | last)) + reach < length:
         return None
-    return Operation("<", (index, Number(length)))
-
-
-def _split(number: Node, columns: int) -> tuple[Node, Node]:
-    """Return the column and the row of an element's number."""
-    by = Number(columns)
-    return Operation("%", (number, by)), Operation("//", (number, by))
-
-
-def _both(first: Node | None, second: Node | None) -> Node | None:
-    guards = tuple(g for g in (first, second) if g is not None)
-    return Operation("and", guards) if len(guards) == 2 else next(iter(guards), None)
-
-
-def _sum(*parts: Node) -> Node:
-    kept = [p for p in parts if p != Number(0)]
-    found = kept[0] if kept else Number(0)
-    for part in kept[1:]:
-        found = Operation("+", (found, part))
-    return found
-
-
-def _times(node: Node, factor: int) -> Node:
-    return node if factor == 1 else Operation("*", (node, Number(factor)))
+    return index < length

@@ -22,12 +22,7 @@ def time_on(device: Device, details: Details, timing: Timing) -> float:
 def derive_time(details: Details, timing: Timing, traffic: Traffic | None = None) -> Derivation:
     """Return how the time follows from the device's figures, whatever the traffic follows from.
 
-    Parameters
-    ----------
-    details : Details
-    timing : {"profiler", "events"}
-    traffic : Traffic, optional
-        By default what `details` have, where reads of several SMs are merged already.
+    `traffic`: by default what `details` have, where reads of several SMs are merged already.
     """
     device = recorded_device(details.device)
     with recording() as decisions:

@@ -45,12 +45,8 @@ class Untried:
 def untried(tried: Iterable[Kind], residency: str = "") -> tuple[Untried, ...]:
     """Return the kinds of change that were not tried.
 
-    Parameters
-    ----------
-    tried : iterable of str
-        Kinds of which some change was predicted.
-    residency : str
-        Why the GPU as it is set up has no residency control; empty where it has.
+    `tried`: kinds of which some change was predicted. `residency`: why the GPU as it is set up has
+    no residency control; empty where it has.
     """
     known = frozenset(tried)
     reasons = _ABSENT | ({"residency": residency} if residency else {})

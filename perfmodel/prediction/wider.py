@@ -26,44 +26,26 @@ Inherits = Literal["", "same architecture", "other architecture"]
 
 @dataclass(frozen=True, slots=True)
 class WiderInterval:
-    """Where 90% of measured times lie, over predicted ones, and for what.
+    """Where 90% of measured times lie, over predicted ones, and for what."""
 
-    Attributes
-    ----------
-    name : str
-        What it is of, as a warning says it.
-    low, high : float
-        Factors of the predicted time.
-    because : str
-        Why, and from what, as a warning says it.
-    kernel, mapping : str
-        Built-in kernel; empty for any.
-    precisions : tuple of str
-        Of its operations; empty for any.
-    compute_capability : str
-        Of the GPU; empty for any.
-    uses : frozenset of str
-        All that a kernel from PTX must have of `perfmodel.cuda.sass.asynchronous`.
-    inherits : str
-        For GPUs whose figures are another's: "same architecture" or "other architecture".
-    rows, held_out_rows : int or None
-        Published rows that it was fitted to, and left-out ones.
-    before, held_out : float or None
-        Share of the left-out rows inside the interval of the residuals alone, and inside this one.
-    """
-
-    name: str
+    name: str  # what it is of, as a warning says it
+    # Factors of the predicted time.
     low: float
     high: float
-    because: str
+    because: str  # why, and from what, as a warning says it
+    # Built-in kernel; empty for any.
     kernel: str = ""
     mapping: str = ""
-    precisions: tuple[str, ...] = ()
-    compute_capability: str = ""
+    precisions: tuple[str, ...] = ()  # of its operations; empty for any
+    compute_capability: str = ""  # of the GPU; empty for any
+    # All that a kernel from PTX must have of `perfmodel.cuda.sass.asynchronous`.
     uses: frozenset[str] = field(default_factory=frozenset)
+    # For GPUs whose figures are another's: "same architecture" or "other architecture".
     inherits: Inherits = ""
+    # Published rows that it was fitted to, and left-out ones.
     rows: int | None = None
     held_out_rows: int | None = None
+    # Share of the left-out rows inside the interval of the residuals alone, and inside this one.
     before: float | None = None
     held_out: float | None = None
 

@@ -8,58 +8,47 @@ goes over the data. This is done to the record of a kernel, so it holds for one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
+from perfmodel.expressions import Name, Node, Number, evaluate, names, text
 from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.kernels.kernel import Arithmetic
-from perfmodel.kernels.unequal import Unequal
 from perfmodel.models.requests.request_record import Requests
+from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.regular_words import division_work, known_values, some, words_of_groups
+from perfmodel.prediction.regular_words import division_work, some, words_of_groups
+from perfmodel.prediction.rewrites import (
+    ISSUE,
+    SETUP,
+    TOGETHER,
+    count_of,
+    cuda_text,
+    element_of,
+    equal_work,
+    fraction,
+    kernel_of,
+    known_values,
+    more_registers,
+    plain_index,
+    put,
+)
 
 WIDEST: Final = 16
 """Bytes that a load or store moves a thread."""
-MOST_REGISTERS: Final = 255
-ISSUE: Final = 2
-"""Clocks that a lone warp takes for an instruction that waits for none before it."""
-SETUP: Final = 12
-"""Moves, reads of special registers and exits of a thread that its addresses may take."""
-_EQUAL: Final = 1.02
-"""Work of the slowest warp or block over the mean, below which all have as much."""
-TOGETHER: Final = frozenset({"shuffle", "tensor16", "bf16_tensor", "fp16_tensor", "tf32_tensor"})
-"""Pipes whose work is a warp's as a whole."""
+_MOST_LINES: Final = 6
+"""Accesses that lines are shown of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wider:
-    """A launch with wider threads.
+def wider_threads(base: Prediction) -> Iterator[Change]:
+    """Yield the launch with wider threads, in every way that its accesses allow.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    words : int
-        Words that a thread moves where it moved one.
-    loop : str or None
-        Loop that has fewer iterations; None: there are fewer blocks.
-    now, after : tuple of Access
-        Accesses that are wider, before and after.
+    A loop over the data has fewer iterations then, or the launch fewer blocks.
     """
-
-    kernel: Kernel
-    words: int
-    loop: str | None
-    now: tuple[Access, ...]
-    after: tuple[Access, ...]
-
-
-def wider_threads(base: Prediction) -> Iterator[Wider]:
-    """Yield the launch with wider threads, in every way that its accesses allow."""
-    kernel = base.details.instance.kernel
+    kernel = kernel_of(base)
     if kernel.pipeline is not None or kernel.menus or not equal_work(kernel.unequal):
         return
     own = (a for a in kernel.accesses if kernel.buffer(a.buffer).space != "shared")
@@ -74,12 +63,6 @@ def wider_threads(base: Prediction) -> Iterator[Wider]:
             found = _wider(base, [requests[id(a)] for a in scope], loop, words)
             if found is not None:
                 yield found
-
-
-def equal_work(unequal: Unequal | None) -> bool:
-    """Say whether warps and blocks have as much to do as each other, though data may decide it."""
-    most = 1.0 if unequal is None else max(unequal.slowest, unequal.longest, 1 + unequal.spread)
-    return most < _EQUAL
 
 
 def _inside(kernel: Kernel, variable: str | None, loop: str | None) -> bool:
@@ -110,8 +93,8 @@ def _on_its_own(
     )
 
 
-def _wider(base: Prediction, scope: list[Requests], loop: str | None, words: int) -> Wider | None:
-    kernel = base.details.instance.kernel
+def _wider(base: Prediction, scope: list[Requests], loop: str | None, words: int) -> Change | None:
+    kernel = kernel_of(base)
     threads, blocks = base.block[0], base.grid[0]
     trips = 1 if loop is None else int(np.max(base.details.instance.trips[loop]))
     whole = blocks if loop is None else trips
@@ -218,56 +201,93 @@ def _made(
     scaled: tuple[str, ...],
     loop: str | None,
     words: int,
-) -> Wider:
-    kernel = base.details.instance.kernel
-    more = Number(words)
-    targets = ["threadIdx.x"]
-    targets += [v for v in scaled if v not in ("lane.x", "warp.x")]
-    puts: dict[str, Node] = {name: Operation("*", (Name(name), more)) for name in targets}
+) -> Change:
+    kernel = kernel_of(base)
+    targets = ["threadIdx.x", *(v for v in scaled if v not in ("lane.x", "warp.x"))]
+    puts: dict[str, Node] = {name: Name(name) * words for name in targets}
     if loop is None:
         puts["gridDim.x"] = Number(base.grid[0])
     wide = {id(r.access) for r in moving}
 
     def moved(access: Access) -> Access:
-        guard = access.guard
-        changed = replace(
-            access,
-            index=substitute(expanded(kernel, access.index), puts),
-            guard=None if guard is None else substitute(expanded(kernel, guard), puts),
-        )
-        if id(access) not in wide:
-            return changed
-        return replace(changed, vector=_times(access.vector, words))
+        guard = None if access.guard is None else put(kernel, access.guard, puts)
+        vector = _times(access.vector, words) if id(access) in wide else access.vector
+        return replace(access, index=put(kernel, access.index, puts), guard=guard, vector=vector)
 
     places = {id(r.access): moved(r.access) for r in scope}
-    launch, guard = kernel.launch, kernel.guard
-    loops = kernel.loops
+    launch, guard, loops = kernel.launch, kernel.guard, kernel.loops
     share = 1.0
     if loop is None:
         fewer = Number(-(-base.grid[0] // words))
         launch = replace(launch, grid=(fewer, *launch.grid[1:]))
-        guard = None if guard is None else substitute(expanded(kernel, guard), puts)
+        guard = None if guard is None else put(kernel, guard, puts)
     else:
         trips = int(np.max(base.details.instance.trips[loop]))
         fewer = Number(-(-trips // words))
         loops = tuple(replace(x, trips=fewer) if x.variable == loop else x for x in loops)
         share = trips / words / -(-trips // words)
     loaded = sum(r.width for r in moving if r.access.kind == "load") // 4
-    registers = Operation("min", (
-        Operation("+", (launch.registers, Number((words - 1) * loaded))), Number(MOST_REGISTERS),
-    ))  # fmt: skip
     arithmetic, paces = _work(base, loop, words, share)
     made = replace(
         kernel,
-        launch=replace(launch, registers=registers),
+        launch=replace(launch, registers=more_registers(kernel, (words - 1) * loaded)),
         guard=guard,
         loops=loops,
         accesses=tuple(places.get(id(a), a) for a in kernel.accesses),
         arithmetic=arithmetic,
         paces=paces,
     )
-    now = tuple(r.access for r in moving)
-    return Wider(made, words, loop, now, tuple(places[id(a)] for a in now))
+    fewer_of = "the blocks" if loop is None else f"the iterations of loop {loop!r}"
+    narrow = ", ".join(dict.fromkeys(repr(r.access.buffer) for r in moving))
+    return changed(
+        base,
+        "vector width",
+        f"let each thread move {words} neighbouring words of {narrow} at once, in a "
+        f"{fraction(words)} of {fewer_of}",
+        cuda=_lines(base, [places[id(r.access)] for r in moving], loop, words),
+        kernel=made,
+    )
+
+
+def _lines(
+    base: Prediction, accesses: list[Access], loop: str | None, words: int
+) -> tuple[str, ...]:
+    """Return the lines of some accesses that move several words a thread."""
+    fewer = f"launch {-(-base.grid[0] // words)} blocks in x"
+    if loop is not None:
+        fewer = f"loop {loop!r} takes one iteration in {words}"
+    lines = [f"/* a thread does {words} consecutive words; {fewer} */"]
+    places: dict[str, str] = {}
+    widest = 0
+    moved = list({(a.kind, a.buffer, text(a.index)): a for a in accesses}.values())
+    for access in sorted(moved[:_MOST_LINES], key=lambda a: a.kind != "load"):
+        element = element_of(base, access.buffer)
+        size = element * int(evaluate(access.vector, {}))
+        widest, kind = max(widest, size), _vector_type(element, size)
+        index = cuda_text(access.index)
+        if index not in places:
+            places[index] = f"at_{len(places) + 1}" if places else "at"
+            lines.append(f"const auto {places[index]} = {plain_index(access.index) or '...'};")
+        place = f"(&{access.buffer}[{places[index]}])"
+        name = f"{access.buffer}_{words}"
+        lines.append(
+            f"const {kind} {name} = *reinterpret_cast<const {kind}*>{place};"
+            if access.kind == "load"
+            else f"*reinterpret_cast<{kind}*>{place} = {name};  /* what comes of it */"
+        )
+    if len(moved) > _MOST_LINES:
+        lines.append(f"/* and {len(moved) - _MOST_LINES} more alike */")
+    # Accesses know how long an element is, not what it means.
+    lines.append("/* types by size: int4 for float4 of integers; a uint holds half2, bfloat162 */")
+    lines.append(f"/* pointers must be multiples of {widest} bytes, as those of cudaMalloc are */")
+    return tuple(lines)
+
+
+def _vector_type(element: int, size: int) -> str:
+    named = {4: "float", 8: "double"} if size > 4 else {1: "uchar", 2: "ushort"}
+    if element in named:
+        return f"{named[element]}{size // element}"
+    return {2: "ushort", 4: "uint"}.get(size, f"uint{size // 4}")
 
 
 def _work(
@@ -276,17 +296,10 @@ def _work(
     """Return a thread's work and paces when it does so many words.
 
     Addresses, guards and loops take as many instructions as before: what integers and moves these
-    can be is taken to be theirs. All else is work on the words, for each of them.
-
-    Parameters
-    ----------
-    base : Prediction
-    loop : str or None
-    words : int
-    share : float
-        Iterations of the loop that have work, over all.
+    can be is taken to be theirs. All else is work on the words, for each of them. `share` of the
+    loop's iterations have work.
     """
-    kernel, known = base.details.instance.kernel, base.details.instance.known
+    kernel = kernel_of(base)
     left: dict[tuple[str, str | None], float] = {}
     extra: dict[str | None, float] = {}
     arithmetic = []
@@ -294,7 +307,7 @@ def _work(
         if not _inside(kernel, each.loop, loop):
             arithmetic.append(each)
             continue
-        count = float(np.max(evaluate(expanded(kernel, each.count), known)))
+        count = count_of(base, each.count)
         beside = sum(a.loop == each.loop for a in kernel.accesses)
         divided = division_work(
             expanded(kernel, a.index) for a in kernel.accesses if a.loop == each.loop
@@ -314,9 +327,7 @@ def _work(
         part = share if each.loop == loop and loop is not None else 1.0
         arithmetic.append(replace(each, count=Number((own + (count - own) * words) * part)))
     paces = tuple(
-        replace(p, clocks=Operation("+", (p.clocks, Number(ISSUE * extra[p.loop]))))
-        if extra.get(p.loop)
-        else p
+        replace(p, clocks=p.clocks + Number(ISSUE * extra[p.loop])) if extra.get(p.loop) else p
         for p in kernel.paces
     )
     return tuple(arithmetic), paces
@@ -325,4 +336,4 @@ def _work(
 def _times(node: Node, factor: int) -> Node:
     if isinstance(node, Number):
         return Number(node.value * factor)
-    return Operation("*", (node, Number(factor)))
+    return node * factor

@@ -9,7 +9,6 @@ from perfmodel.expressions import names, text
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.access import Access
 from perfmodel.models.requests.coalescing import EFFICIENCY
-from perfmodel.models.requests.useful_bytes import useful_bytes
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.prediction.details import Details
 from perfmodel.reports import units
@@ -47,7 +46,7 @@ def _asked(r: Requests) -> str:
     sectors, lines = scalar(r.sectors) / requests, scalar(r.lines) / requests
     data, tags = scalar(r.data_wavefronts) / requests, scalar(r.tag_wavefronts) / requests
     counted = "; counted address by address" if r.sampled is not None else ""
-    wanted = scalar(useful_bytes(r)) / requests
+    wanted = scalar(r.useful_bytes) / requests
     used = scalar(EFFICIENCY(n=wanted / r.width, w=float(r.width), sectors=sectors))
     asked = f" ({units.percent(used)} of their bytes asked for)" if used < _ALL else ""
     return (

@@ -11,8 +11,8 @@ from perfmodel.prediction.advise import Advice, Option, dram_bytes
 from perfmodel.prediction.untried import NEVER
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
-from perfmodel.reports.prediction_text import title
-from perfmodel.reports.tables import beside, plain, table
+from perfmodel.reports.prediction_text import answer, title
+from perfmodel.reports.tables import Table, beside, plain
 
 _ALTERNATIVES: Final = {
     "padding": "swizzle",
@@ -28,14 +28,9 @@ _CODE: Final = 7
 def advice_report(advice: Advice) -> RenderableType:
     """Return the report of an `Advice`."""
     base = advice.base
-    low, high = base.interval_s
-    now = (
-        f"now {units.seconds(base.time_s)} (90%: {units.span(low, high)}), "
-        f"{units.data(dram_bytes(base))} to and from DRAM"
-    )
     parts: list[RenderableType] = [
         plain(title(base), "bold"),
-        plain(now),
+        plain(f"now {answer(base)}, {units.data(dram_bytes(base))} to and from DRAM"),
         plain(binding(base)),
         "",
     ]
@@ -47,19 +42,27 @@ def advice_report(advice: Advice) -> RenderableType:
     else:
         parts += [plain(advice.reason[:1].upper() + advice.reason[1:] + ".", "bold"), ""]
     if advice.rejected:
-        rows = [
-            [o.kind, f"{o.gain:.3f}", units.seconds(o.prediction.time_s), o.what]
-            for o in advice.rejected
-        ]
-        parts.append(plain("Tried, and not worth it (the best of each kind):"))
-        parts.append(
-            table(
-                ["kind", "gain", "time", "change"], rows, align=["left", "right", "right", "left"]
-            )
-        )
+        tried = rejected(advice)
+        parts.append(plain(f"{tried.title} (the best of each kind):"))
+        parts.append(tried)
     parts.append(plain(untried_text(advice)))
     parts += [plain(f"warning  {warning}") for warning in base.warnings]
     return Group(*parts)
+
+
+def gain(option: Option) -> str:
+    """Return what an option gains, with its interval."""
+    low, high = option.gain_interval
+    return f"{option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f})"
+
+
+def rejected(advice: Advice) -> Table:
+    """Return the changes that were tried and do not pay."""
+    rows = tuple(
+        (o.kind, f"{o.gain:.3f}", units.seconds(o.prediction.time_s), o.what)
+        for o in advice.rejected
+    )
+    return Table("Tried, and not worth it", ("kind", "gain", "time", "change"), rows, "", "lrrl")
 
 
 def untried_text(advice: Advice) -> str:
@@ -70,14 +73,10 @@ def untried_text(advice: Advice) -> str:
 
 
 def _option(number: int, option: Option, other: int) -> Iterator[RenderableType]:
-    low, high = option.gain_interval
     instead = f", in place of {other}" if other < number else ""
     head = f"{number}. "
-    gain = (
-        f"{option.category}: {option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f})"
-        f"{instead}: {option.what}"
-    )
-    yield beside(head, plain(gain, "bold"))
+    line = f"{option.category}: {gain(option)}{instead}: {option.what}"
+    yield beside(head, plain(line, "bold"))
     then = (
         f"{units.seconds(option.prediction.time_s)}, "
         f"{units.data(dram_bytes(option.prediction))} to and from DRAM; "

@@ -122,9 +122,8 @@ def _dram_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 
 def _port_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    pipeline = prediction.details.time.pipeline
-    assert pipeline is not None
-    taken = scalar(pipeline.taken_sectors) * SECTOR
+    loads = (a for a in prediction.details.traffic.accesses if a.kind == "load")
+    taken = sum(scalar(a.sectors) for a in loads) * SECTOR
     port = PORT(prediction.details.device)
     return "Taking in data keeps the SMs busy", (
         f"{units.data(taken)} in tiles, {units.number(port)} B a clock and SM"
@@ -151,7 +150,7 @@ _BUSY: Final = {
 
 def _pipe_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     what = _BUSY.get(name, f"The {TERMS[name]} is busy")
-    clocks = scalar(prediction.details.time.sm.pipes[name].clocks)
+    clocks = scalar(prediction.details.time.sm.clocks[name])
     return what, f"{units.count(clocks)} clocks on each SM"
 
 

@@ -13,7 +13,8 @@ from rich.text import Text
 from perfmodel.calibration.against_simulator import Fitted
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.calibration.fit import Fit
-from perfmodel.reports.tables import Align, table
+from perfmodel.reports.fields import fields_of
+from perfmodel.reports.tables import table
 
 SCHEMA: Final = "perfmodel.calibration/1"
 _WORST: Final = 5
@@ -42,11 +43,7 @@ def calibration_record(calibration: Calibration) -> dict[str, Any]:
         "base": calibration.base.name,
         "figures": {
             f.name: {
-                "value": f.value,
-                "standard_error": f.standard_error,
-                "at_bound": f.at_bound,
-                "kind": f.kind,
-                "rows": f.rows,
+                **fields_of(f, "value", "standard_error", "at_bound", "kind", "rows"),
                 "base": getattr(calibration.base, f.name),
                 "note": f.note,
             }
@@ -78,12 +75,11 @@ def agreement_report(
     """Return how often closed forms and simulator agree, by family, and the coefficients."""
     rows = [(n, str(c), f"{s:.0%}", f"{b:.0%}") for n, (c, s, b) in found.items()]
     headers = ("launches like", "count", "sectors within 5%", "DRAM bytes within 10%")
-    sides: tuple[Align, ...] = ("left", "right", "right", "right")
     numbers = [(f.name, f"{f.value:.4g}", f"{f.standard_error:.2g}") for f in fitted]
     return Group(
-        table(headers, rows, align=sides),
+        table(headers, rows, "lrrr"),
         Text(),
-        table(("coefficient", "value", "error"), numbers, align=("left", "right", "right")),
+        table(("coefficient", "value", "error"), numbers, "lrr"),
     )
 
 
@@ -118,7 +114,7 @@ def _figures(calibration: Calibration) -> RenderableType:
             )
         )
     headers = ("figure", "value", "error", "unit", "before", "kind", "rows")
-    return table(headers, rows, align=("left", "right", "right", "left", "right"))
+    return table(headers, rows, "lrrlr")
 
 
 def _error(found: Found, factor: float) -> str:
@@ -149,4 +145,4 @@ def _residuals(fit: Fit) -> RenderableType:
         for i in worst
     ]
     headers = ("case", "measured", "predicted", "error")
-    return table(headers, rows, align=("left", "right", "right", "right"))
+    return table(headers, rows, "lrrr")

@@ -11,7 +11,7 @@ from perfmodel.hardware import Device, Figure, Level, hierarchy
 from perfmodel.hardware.coefficients import CoefficientValue
 from perfmodel.hardware.device import quantities
 from perfmodel.reports import units
-from perfmodel.reports.tables import Align, labelled, plain, table
+from perfmodel.reports.tables import labelled, plain, table
 
 LEVEL_HEADERS: Final = ("level", "size", "bandwidth", "cycles", "ns", "scope", "managed by")
 LEVEL_NOTE: Final = (
@@ -55,8 +55,7 @@ def devices_report(devices: Iterable[Device]) -> RenderableType:
         for device in devices
     ]
     headers = ("name", "GPU", "SMs", "MHz", "L2\nMiB", "DRAM\nGiB", "DRAM\nGB/s", "FP32\nTFLOP/s")
-    numbers: list[Align] = ["right" for _ in headers[2:]]
-    return table(headers, rows, align=["left", "left", *numbers])
+    return table(headers, rows, "llrrrrrr")
 
 
 def device_report(device: Device) -> RenderableType:
@@ -72,15 +71,10 @@ def device_report(device: Device) -> RenderableType:
             f"{device.name}: {device.title}, compute capability {device.compute_capability}", "bold"
         ),
         "",
-        table(
-            LEVEL_HEADERS,
-            memory,
-            align=("left", "right", "right", "right", "right"),
-            gap=1,
-        ),
+        table(LEVEL_HEADERS, memory, "lrrrr", gap=1),
         plain(LEVEL_NOTE),
         "",
-        table(("figure", "value", "kind", "source"), figures, align=("left", "right")),
+        table(("figure", "value", "kind", "source"), figures, "lr"),
         *([plain(f"Unknown: {', '.join(lacking)}.")] if lacking else []),
         plain(
             f"{len(device.coefficients.origins)} coefficients of the mechanisms, {_whose(device)}: "
@@ -104,7 +98,7 @@ def coefficients_report(device: Device) -> RenderableType:
             f"{device.name}: {len(rows)} coefficients of the mechanisms, {_whose(device)}", "bold"
         ),
         "",
-        table(("stage.mechanism.coefficient", "value", "kind", "source"), rows, align=("left",)),
+        table(("stage.mechanism.coefficient", "value", "kind", "source"), rows),
         "",
         plain("Sources", "bold"),
         labelled(sources.lines(), width=5),

@@ -26,6 +26,7 @@ from perfmodel.drills.sources import Expression
 from perfmodel.drills.tables import PLACEHOLDER
 from perfmodel.drills.work import Line
 from perfmodel.reports import units
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.tables import beside, labelled, plain, table
 
 SCHEMA: Final = "perfmodel.drill/1"
@@ -71,17 +72,7 @@ def filled(text: str, known: Mapping[str, Quantity]) -> str:
 
 
 def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -> RenderableType:
-    """Return the gallery: a table for each topic.
-
-    Parameters
-    ----------
-    drills : sequence of Drill
-        Those to show.
-    numbers : sequence of int
-        Their numbers.
-    total : int
-        Drills there are.
-    """
+    """Return the gallery of `total` drills: a table for each topic of those to show."""
     pairs = list(zip(numbers, drills, strict=True))
     rows: list[list[RenderableType | None]] = []
     for topic in dict.fromkeys(drill.topic for drill in drills):
@@ -92,7 +83,7 @@ def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -
                 rows.append([str(n), each.title + mark, each.source])
     shown = f"{len(drills)} of {total} drills" if len(drills) < total else f"{total} drills"
     return Group(
-        table(["no", "drill", "from"], rows, align=["right", "left", "left"]),
+        table(["no", "drill", "from"], rows, "rll"),
         "",
         plain(f"{shown}. * The source and the hardware disagree; the solution says by how much."),
         plain(f"perfmodel drill {numbers[0]} asks; --answer X checks; --solution shows how."),
@@ -129,18 +120,9 @@ def solution_report(
     following: tuple[int, Drill] | None,
     device: str = "",
 ) -> RenderableType:
-    """Return a worked solution, after what an answer was worth.
+    """Return a worked solution, after what an answer was worth if one was given.
 
-    Parameters
-    ----------
-    solution : Solution
-    number : int
-    verdict : Verdict or None
-        Of the answer, if one was given.
-    following : tuple of int and Drill, or None
-        The drill to go on with.
-    device : str
-        As the learner named it.
+    `following` is the drill to go on with, and `device` as the learner named it.
     """
     drill = solution.drill
     parts: list[RenderableType] = [_heading(drill, number), ""]
@@ -172,10 +154,7 @@ def drill_summary(drill: Drill, number: int) -> dict[str, Any]:
     """Return a drill of the gallery as plain data."""
     return {
         "number": number,
-        "id": drill.id,
-        "title": drill.title,
-        "topic": drill.topic,
-        "source": drill.source,
+        **fields_of(drill, "id", "title", "topic", "source"),
         "hardware_disagrees": bool(drill.hardware),
     }
 
@@ -294,7 +273,7 @@ def _worked(solution: Solution) -> Iterator[RenderableType]:
         found = line.found
         if found is not None and found.rows:
             head, *rows = found.rows
-            yield Padding(table(head, rows, align=["right"] * len(head)), (0, 0, 0, 3))
+            yield Padding(table(head, rows, "r" * len(head)), (0, 0, 0, 3))
         elif found is not None and line.quantity is not None:
             yield Padding(plain(_formula(line, solution.known)), (0, 0, 0, 3))
             if found.origin:

@@ -18,6 +18,7 @@ from perfmodel.models.derivation import Node
 from perfmodel.models.replay import Derivation, in_order
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction
+from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.step import Origin, Step, scalar
 
@@ -45,21 +46,10 @@ _SECTIONS: Final = {
 def explain(
     prediction: Prediction, *, full: bool = False, way: Derivation | None = None
 ) -> tuple[Step, ...]:
-    """Return the derivation of a predicted time.
+    """Return the derivation of a predicted time; the result of the last step is ``time_s``.
 
-    Parameters
-    ----------
-    prediction : Prediction
-        Of simulated traffic, the time's part is derived.
-    full : bool
-        Whether to show what changes the time by less than 1% of its own change, too.
-    way : Derivation, optional
-        Of this prediction, if it is at hand.
-
-    Returns
-    -------
-    tuple of Step
-        The result of the last step is ``prediction.time_s``.
+    Of simulated traffic, the time's part is derived. `full` shows what changes the time by less
+    than 1% of its own change, too; `way` is the prediction's derivation, if it is at hand.
     """
     return tuple(_Explanation(prediction, way or derive_as_far(prediction), full).steps())
 
@@ -86,16 +76,19 @@ def left_out(prediction: Prediction) -> dict[str, float]:
     return dict(sorted(small.items(), key=lambda item: -item[1]))
 
 
+def left_out_text(prediction: Prediction) -> str:
+    """Return the same terms as text; empty if there are none."""
+    return terms_text(left_out(prediction).items())
+
+
+def terms_text(terms: Iterable[tuple[str, float]]) -> str:
+    """Return terms with their times: ``"l1 17.2 ms, latency 12.9 ms"``."""
+    return ", ".join(f"{name} {units.seconds(value)}" for name, value in terms)
+
+
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """A formula with its numbers, as often as it was evaluated on them.
-
-    Attributes
-    ----------
-    nodes : tuple of Node
-    elasticity : float or None
-        Of the time to all of them together.
-    """
+    """A formula with its numbers, as often as it was evaluated on them; `elasticity` is of all."""
 
     nodes: tuple[Node, ...]
     elasticity: float | None

@@ -11,8 +11,7 @@ from typing import Final
 
 from perfmodel.expressions import Node, names, to_sympy
 from perfmodel.prediction import Prediction
-from perfmodel.reports import units
-from perfmodel.reports.explain import explain, left_out
+from perfmodel.reports.explain import explain, left_out_text
 from perfmodel.reports.formula_text import handy_values, number, plain_name, quantity, resolved
 from perfmodel.reports.prediction_text import parameters, title
 from perfmodel.reports.step import Step
@@ -29,19 +28,7 @@ _SPECIAL: Final = {
 
 
 def explanation_latex(prediction: Prediction, steps: Sequence[Step] | None = None) -> str:
-    """Return the explanation of a prediction as a LaTeX fragment.
-
-    Parameters
-    ----------
-    prediction : Prediction
-    steps : sequence of Step, optional
-        By default what `explain` returns.
-
-    Returns
-    -------
-    str
-        A paragraph, an ``align*`` and the notes of each section.
-    """
+    """Return an explanation as LaTeX: a paragraph, an ``align*`` and the notes of each section."""
     return "\n".join(_lines(prediction, steps or explain(prediction))) + "\n"
 
 
@@ -61,10 +48,8 @@ def _lines(prediction: Prediction, every: Sequence[Step]) -> Iterator[str]:
             if notes:
                 about = step.title[:1].upper() + step.title[1:]
                 yield f"\\noindent {escaped(about)}: {escaped('; '.join(notes))}.\\par"
-    small = left_out(prediction)
-    if small:
-        listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())
-        yield f"\\noindent Under 1\\% of the time each: {escaped(listed)}."
+    if small := left_out_text(prediction):
+        yield f"\\noindent Under 1\\% of the time each: {escaped(small)}."
 
 
 def _rows(step: Step) -> Iterator[str]:

@@ -14,7 +14,7 @@ from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
-from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out
+from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out, terms_text
 from perfmodel.reports.formula_text import Known, moves, origin_text, pieces, plain_name
 from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
@@ -54,16 +54,7 @@ class ExplanationReport:
 def explanation_text(
     prediction: Prediction, width: int = WIDTH, steps: Sequence[Step] | None = None
 ) -> str:
-    """Return the explanation of a prediction as text.
-
-    Parameters
-    ----------
-    prediction : Prediction
-    width : int
-        Columns to wrap at, 40 or more.
-    steps : sequence of Step, optional
-        By default what `explain` returns.
-    """
+    """Return the explanation of a prediction as text, wrapped at `width` columns, 40 or more."""
     steps = steps or explain(prediction)
     return "\n".join(line.text for line in explanation_lines(prediction, steps, width))
 
@@ -87,7 +78,6 @@ def explanation_lines(
 
 
 def _heading(prediction: Prediction, width: int) -> Iterator[Line]:
-    low, high = prediction.interval_s
     yield Line(title(prediction), "heading")
     first = doubted(prediction)
     for reason in first:
@@ -98,8 +88,8 @@ def _heading(prediction: Prediction, width: int) -> Iterator[Line]:
         width,
     )
     yield from _wrapped(
-        f"{units.seconds(prediction.time_s)} predicted (90%: {units.span(low, high)}). "
-        + binding(prediction),
+        f"{units.seconds(prediction.time_s)} predicted "
+        f"(90%: {units.span(*prediction.interval_s)}). " + binding(prediction),
         width,
     )
     yield from _wrapped(_alone(prediction), width)
@@ -116,12 +106,11 @@ def _alone(prediction: Prediction) -> str:
     """Return how long each resource would need alone, and which of them matter least."""
     small = left_out(prediction)
     terms = sorted(prediction.terms_s.items(), key=lambda item: (-item[1], item[0]))
-    large = [f"{name} {units.seconds(value)}" for name, value in terms if name not in small]
-    said = f"Alone, each would need: {', '.join(large)}"
+    large = terms_text((name, value) for name, value in terms if name not in small)
+    said = f"Alone, each would need: {large}."
     if not small:
-        return f"{said}."
-    listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())
-    return f"{said}. Under {NEGLIGIBLE:.0%} of the time each: {listed}."
+        return said
+    return f"{said} Under {NEGLIGIBLE:.0%} of the time each: {terms_text(small.items())}."
 
 
 def _step_lines(step: Step, width: int, known: Known) -> Iterator[Line]:

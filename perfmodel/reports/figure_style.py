@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 FORMATS: Final = (".svg", ".png", ".pdf")
@@ -21,6 +26,11 @@ VERMILION: Final = "#d55e00"
 INK: Final = "#222222"
 GREY: Final = "#767676"
 FAINT: Final = "#dddddd"
+BAND: Final = "#e7ebee"
+OTHER: Final = "#8795a1"
+
+LEVEL_COLOURS: Final = {"l1": BLUE, "l2": GREEN, "dram": VERMILION}
+LEVEL_MARKERS: Final = {"l1": "o", "l2": "s", "dram": "D"}
 
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Markers that stay apart in black and white and at small sizes."""
@@ -45,6 +55,59 @@ STYLE: Final[dict[Any, Any]] = {
 """Settings of matplotlib under which figures are drawn and saved."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a page tells who points at a part of a drawing, and of which launch it is.
+
+    `told` is empty where a part only belongs to a launch, and `launch` 0 where it is of none.
+    """
+
+    told: str
+    launch: int = 0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, and the marks of those of its parts that have one, by their ids."""
+
+    figure: Figure
+    marks: dict[str, Mark] = field(default_factory=dict)
+
+    @cached_property
+    def svg(self) -> str:
+        """What matplotlib writes of it, without a background."""
+        return _written(self.figure, "svg", transparent=True).decode()
+
+    def mark(self, artist: Artist, told: str, launch: int = 0) -> None:
+        """Say what a part is."""
+        name = f"mark{len(self.marks)}"
+        self.marks[name] = Mark(told, launch)
+        artist.set_gid(name)
+
+
+@contextmanager
+def new_figure(width: float, height: float, **settings: Any) -> Iterator[Figure]:
+    """Give an empty figure of so many inches, to be drawn in the style of all figures."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        yield Figure(figsize=(width, height), **settings)
+
+
+@contextmanager
+def drawing(width: float, height: float) -> Iterator[Drawing]:
+    """Give an empty drawing of so many points, which a page shows as CSS pixels."""
+    import matplotlib
+
+    # Names of kernels and GPUs are text, dollars or not.
+    with (
+        new_figure(width / 72, height / 72, dpi=72) as figure,
+        matplotlib.rc_context({"text.parse_math": False}),
+    ):
+        yield Drawing(figure)
+
+
 def check_figure_path(path: str | Path) -> Path:
     """Return where a figure is to be written; see `perfmodel.text_files.check_target`."""
     return check_target(path, "figure", FORMATS)
@@ -53,23 +116,21 @@ def check_figure_path(path: str | Path) -> Path:
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure to a file whose suffix says the format; all of it or nothing.
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    path : str or Path
-        Ends in .svg, .png or .pdf; an existing file is replaced.
-
     Raises
     ------
     PerfmodelError
         As `check_figure_path`, or if the file cannot be written.
     """
+    path = check_figure_path(path)
+    write_file(path, _written(figure, path.suffix.lower().removeprefix("."), dpi=160))
+
+
+def _written(figure: Figure, kind: str, **settings: Any) -> bytes:
+    """Return a figure in a format, without the date."""
     import matplotlib
 
-    path = check_figure_path(path)
-    kind = path.suffix.lower().removeprefix(".")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    drawn = BytesIO()
+    written = BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(drawn, format=kind, dpi=160, metadata=undated)
-    write_file(path, drawn.getvalue())
+        figure.savefig(written, format=kind, metadata=undated, **settings)
+    return written.getvalue()

@@ -53,12 +53,7 @@ def quantity(value: float, unit: str) -> str:
 def pieces(step: Step) -> tuple[list[str], list[str]]:
     """Return a step's parts between equals signs, and the conditions that chose a case.
 
-    Returns
-    -------
-    list of str
-        Title, formula, formula with numbers, result; without repetitions.
-    list of str
-        Such as "s > G".
+    The parts are title, formula, formula with numbers and result, without repetitions.
     """
     node, cases = resolved(step.formula.node, step.values)
     symbolic = tight(text(node)) if cases else tight(step.formula.text)

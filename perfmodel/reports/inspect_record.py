@@ -9,6 +9,7 @@ from typing import Any, Final
 from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.kernel.inspection import KernelFacts
 from perfmodel.cuda.parse.syntax import SourceLine
+from perfmodel.reports.fields import fields_of
 
 SCHEMA: Final = "perfmodel.inspection/1"
 
@@ -33,9 +34,7 @@ def _kernel(program: Program, facts: KernelFacts) -> dict[str, Any]:
             {
                 "name": p.name,
                 "ptx_name": p.parameter.name,
-                "type": p.parameter.type,
-                "size": p.parameter.size,
-                "alignment": p.parameter.alignment,
+                **fields_of(p.parameter, "type", "size", "alignment"),
                 "pointer": p.pointer,
             }
             for p in facts.parameters
@@ -43,15 +42,10 @@ def _kernel(program: Program, facts: KernelFacts) -> dict[str, Any]:
         "resources": None if facts.resources is None else asdict(facts.resources),
         "dynamic_shared": facts.dynamic_shared,
         "bounds": {name: list(numbers) for name, numbers in facts.kernel.directives.items()},
-        "instructions": facts.instructions,
-        "mix": facts.mix,
+        **fields_of(facts, "instructions", "mix"),
         "loops": [
             {
-                "depth": loop.depth,
-                "parent": loop.parent,
-                "instructions": loop.instructions,
-                "accesses": loop.accesses,
-                "exits": loop.exits,
+                **fields_of(loop, "depth", "parent", "instructions", "accesses", "exits"),
                 "first_line": _line(program, loop.first),
                 "last_line": _line(program, loop.last),
                 "ptx_line": loop.ptx_line,
@@ -61,15 +55,13 @@ def _kernel(program: Program, facts: KernelFacts) -> dict[str, Any]:
         "accesses": [
             {
                 "instruction": access.name,
-                "count": access.count,
-                "depth": access.depth,
+                **fields_of(access, "count", "depth"),
                 "line": _line(program, access.source),
                 "ptx_line": access.ptx_line,
             }
             for access in facts.accesses
         ],
-        "calls": list(facts.calls),
-        "warnings": list(facts.warnings),
+        **fields_of(facts, "calls", "warnings"),
     }
 
 

@@ -13,13 +13,12 @@ from perfmodel.cuda.compile.resources import Resources, by_origin
 from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
 from perfmodel.cuda.parse.syntax import SourceLine
 from perfmodel.reports import units
-from perfmodel.reports.tables import Align, Bar, labelled, plain, table
+from perfmodel.reports.tables import Bar, labelled, plain, table
 from perfmodel.text_files import source_lines
 
 _LONGEST_LINE: Final = 60
 _LONGEST_NAME: Final = 48
 _MOST_ROWS: Final = 40
-_NUMBERS: Final[tuple[Align, ...]] = ("right",) * 6
 
 
 def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> RenderableType:
@@ -43,7 +42,7 @@ def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> Renderable
         plain(_title(program), "bold"),
         plain(f"{len(facts)} kernels; registers and shared memory {by_origin(program.resources)}"),
         "",
-        table(headers, rows, align=("left", *_NUMBERS)),
+        table(headers, rows, "lrrrrrr"),
     ]
     parts += [plain(f"warning  {line}") for each in facts for line in each.warnings]
     return Group(*parts)
@@ -59,7 +58,7 @@ def kernel_report(program: Program, facts: KernelFacts) -> RenderableType:
             for p in facts.parameters
         ]
         headers = ["parameter", "type", "bytes", ""]
-        parts += ["", table(headers, rows, align=["left", "left", "right"])]
+        parts += ["", table(headers, rows, "llr")]
     if facts.loops:
         rows = [
             [
@@ -71,7 +70,7 @@ def kernel_report(program: Program, facts: KernelFacts) -> RenderableType:
             for loop in _in_order(facts.loops)[:_MOST_ROWS]
         ]
         headers = ["loop", "PTX", "accesses", "exits"]
-        parts += ["", table(headers, rows, align=["left", "right", "right", "right"])]
+        parts += ["", table(headers, rows, "lrrr")]
     if facts.accesses:
         accesses = [
             [
@@ -81,7 +80,7 @@ def kernel_report(program: Program, facts: KernelFacts) -> RenderableType:
             for a in facts.accesses[:_MOST_ROWS]
         ]
         headers = ["line", "times", "loops", "access", "source"]
-        parts += ["", table(headers, accesses, align=["left", "right", "right"])]
+        parts += ["", table(headers, accesses, "lrr")]
         if len(facts.accesses) > _MOST_ROWS:
             parts.append(plain(f"and {len(facts.accesses) - _MOST_ROWS} more: see --json"))
     mix: list[list[RenderableType | None]] = [
@@ -89,7 +88,7 @@ def kernel_report(program: Program, facts: KernelFacts) -> RenderableType:
         for name, count in facts.mix.items()
     ]
     headers = ["instructions", "count", "share", ""]
-    parts += ["", table(headers, mix, align=["left", "right", "right"])]
+    parts += ["", table(headers, mix, "lrr")]
     parts += [plain(f"warning  {line}") for line in facts.warnings]
     return Group(*parts)
 

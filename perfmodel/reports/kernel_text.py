@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from perfmodel.expressions import Node, Number, text
 from perfmodel.kernels import Access, Kernel, Parameter
 from perfmodel.kernels.kernel import LARGEST_PARAMETER, PIPES, Launch
+from perfmodel.reports.fields import default_of
 from perfmodel.reports.tables import labelled, plain, table
 
 _ONE = Number(1)
@@ -36,7 +37,7 @@ def kernel_report(kernel: Kernel) -> RenderableType:
         ),
         "",
         labelled([*_launch(kernel.launch), *_work(kernel)], width=12),
-        *_definitions(kernel),
+        *_table(("name", "stands for"), [(name, text(node)) for name, node in kernel.definitions]),
         "",
         table(
             ("buffer", "elements", "bytes each", "space"),
@@ -50,30 +51,25 @@ def kernel_report(kernel: Kernel) -> RenderableType:
                 for a in kernel.accesses
             ],
         ),
-        *_loops(kernel),
-        *_arithmetic(kernel),
+        *_table(
+            ("loop", "iterations", "in loop"),
+            [(i.variable, text(i.trips), i.parent or "-") for i in kernel.loops],
+        ),
+        *_table(
+            ("instructions", "pipe", "in loop", "what it is"),
+            [(text(w.count), w.pipe, w.loop or "-", PIPES[w.pipe]) for w in kernel.arithmetic],
+        ),
     )
 
 
 def _brief(parameter: Parameter) -> str:
-    return (
-        parameter.name
-        if parameter.default is None
-        else f"{parameter.name}={_default(parameter.default, parameter)}"
-    )
+    default = default_of(parameter)
+    return parameter.name if default is None else f"{parameter.name}={default}"
 
 
 def _parameter(parameter: Parameter) -> tuple[str, ...]:
-    default = "required"
-    if parameter.default is not None:
-        default = _default(parameter.default, parameter)
+    default = default_of(parameter) or "required"
     return parameter.name, default, _allowed(parameter), parameter.summary
-
-
-def _default(default: Node, parameter: Parameter) -> str:
-    if parameter.words and isinstance(default, Number):
-        return str(parameter.shown(int(default.value)))
-    return text(default)
 
 
 def _allowed(parameter: Parameter) -> str:
@@ -117,14 +113,6 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
         yield "longest", f"{text(kernel.longest)} of an average block"
 
 
-def _definitions(kernel: Kernel) -> Iterator[RenderableType]:
-    if kernel.definitions:
-        yield ""
-        yield table(
-            ("name", "stands for"), [(name, text(node)) for name, node in kernel.definitions]
-        )
-
-
 def _dimensions(nodes: Sequence[Node]) -> str:
     most = max((i for i, node in enumerate(nodes) if node != _ONE), default=0)
     return " x ".join(text(node) for node in nodes[: most + 1])
@@ -135,49 +123,27 @@ def _label(access: Access) -> str:
 
 
 def _how(access: Access) -> str:
-    parts = []
-    if access.vector != _ONE:
-        parts.append(f"vector {text(access.vector)}")
-    if access.cache == "l2":
-        parts.append("past L1")
-    if access.cache == "shared":
-        parts.append("to shared memory, ahead")
-    if access.operation != "add":
-        parts.append(access.operation)
-    if access.returns:
-        parts.append(_if("returns the old value", access.returns))
-    if access.aggregated:
-        parts.append(_if("added up in the warp first", access.aggregated))
-    if access.needs:
-        parts.append(f"waits for {access.needs}")
-    if access.joins:
-        parts.append(f"waited for with the first loads of loop {access.joins}")
-    if access.multicast != _ONE:
-        parts.append(f"one read for {text(access.multicast)} blocks")
-    if access.moves != Number(0):
-        parts.append(f"moving on by {text(access.moves)} blocks per iteration")
-    if access.guard is not None:
-        parts.append(f"if {text(access.guard)}")
-    return ", ".join(parts)
+    parts = (
+        (access.vector != _ONE, f"vector {text(access.vector)}"),
+        (access.cache == "l2", "past L1"),
+        (access.cache == "shared", "to shared memory, ahead"),
+        (access.operation != "add", access.operation),
+        (access.returns, _if("returns the old value", access.returns)),
+        (access.aggregated, _if("added up in the warp first", access.aggregated)),
+        (access.needs, f"waits for {access.needs}"),
+        (access.joins, f"waited for with the first loads of loop {access.joins}"),
+        (access.multicast != _ONE, f"one read for {text(access.multicast)} blocks"),
+        (access.moves != Number(0), f"moving on by {text(access.moves)} blocks per iteration"),
+        (access.guard, f"if {text(access.guard)}" if access.guard is not None else ""),
+    )
+    return ", ".join(told for holds, told in parts if holds)
 
 
 def _if(what: str, flag: bool | Node) -> str:
     return what if isinstance(flag, bool) else f"{what} if {text(flag)}"
 
 
-def _loops(kernel: Kernel) -> Iterator[RenderableType]:
-    if kernel.loops:
-        yield ""
-        yield table(
-            ("loop", "iterations", "in loop"),
-            [(i.variable, text(i.trips), i.parent or "-") for i in kernel.loops],
-        )
-
-
-def _arithmetic(kernel: Kernel) -> Iterator[RenderableType]:
-    if kernel.arithmetic:
-        yield ""
-        yield table(
-            ("instructions", "pipe", "in loop", "what it is"),
-            [(text(w.count), w.pipe, w.loop or "-", PIPES[w.pipe]) for w in kernel.arithmetic],
-        )
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[RenderableType]:
+    """Yield a table below an empty line, if it has rows."""
+    if rows:
+        yield from ("", table(headers, rows))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfmodel.prediction.ladder import Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
-from perfmodel.reports.figure_style import BLUE, FAINT, STYLE
+from perfmodel.reports.figure_style import BLUE, FAINT, new_figure
 from perfmodel.reports.prediction_text import title
 
 if TYPE_CHECKING:
@@ -16,27 +16,13 @@ if TYPE_CHECKING:
 
 
 def ladder_figure(rungs: Sequence[Rung]) -> Figure:
-    """Draw what each rung reaches, simplest at the top, with its 90% interval.
-
-    Parameters
-    ----------
-    rungs : sequence of Rung
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
-    """
-    import matplotlib
-    from matplotlib.figure import Figure
-
+    """Draw what each rung reaches, simplest at the top, with its 90% interval."""
     found = [rung.prediction for rung in rungs]
     rates = [p.roofline.flop_per_s / 1e12 for p in found]
     ends = [[p.roofline.flop / s / 1e12 for s in reversed(p.interval_s)] for p in found]
     below = [max(rate - low, 0.0) for rate, (low, _) in zip(rates, ends, strict=True)]
     above = [max(high - rate, 0.0) for rate, (_, high) in zip(rates, ends, strict=True)]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.5, 0.5 * len(found) + 1.4), layout="constrained")
+    with new_figure(7.5, 0.5 * len(found) + 1.4, layout="constrained") as figure:
         axes = figure.subplots()
         places = range(len(found))
         axes.barh(places, rates, color=BLUE, alpha=0.8, height=0.6)

@@ -44,7 +44,7 @@ def ladder_report(rungs: Sequence[Rung]) -> RenderableType:
         plain(f"{first.kernel} on {first.device} ({first.details.device.title}), {sizes}", "bold"),
         plain(f"timed by {first.timing}, {first.cache} L2"),
         "",
-        table(headers, rows, align=["left", "right", "right", "right", "right", "left"]),
+        table(headers, rows, "lrrrrl"),
         *notes,
         "",
         table(("step", "the next rung removes"), steps),

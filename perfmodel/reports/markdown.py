@@ -1,35 +1,38 @@
-"""Pieces of Markdown: tables, and text that stays text whatever characters it has."""
+"""Blocks of Markdown: tables, code, and text that stays text whatever characters it has."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
+
+from perfmodel.reports.tables import Table
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~#!$&])")
 
-_BAR: Final = re.compile(r"(?<!\\)\|")
+
+def document(blocks: Iterable[str]) -> str:
+    """Return a file of blocks, an empty line between them; empty blocks are left out."""
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def table(headers: Sequence[str], align: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table and an empty one.
+def table(shown: Table) -> str:
+    """Return the rows of a table; a line break in a cell becomes one of HTML."""
 
-    Parameters
-    ----------
-    headers, rows
-        Markdown; a bar in a cell becomes a space unless it is escaped.
-    align
-        "l" or "r" for each column.
-    """
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |"
 
-    def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(_BAR.sub(' ', cell) for cell in cells)} |"
+    sides = "|".join("---:" if shown.side(i) == "r" else "---" for i in range(len(shown.columns)))
+    rows = (["<br>".join(map(escaped, cell.split("\n"))) for cell in row] for row in shown.rows)
+    return "\n".join([line(map(escaped, shown.columns)), f"|{sides}|", *map(line, rows)])
 
-    yield line(headers)
-    yield "|" + "|".join("---:" if side == "r" else "---" for side in align) + "|"
-    for row in rows:
-        yield line(row)
-    yield ""
+
+def section(shown: Table, level: int) -> Iterator[str]:
+    """Yield a table under its title, with its notes."""
+    yield f"{'#' * level} {escaped(shown.title)}"
+    if shown.rows:
+        yield table(shown)
+    yield from map(escaped, shown.note.split("\n"))
 
 
 def escaped(text: str) -> str:
@@ -37,11 +40,8 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def fenced(text: str, language: str = "") -> Iterator[str]:
-    """Yield a code block, fenced longer than any fence in it, and an empty line."""
+def fenced(text: str, language: str = "") -> str:
+    """Return a code block, fenced longer than any fence in it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    yield f"{fence}{language}"
-    yield text
-    yield fence
-    yield ""
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -8,12 +8,9 @@ from rich.console import Group, RenderableType
 
 from perfmodel.operators.predict import OperatorTime, StepTimes
 from perfmodel.reports import units
-from perfmodel.reports.tables import Align, labelled, plain, table
+from perfmodel.reports.tables import labelled, plain, table
 
 _HEADERS = ("", "times", "tier", "bytes", "FLOP", "FLOP/B", "time", "90%", "binds")
-_ALIGN: tuple[Align, ...] = (
-    *("left", "right", "left", "right", "right", "right", "right", "right", "left"),
-)
 
 
 def operators_report(times: StepTimes) -> RenderableType:
@@ -49,7 +46,7 @@ def operators_report(times: StepTimes) -> RenderableType:
 
 
 def _table(each: Sequence[OperatorTime]) -> RenderableType:
-    return table(_HEADERS, (_row(e) for e in each), align=_ALIGN, gap=1)
+    return table(_HEADERS, (_row(e) for e in each), "lrlrrrrrl", gap=1)
 
 
 def _row(e: OperatorTime) -> list[str]:

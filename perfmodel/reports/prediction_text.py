@@ -8,14 +8,15 @@ from typing import Final
 
 from rich.console import Group, RenderableType
 
-from perfmodel.kernels.l2_control import DEFAULT_FETCH
+from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding
+from perfmodel.reports.roofline import LEVELS, placement
 from perfmodel.reports.step import scalar
-from perfmodel.reports.tables import Align, Bar, labelled, plain, table
+from perfmodel.reports.tables import Bar, Table, labelled, plain, table
 from perfmodel.traffic import AccessTraffic
 
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -27,8 +28,7 @@ _TIMED: Final = {
 
 def prediction_report(prediction: Prediction) -> RenderableType:
     """Return the report of one prediction, at most 80 columns wide if names are short."""
-    low, high = prediction.interval_s
-    answer = [units.seconds(prediction.time_s), f"90%: {units.span(low, high)}", rate(prediction)]
+    interval = f"90%: {units.span(*prediction.interval_s)}"
     first = doubted(prediction)
     warnings = [("warning", warning) for warning in prediction.warnings if warning not in first]
     return Group(
@@ -37,14 +37,14 @@ def prediction_report(prediction: Prediction) -> RenderableType:
         plain(", ".join(filter(None, (parameters(prediction), launch(prediction))))),
         plain(protocol(prediction)),
         "",
-        plain("   ".join(answer), "bold"),
+        plain("   ".join((units.seconds(prediction.time_s), interval, rate(prediction))), "bold"),
         "",
         plain(binding(prediction)),
         "",
         _terms(prediction),
         plain("Terms overlap: they do not add up to the time."),
         "",
-        _accesses(prediction),
+        access_table(prediction, each=False),
         "",
         labelled([*facts(prediction), *warnings]),
     )
@@ -83,8 +83,6 @@ def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
         for i, p in enumerate(predictions)
     ]
     headers = [*told, *varied, "time", "90%", unit, "binds", "DRAM"]
-    left: list[Align] = ["left" for _ in told]
-    numbers: list[Align] = ["right" for _ in [*varied, "time", "90%", unit]]
     before = dict.fromkeys(reason for p in predictions for reason in doubted(p))
     after = (w for w in common_warnings(predictions) if w not in before)
     return Group(
@@ -93,7 +91,7 @@ def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
         *([plain(", ".join(fixed))] if fixed else []),
         plain(protocol(first)),
         "",
-        table(headers, rows, align=[*left, *numbers, "left", "right"]),
+        table(headers, rows, "l" * len(told) + "r" * len(varied) + "rrrlr"),
         *(plain(f"warning  {warning}") for warning in after),
     )
 
@@ -118,6 +116,11 @@ def _titles(predictions: Sequence[Prediction], told: Collection[str]) -> str:
     kernel = f"{len(predictions)} launches" if "kernel" in told else first.kernel
     gpu = "" if "GPU" in told else f"on {first.device} ({first.details.device.title})"
     return " ".join(filter(None, (kernel, mapping, gpu)))
+
+
+def answer(prediction: Prediction) -> str:
+    """Return the time with its interval: ``"23.2 ms (90%: 21.1 to 27.0 ms)"``."""
+    return f"{units.seconds(prediction.time_s)} (90%: {units.span(*prediction.interval_s)})"
 
 
 def doubted(prediction: Prediction) -> tuple[str, ...]:
@@ -186,27 +189,22 @@ def _terms(prediction: Prediction) -> RenderableType:
         )
         for name, value in ranked_terms(prediction)
     ]
-    return table(
-        ("term", "alone", "of time", "", "what it is"), rows, align=("left", "right", "right")
-    )
+    return table(("term", "alone", "of time", "", "what it is"), rows, "lrr")
 
 
-ACCESS_HEADERS: Final = ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM")
-
-
-def access_rows(prediction: Prediction) -> list[tuple[str, ...]]:
-    """Return what each access asks for and gets from where, a row each; none for those not made."""
+def access_table(prediction: Prediction, each: bool = True) -> Table:
+    """Return what accesses ask for and get from where: each that is made, or those alike as one."""
     accesses = prediction.details.traffic.accesses
-    made = [access for access in accesses if scalar(access.requests)]
+    made = [access for access in accesses if scalar(access.requests)] or accesses
     packed = scalar(prediction.details.traffic.compression)
-    return [_access([access], packed) for access in made or accesses]
-
-
-def _accesses(prediction: Prediction) -> RenderableType:
-    right: list[Align] = ["right" for _ in ACCESS_HEADERS[1:]]
-    packed = scalar(prediction.details.traffic.compression)
-    rows = [_access(alike, packed) for alike in _alike(prediction)]
-    return table(ACCESS_HEADERS, rows, align=["left", *right])
+    groups = [[access] for access in made] if each else _alike(prediction)
+    columns = ("access", "requests", "sectors", "per request", "L1 hits", "L2", "DRAM")
+    note = (
+        "Sectors of 32 B. L2 and DRAM: bytes from there; L2 writes lines back whoever wrote them, "
+        "so stores have no DRAM bytes of their own."
+    )
+    rows = tuple(_access(group, packed) for group in groups)
+    return Table("Accesses", columns, rows, note, "lrrrrrr")
 
 
 def _alike(prediction: Prediction) -> list[list[AccessTraffic]]:
@@ -273,7 +271,8 @@ def _levels(prediction: Prediction) -> Iterator[tuple[str, str]]:
         + f"; L2 hit rate {units.percent(traffic['l2_hit_rate'])}",
     )
     read, written = traffic["dram_read_bytes"], traffic["dram_write_bytes"]
-    if parts := control_parts(prediction):
+    setting = prediction.details.setting
+    if parts := control_parts(setting.control, setting.claimed):
         yield "L2 control", "; ".join(parts)
     yield (
         "DRAM",
@@ -298,15 +297,17 @@ def over_fetch_text(prediction: Prediction) -> str | None:
     return f"{'; '.join(parts)} (a miss fetches {fetched} B: --fetch-granularity)"
 
 
-def control_parts(prediction: Prediction) -> list[str]:
-    """Return what L2 control is in effect, a phrase each; none where it is the driver's."""
-    setting = prediction.details.setting
-    control, parts = setting.control, []
+def control_parts(control: L2Control, claimed: float = 0) -> list[str]:
+    """Return what L2 control is in effect, a phrase each; none where it is the driver's.
+
+    `claimed` are bytes of the set-aside that windows of other kernels mark.
+    """
+    parts = []
     if control.set_aside:
         parts.append(f"{units.capacity(control.set_aside)} set aside")
-        if setting.claimed:
-            claimed = units.capacity(setting.claimed)
-            parts.append(f"windows of concurrent kernels mark {claimed} for it as well")
+        if claimed:
+            marked = units.capacity(claimed)
+            parts.append(f"windows of concurrent kernels mark {marked} for it as well")
     if (w := control.window) is not None:
         parts.append(
             f"window of {units.capacity(w.num_bytes)} over {w.buffer}: hitRatio {w.hit_ratio:g}, "
@@ -332,20 +333,15 @@ def _occupancy(prediction: Prediction) -> Iterator[tuple[str, str]]:
 
 
 def _roofline(prediction: Prediction) -> Iterator[tuple[str, str]]:
-    found = prediction.roofline
-    known = {level: value for level, value in found.intensity.items() if value is not None}
-    if not known:
+    place = placement(prediction)
+    if not place.points:
         yield "roofline", "no floating-point work, so no point on it"
         return
-    ceilings = {ceiling.name: ceiling.value for ceiling in found.ceilings}
-    precision = prediction.details.instance.precision
-    roofs = {level.upper(): value * ceilings[level] for level, value in known.items()}
-    if precision in ceilings:
-        roofs[f"the {precision} peak"] = ceilings[precision]
-    lowest = min(roofs, key=lambda name: roofs[name])
-    listed = ", ".join(f"{units.number(v)} at {name.upper()}" for name, v in known.items())
+    near = {p.level: (LEVELS[p.level], p.attainable) for p in place.points}
+    name, roof = near.get(place.nearest, (f"the {place.precision} peak", place.peak or 0.0))
+    listed = ", ".join(f"{units.number(p.intensity)} at {LEVELS[p.level]}" for p in place.points)
     yield (
         "roofline",
-        f"{units.percent(found.flop_per_s / roofs[lowest])} of the "
-        f"{units.flop_rate(roofs[lowest])} that {lowest} allows; FLOP/B {listed}",
+        f"{units.percent(place.flop_per_s / roof)} of the {units.flop_rate(roof)} that {name} "
+        f"allows; FLOP/B {listed}",
     )

@@ -8,8 +8,11 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name
+from perfmodel.hardware import Device
 from perfmodel.models.roofline import ATTAINABLE, MEMORY, RIDGE
 from perfmodel.prediction.record import Ceiling, Prediction
+from perfmodel.reports import units
+from perfmodel.reports.tables import Table
 
 SCHEMA: Final = "perfmodel.roofline/1"
 LEVELS: Final = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
@@ -18,17 +21,7 @@ LEVELS: Final = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
 
 @dataclass(frozen=True, slots=True)
 class LevelPoint:
-    """A launch at one memory level.
-
-    Attributes
-    ----------
-    level : str
-        "l1", "l2" or "dram".
-    intensity : float
-        Operations a byte that moves there [FLOP/B].
-    attainable : float
-        What this level and the arithmetic peak allow [FLOP/s].
-    """
+    """A launch at one memory level: FLOP/B that moves there, and the FLOP/s that it allows."""
 
     level: str
     intensity: float
@@ -64,6 +57,102 @@ class Placement:
     nearest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """Launches of one GPU under its roofs: what text, table, figure and JSON show.
+
+    Attributes
+    ----------
+    device : Device
+    ceilings : tuple of Ceiling
+    launches : tuple of (str, Placement)
+        Each with a label that tells it from the others; those that compute nothing too.
+    """
+
+    device: Device
+    ceilings: tuple[Ceiling, ...]
+    launches: tuple[tuple[str, Placement], ...]
+
+    @property
+    def memory(self) -> dict[str, float]:
+        """Bandwidths by level [B/s]."""
+        return {c.name: c.value for c in self.ceilings if c.kind == "memory"}
+
+    @property
+    def peaks(self) -> dict[str, float]:
+        """Arithmetic ceilings [FLOP/s]."""
+        return {c.name: c.value for c in self.ceilings if c.kind == "compute"}
+
+    @property
+    def drawn(self) -> list[tuple[int, str, Placement]]:
+        """Number, label and place of the launches that compute something."""
+        numbered = enumerate(self.launches, 1)
+        return [(number, label, place) for number, (label, place) in numbered if place.points]
+
+    @property
+    def nothing(self) -> list[str]:
+        """Labels of the launches that compute nothing."""
+        return [label for label, place in self.launches if not place.points]
+
+    @property
+    def used(self) -> dict[str, float]:
+        """Arithmetic ceilings that launches count against [FLOP/s]."""
+        mine = {place.precision for _, _, place in self.drawn}
+        return {name: peak for name, peak in self.peaks.items() if name in mine}
+
+    @property
+    def highest(self) -> float:
+        """The highest peak that launches count against; of the GPU if none has any [FLOP/s]."""
+        return max((self.used or self.peaks).values())
+
+    def limits(self, peaks: Mapping[str, float]) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the intensities [FLOP/B] and rates [FLOP/s] that a plot with `peaks` spans.
+
+        Launches, ridge points and ceilings lie inside, with room at the left for the names of the
+        memory roofs; at least one launch has a point.
+        """
+        intensities = [p.intensity for _, _, place in self.drawn for p in place.points]
+        ridges = [peak / bandwidth for peak in peaks.values() for bandwidth in self.memory.values()]
+        left = min(*intensities, min(ridges) / 4) / 12
+        slowest = min(place.flop_per_s for _, _, place in self.drawn)
+        low = min(slowest / 3, left * min(self.memory.values()) * 3)
+        return (left, max(*intensities, *ridges) * 2), (low, max(peaks.values()) * 1.7)
+
+    def table(self) -> Table:
+        """Return a row for each launch and roof: intensity, what is attainable, what is reached."""
+        rows = []
+        for number, label, place in self.drawn:
+            roofs = [(p.level, units.number(p.intensity), p.attainable) for p in place.points]
+            if place.peak is not None:
+                roofs.append((place.precision, "", place.peak))
+            launch = (str(number), label, units.flop_rate(place.flop_per_s))
+            for roof, intensity, attainable in roofs:
+                reached = units.percent(place.flop_per_s / attainable)
+                near = "nearest roof" if roof == place.nearest else ""
+                shown = (roof_name(roof), intensity, units.flop_rate(attainable), reached, near)
+                rows.append((*launch, *shown))
+                launch = ("", "", "")
+        columns = ("#", "kernel", "predicted", "roof", "FLOP/B", "attainable", "reached", "")
+        note = ""
+        if self.nothing:
+            listed = ", ".join(self.nothing)
+            note = f"{listed}: no floating-point operations, so no place on the roofline"
+        return Table("Points under their roofs", columns, tuple(rows), note, "rlrlrrrl")
+
+
+def roofline(predictions: Sequence[Prediction], names: Sequence[str] = ()) -> Roofline:
+    """Return predictions on the roofline of their GPU, called by `labels` unless names are given.
+
+    Raises
+    ------
+    PerfmodelError
+        If there is no prediction, or they are of several GPUs.
+    """
+    ceilings = common_ceilings(predictions)
+    launches = zip(names or labels(predictions), map(placement, predictions), strict=True)
+    return Roofline(predictions[0].details.device, ceilings, tuple(launches))
+
+
 def placement(prediction: Prediction) -> Placement:
     """Return where a prediction lies; only under memory roofs, if the GPU has no peak for it."""
     found = prediction.roofline
@@ -87,12 +176,6 @@ def placement(prediction: Prediction) -> Placement:
         roofs[precision] = peak
     nearest = min(roofs, key=lambda roof: roofs[roof]) if points else ""
     return Placement(name, precision, peak, found.flop_per_s, points, nearest)
-
-
-def highest_peak(places: Sequence[Placement], ceilings: Sequence[Ceiling]) -> float:
-    """Return the highest peak that launches count against; of the GPU if none has any [FLOP/s]."""
-    known = [place.peak for place in places if place.peak is not None]
-    return max(known or [c.value for c in ceilings if c.kind == "compute"])
 
 
 def labels(predictions: Sequence[Prediction]) -> list[str]:
@@ -133,13 +216,7 @@ def common_ceilings(predictions: Sequence[Prediction]) -> tuple[Ceiling, ...]:
 
 
 def ridge_points(ceilings: Sequence[Ceiling]) -> dict[tuple[str, str], float]:
-    """Return the intensity at which each memory roof meets each arithmetic ceiling.
-
-    Returns
-    -------
-    dict of (str, str) to float
-        By arithmetic ceiling and memory level [FLOP/B].
-    """
+    """Return the intensity at which each memory roof meets each arithmetic ceiling [FLOP/B]."""
     return {
         (c.name, m.name): float(RIDGE(peak=c.value, bandwidth=m.value))
         for c in ceilings
@@ -149,27 +226,10 @@ def ridge_points(ceilings: Sequence[Ceiling]) -> dict[tuple[str, str], float]:
     }
 
 
-def precision_name(ceiling: str) -> str:
-    """Return how figures call an arithmetic ceiling: ``"FP16 tensor"``."""
+def roof_name(ceiling: str) -> str:
+    """Return how reports call a roof: ``"L1"``, or ``"FP16 tensor"``."""
     kind, _, unit = ceiling.partition("_")
-    return f"{kind.upper()} {unit}".strip()
-
-
-def limits(
-    ceilings: Sequence[Ceiling], places: Sequence[Placement]
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the intensities [FLOP/B] and rates [FLOP/s] that a plot of launches spans.
-
-    Launches, ridge points and ceilings lie inside, with room at the left for the names of the
-    memory roofs; at least one launch has a point.
-    """
-    intensities = [p.intensity for place in places for p in place.points]
-    ridges = list(ridge_points(ceilings).values())
-    left = min(*intensities, min(ridges) / 4) / 12
-    slowest = min(c.value for c in ceilings if c.kind == "memory")
-    low = min(min(place.flop_per_s for place in places) / 3, left * slowest * 3)
-    high = max(c.value for c in ceilings if c.kind == "compute") * 1.7
-    return (left, max(*intensities, *ridges) * 2), (low, high)
+    return LEVELS.get(ceiling, f"{kind.upper()} {unit}".strip())
 
 
 def roofline_record(predictions: Sequence[Prediction]) -> dict[str, Any]:

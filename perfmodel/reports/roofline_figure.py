@@ -1,292 +1,319 @@
-"""The hierarchical roofline as a figure: one dot a memory level and kernel, under its roofs."""
+"""The hierarchical roofline as a figure: a launch is a row of marks, one under each roof."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.record import Ceiling
 from perfmodel.reports import units
 from perfmodel.reports.figure_style import (
-    BLUE,
     FAINT,
-    GREEN,
     GREY,
     INK,
-    MARKERS,
-    STYLE,
-    VERMILION,
+    LEVEL_COLOURS,
+    LEVEL_MARKERS,
+    Drawing,
+    drawing,
 )
 from perfmodel.reports.roofline import (
     LEVELS,
     Placement,
-    common_ceilings,
-    highest_peak,
-    labels,
-    limits,
-    placement,
-    precision_name,
+    Roofline,
     ridge_points,
+    roof_name,
+    roofline,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS: Final = {"l1": BLUE, "l2": GREEN, "dram": VERMILION}
+MOST: Final = 24
+"""Launches of one figure."""
 
-# Inches: the figure, its margins left and right (labels of the arithmetic ceilings), and rows.
-_WIDTH: Final = 9.6
-_LEFT: Final = 0.85
-_RIGHT: Final = 2.05
-_PLOT_WIDTH: Final = _WIDTH - _LEFT - _RIGHT
-_TITLE: Final = 0.75
-_ROW: Final = 0.2
-_PLOT_HEIGHT: Final = 4.6
-_AXIS: Final = 0.65
-_LEGEND_ROW: Final = 0.22
-_LABEL_GAP: Final = 0.19
-_TERA: Final = 1e12
-_LONG: Final = 55
-"""Characters of a legend text above which each gets a line of its own."""
+# Points, which a page shows as CSS pixels.
+_WIDTH: Final = 700.0
+_NARROW: Final = 332.0
+_ROW: Final = 16.0
+_SMALL: Final = 9.5
+_THIN: Final[dict[str, Any]] = {"linewidth": 0.9, "linestyle": (0, (5, 3)), "zorder": 2}
 
 
 def roofline_figure(predictions: Sequence[Prediction]) -> Figure:
     """Draw predictions on the hierarchical roofline of their GPU.
 
-    Parameters
-    ----------
-    predictions : sequence of Prediction
-        At most eight, of one GPU; those that compute nothing are named, but have no dot.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
+    Those that compute nothing are named, but have no marks.
 
     Raises
     ------
     PerfmodelError
-        If there are none or too many, they are of several GPUs, or none computes anything.
+        If there are none or over `MOST`, they are of several GPUs, or none computes anything.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    ceilings = common_ceilings(predictions)
-    if len(predictions) > len(MARKERS):
+    found = roofline(predictions)
+    if len(predictions) > MOST:
         raise PerfmodelError(
-            f"a roofline figure shows at most {len(MARKERS)} kernels, not {len(predictions)}: "
-            "draw several"
+            f"a roofline figure shows at most {MOST} kernels, not {len(predictions)}: draw several"
         )
-    places = dict(zip(labels(predictions), map(placement, predictions), strict=True))
-    drawn = {label: place for label, place in places.items() if place.points}
-    if not drawn:
-        names = ", ".join(places)
+    if not found.drawn:
         raise PerfmodelError(
-            f"{names}: no floating-point operations, so there is no place on a roofline; choose a "
-            "kernel that computes, such as gemm"
+            f"{', '.join(found.nothing)}: no floating-point operations, so there is no place on a "
+            "roofline; choose a kernel that computes, such as gemm"
         )
-    used = sorted({place.precision for place in drawn.values()})
-    named = [_legend_text(label, place) for label, place in drawn.items()]
-    columns = 1 if max(map(len, named)) > _LONG else 2
-    above = _TITLE + _ROW * len(used)
-    below = _AXIS + _LEGEND_ROW * (math.ceil(len(drawn) / columns) + 1)
-    height = above + _PLOT_HEIGHT + below
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH, height))
-        plot = (_LEFT / _WIDTH, below / height, _PLOT_WIDTH / _WIDTH, _PLOT_HEIGHT / height)
-        axes = figure.add_axes(plot)
-        _set_scales(axes, ceilings, list(drawn.values()))
-        _draw_compute(axes, ceilings, used)
-        _draw_memory(axes, ceilings, highest_peak(list(drawn.values()), ceilings))
-        _draw_ridges(axes, ceilings, used)
-        for marker, place in zip(MARKERS, drawn.values(), strict=False):
-            _draw_place(axes, place, marker)
-        _draw_legend(figure, named, columns, height)
-        heading = f"Roofline of {predictions[0].details.device.title}"
-        left = _LEFT / _WIDTH
-        figure.text(left, 1 - 0.25 / height, heading, fontsize=13, va="center")
-        nothing = [label for label, place in places.items() if not place.points]
-        note = "predicted; each kernel has one dot a memory level, under that level's roof"
-        if nothing:
-            note += f" ({', '.join(nothing)}: no floating-point operations)"
-        figure.text(left, 1 - 0.52 / height, note, fontsize=9, color=GREY, va="center")
-    return figure
+    return draw_roofline(found).figure
 
 
-def _set_scales(axes: Axes, ceilings: Sequence[Ceiling], places: Sequence[Placement]) -> None:
-    across, up = limits(ceilings, places)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(*across)
-    axes.set_ylim(*(rate / _TERA for rate in up))
-    axes.set_xlabel("arithmetic intensity [FLOP/B]")
-    axes.set_ylabel("performance [TFLOP/s]")
-    axes.xaxis.set_major_formatter(_plain_ticks)
-    axes.yaxis.set_major_formatter(_plain_ticks)
+def draw_roofline(found: Roofline, narrow: bool = False) -> Drawing:
+    """Draw launches of which one computes something; `narrow` is for phones, with less beside."""
+    width, left, right = (_NARROW, 38.0, 8.0) if narrow else (_WIDTH, 62.0, 150.0)
+    rows = len(found.drawn) + bool(found.nothing)
+    above = 26.0 if narrow else 62 + 15.0 * len(found.used)
+    below, tall = 44 + _ROW * rows, 300.0 if narrow else 336.0
+    height = above + tall + below
+    # On a phone there is no room for ceilings that nobody counts against.
+    peaks = (found.used or found.peaks) if narrow else found.peaks
+    with drawing(width, height) as made:
+        box = (left / width, below / height, 1 - (left + right) / width, tall / height)
+        axes = made.figure.add_axes(box)
+        plot = _Plot(found, narrow, made, axes)
+        _set_scales(axes, *found.limits(peaks), narrow)
+        plot.compute(peaks)
+        plot.memory(max(peaks.values()))
+        plot.launches()
+        plot.key(2.0 if narrow else left, below)
+        plot.levels()
+        if not narrow:
+            plot.heading(left)
+            plot.ridges(tall)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """A roofline that is being drawn."""
+
+    found: Roofline
+    narrow: bool
+    made: Drawing
+    axes: Axes
+
+    def compute(self, peaks: dict[str, float]) -> None:
+        """Draw arithmetic ceilings: dark if a launch counts against them; equal ones as one."""
+        fastest = max(self.found.memory.values())
+        right = self.axes.get_xlim()[1]
+        groups: list[dict[str, float]] = []
+        for name, peak in sorted(peaks.items(), key=lambda item: item[1]):
+            if not groups or peak > min(groups[-1].values()) * 1.02:
+                groups.append({})
+            groups[-1][name] = peak
+        heights = _spaced(self.axes, [min(group.values()) for group in groups])
+        for group, height in zip(groups, heights, strict=True):
+            peak, mine = min(group.values()), not self.found.used.keys().isdisjoint(group)
+            style = {"linewidth": 1.6, "zorder": 2} if mine else _THIN
+            self.axes.plot(
+                [peak / fastest, right], [peak] * 2, color=INK if mine else GREY, **style
+            )
+            unit = "OP/s" if all(name.startswith("int") for name in group) else "FLOP/s"
+            rate = units.flop_rate(peak).replace("FLOP/s", unit)
+            listed = ", ".join(map(roof_name, group))
+            given: dict[str, Any] = {"fontsize": _SMALL, "color": INK if mine else GREY}
+            if self.narrow:
+                text = self.axes.text(
+                    right, peak, f"{listed} {rate} ", va="bottom", ha="right", **given
+                )
+            else:
+                text = self.axes.text(
+                    1.012,
+                    height,
+                    f"{listed}\n{rate}",
+                    transform=self.axes.transAxes,
+                    va="center",
+                    linespacing=1.05,
+                    **given,
+                )
+            self.made.mark(text, f"{listed}: {rate} at most")
+
+    def memory(self, highest: float) -> None:
+        """Draw each memory roof up to the highest ceiling, dark below those counted against."""
+        left, bottom = self.axes.get_xlim()[0], self.axes.get_ylim()[0]
+        peak = self.found.highest
+        for name, bandwidth in self.found.memory.items():
+            colour, ridge = LEVEL_COLOURS[name], peak / bandwidth
+            visible = max(left, bottom / bandwidth)
+            for start, stop, style in (
+                (visible, ridge, {"linewidth": 1.8, "zorder": 2}),
+                (ridge, highest / bandwidth, _THIN),
+            ):
+                xs = [start, stop]
+                self.axes.plot(xs, [x * bandwidth for x in xs], color=colour, **style)
+            # A little in from the corner where the roof comes into view.
+            at = visible * 1.35
+            shown = f"{LEVELS[name]} {units.bandwidth(bandwidth)}"
+            text = self.axes.annotate(
+                shown,
+                (at, at * bandwidth),
+                xytext=(-3, 4),
+                textcoords="offset points",
+                rotation=_slope(self.axes),
+                rotation_mode="anchor",
+                fontsize=_SMALL,
+                color=INK,
+                va="bottom",
+            )
+            self.made.mark(
+                text,
+                f"{LEVELS[name]} roof: {units.bandwidth(bandwidth)}; intersects "
+                f"{units.flop_rate(peak)} at {units.number(ridge)} FLOP/B",
+            )
+
+    def ridges(self, tall: float) -> None:
+        """Mark the ridge points of the ceilings that launches count against; numbers on top."""
+        top = self.axes.get_ylim()[1]
+        ridges = ridge_points(self.found.ceilings)
+        small: dict[str, Any] = {"fontsize": _SMALL, "va": "center"}
+        for i, (compute, peak) in enumerate(self.found.used.items()):
+            row = 1 + (12 + 15 * i) / tall
+            told = f"ridge points {roof_name(compute)} [FLOP/B]"
+            self.axes.text(0, row, told, transform=self.axes.transAxes, **small)
+            for memory in self.found.memory:
+                ridge = ridges[compute, memory]
+                self.axes.plot([ridge] * 2, [peak, top], color=GREY, linewidth=0.7, linestyle=":")
+                self.axes.plot(ridge, peak, "o", markersize=4.5, color="white", markeredgecolor=INK,
+                          zorder=4)  # fmt: skip
+                self.axes.text(ridge, row, units.number(ridge), ha="center", **small,
+                          transform=self.axes.get_xaxis_transform())  # fmt: skip
+
+    def launches(self) -> None:
+        """Draw each launch's row, its number at the right end where nothing else lies."""
+        drawn = self.found.drawn
+        taken = [_at(self.axes, p.intensity, x.flop_per_s) for _, _, x in drawn for p in x.points]
+        for number, label, place in drawn:
+            xs = [point.intensity for point in place.points]
+            y = place.flop_per_s
+            end = _at(self.axes, max(xs), y)
+            free = _free((end[0] + 16, end[1]), taken)
+            taken.append(free)
+            (row,) = self.axes.plot(xs, [y] * len(xs), color=GREY, linewidth=0.8, zorder=3)
+            text = self.axes.annotate(
+                str(number),
+                (max(xs), y),
+                xytext=(free[0] - end[0], free[1] - end[1]),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                weight="bold",
+                zorder=7,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8},
+            )
+            for part in (row, text):
+                self.made.mark(part, "", number)
+            for point in place.points:
+                marker, colour = LEVEL_MARKERS[point.level], LEVEL_COLOURS[point.level]
+                (dot,) = self.axes.plot(point.intensity, y, marker, markersize=9, color=colour,
+                                   markeredgecolor="white", zorder=6)  # fmt: skip
+                near = "; nearest roof" if point.level == place.nearest else ""
+                self.made.mark(
+                    dot,
+                    f"{number} {label} at {LEVELS[point.level]}: {units.flop_rate(y)}, "
+                    f"{units.number(point.intensity)} FLOP/B; "
+                    f"{units.percent(y / point.attainable)} of the "
+                    f"{units.flop_rate(point.attainable)} attainable there{near}",
+                    number,
+                )
+
+    def key(self, left: float, below: float) -> None:
+        """Write what the numbers mean, a row each below the plot, and who has none."""
+        rows = [(number, self._named(label, place)) for number, label, place in self.found.drawn]
+        if self.found.nothing:
+            rows.append((0, f"{', '.join(self.found.nothing)}: no floating-point operations"))
+        width, height = self.made.figure.get_size_inches() * 72
+        most = 46 if self.narrow else 94
+        for i, (number, text) in enumerate(rows):
+            y = (below - 50 - _ROW * i) / height
+            shown = text if len(text) <= most else f"{text[: most - 1]}…"
+            self.made.figure.text(
+                (left + 14) / width, y, str(number or ""), weight="bold", ha="right"
+            )
+            self.made.mark(self.made.figure.text((left + 20) / width, y, shown), "", number)
+
+    def _named(self, label: str, place: Placement) -> str:
+        near = "" if self.narrow else f", nearest roof {roof_name(place.nearest)}"
+        return f"{label}: {units.flop_rate(place.flop_per_s)}{near}"
+
+    def levels(self) -> None:
+        """Name the marks of the memory levels above the plot."""
+        from matplotlib.lines import Line2D
+
+        handles = [
+            Line2D([], [], marker=LEVEL_MARKERS[level], linestyle="", markersize=8, label=label,
+                   color=LEVEL_COLOURS[level])
+            for level, label in LEVELS.items()
+        ]  # fmt: skip
+        # Above the plot; where there is a heading, beside it.
+        style: dict[str, Any] = {"ncols": 3, "frameon": False, "handletextpad": 0.1}
+        if self.narrow:
+            self.axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), **style)
+        else:
+            self.made.figure.legend(handles=handles, loc="upper right", **style)
+
+    def heading(self, left: float) -> None:
+        """Say of which GPU it is, and how to read it."""
+        height = self.made.figure.get_size_inches()[1] * 72
+        note = "predicted; a launch is a row of marks, each under its memory level's roof"
+        for y, size, colour, text in (
+            (22, 13, INK, f"Roofline of {self.found.device.title}"),
+            (41, _SMALL, GREY, note),
+        ):
+            self.made.figure.text(left / _WIDTH, 1 - y / height, text, fontsize=size, color=colour)
+
+
+def _set_scales(
+    axes: Axes, across: tuple[float, float], up: tuple[float, float], narrow: bool
+) -> None:
+    axes.set(xscale="log", yscale="log", xlim=across, ylim=up)
+    axes.set_xlabel("arithmetic intensity [FLOP/B]", labelpad=2)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}" if 1e-4 <= x < 1e6 else f"{x:.0e}")
+    axes.yaxis.set_major_formatter(lambda rate, _: units.count(rate))
+    if narrow:
+        axes.set_title("FLOP/s", fontsize=_SMALL, loc="right")
+    else:
+        axes.set_ylabel("performance [FLOP/s]")
     axes.grid(True, color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=3)
+    axes.minorticks_off()
 
 
-def _plain_ticks(value: float, _: Any = None) -> str:
-    return f"{value:g}" if 1e-4 <= value < 1e6 else f"{value:.0e}"
+def _at(axes: Axes, x: float, y: float) -> tuple[float, float]:
+    """Return where a value lies in the figure [points]."""
+    across, up = axes.transData.transform((x, y))
+    return float(across), float(up)
 
 
-def _draw_compute(axes: Axes, ceilings: Sequence[Ceiling], used: Sequence[str]) -> None:
-    """Draw arithmetic ceilings: dark if a kernel counts against them; equal ones share a label."""
-    fastest = max(c.value for c in ceilings if c.kind == "memory")
-    right = axes.get_xlim()[1]
-    texts: list[tuple[float, str, bool]] = []
-    values = sorted({c.value for c in ceilings if c.kind == "compute"})
-    groups: list[list[float]] = []
-    for value in values:
-        if groups and value <= groups[-1][0] * 1.02:
-            groups[-1].append(value)
-        else:
-            groups.append([value])
-    for group in groups:
-        names = [c.name for c in ceilings if c.kind == "compute" and c.value in group]
-        mine = not set(used).isdisjoint(names)
-        axes.plot(
-            [group[0] / fastest, right],
-            [group[0] / _TERA] * 2,
-            color=INK if mine else GREY,
-            linewidth=1.6 if mine else 0.9,
-            linestyle="-" if mine else (0, (5, 3)),
-            zorder=2,
-        )
-        listed = ", ".join(precision_name(name) for name in names)
-        unit = "TOP/s" if all(name.startswith("int") for name in names) else "TFLOP/s"
-        texts.append((group[0] / _TERA, f"{listed}\n{group[0] / _TERA:.4g} {unit}", mine))
-    for y, (_, text, mine) in zip(_spaced(axes, [text[0] for text in texts]), texts, strict=True):
-        axes.text(
-            1.012,
-            y,
-            text,
-            transform=axes.transAxes,
-            fontsize=8,
-            va="center",
-            color=INK if mine else GREY,
-            linespacing=1.05,
-        )
+def _slope(axes: Axes) -> float:
+    """Return the angle of a memory roof [degrees]."""
+    x = axes.get_xlim()[0]
+    (left, low), (right, high) = _at(axes, x, x), _at(axes, 10 * x, 10 * x)
+    return math.degrees(math.atan2(high - low, right - left))
 
 
-def _spaced(axes: Axes, values: Sequence[float]) -> list[float]:
+def _spaced(axes: Axes, rising: Sequence[float]) -> list[float]:
     """Return heights in the axes (0 to 1) of rising values, labels of two lines apart."""
-    low, high = (math.log10(limit) for limit in axes.get_ylim())
-    gap = 1.65 * _LABEL_GAP / _PLOT_HEIGHT
-    heights: list[float] = []
-    for value in values:
-        wanted = (math.log10(value) - low) / (high - low)
-        heights.append(max(wanted, heights[-1] + gap) if heights else wanted)
+    heights = [float(axes.transAxes.inverted().transform(_at(axes, 1, y))[1]) for y in rising]
+    for i, (before, after) in enumerate(pairwise(heights), 1):
+        heights[i] = max(after, heights[i - 1] + 0.075, before)
     return heights
 
 
-def _draw_memory(axes: Axes, ceilings: Sequence[Ceiling], peak: float) -> None:
-    """Draw each memory roof up to the highest ceiling, dark below `peak`, with its bandwidth."""
-    left, right = axes.get_xlim()
-    bottom, top = axes.get_ylim()
-    highest = max(c.value for c in ceilings if c.kind == "compute")
-    thin: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (5, 3))}
-    slope = (_PLOT_HEIGHT / math.log10(top / bottom)) / (_PLOT_WIDTH / math.log10(right / left))
-    angle = math.degrees(math.atan(slope))
-    for memory in (c for c in ceilings if c.kind == "memory"):
-        colour = COLOURS[memory.name]
-        ridge, end = peak / memory.value, highest / memory.value
-        for start, stop, style in ((left, ridge, {"linewidth": 1.8}), (ridge, end, thin)):
-            axes.plot(
-                [start, stop],
-                [start * memory.value / _TERA, stop * memory.value / _TERA],
-                color=colour,
-                zorder=2,
-                **style,
-            )
-        # A little in from the corner where the roof comes into view.
-        at = max(left, bottom * _TERA / memory.value) * 1.35
-        axes.annotate(
-            f"{LEVELS[memory.name]} {units.bandwidth(memory.value)}",
-            (at, at * memory.value / _TERA),
-            xytext=(-3, 4),
-            textcoords="offset points",
-            rotation=angle,
-            rotation_mode="anchor",
-            fontsize=9,
-            color=colour,
-            ha="left",
-            va="bottom",
-        )
-
-
-def _draw_ridges(axes: Axes, ceilings: Sequence[Ceiling], used: Sequence[str]) -> None:
-    """Mark the ridge points of the ceilings that kernels count against; number them on top."""
-    values = {c.name: c.value for c in ceilings}
-    top = axes.get_ylim()[1]
-    rows = {compute: 1 + (0.06 + _ROW * (i + 0.5)) / _PLOT_HEIGHT for i, compute in enumerate(used)}
-    across = axes.get_xaxis_transform()
-    for compute, row in rows.items():
-        axes.text(
-            0,
-            row,
-            f"ridge points {precision_name(compute)} [FLOP/B]",
-            transform=axes.transAxes,
-            fontsize=8,
-            va="center",
-        )
-    for (compute, memory), ridge in ridge_points(ceilings).items():
-        if compute in used:
-            height = values[compute] / _TERA
-            axes.plot([ridge, ridge], [height, top], color=GREY, linewidth=0.7, linestyle=":")
-            axes.plot(
-                [ridge], [height], marker="o", markersize=4.5, color="white",
-                markeredgecolor=INK, markeredgewidth=1.1, zorder=4, linestyle="",
-            )  # fmt: skip
-            axes.text(
-                ridge,
-                rows[compute],
-                units.number(ridge),
-                transform=across,
-                fontsize=8,
-                color=COLOURS[memory],
-                ha="center",
-                va="center",
-            )
-
-
-def _draw_place(axes: Axes, place: Placement, marker: str) -> None:
-    height = place.flop_per_s / _TERA
-    xs = [p.intensity for p in place.points]
-    axes.plot(xs, [height] * len(xs), color=GREY, linewidth=0.8, zorder=3)
-    for point in place.points:
-        axes.plot(
-            [point.intensity], [height], marker=marker, markersize=9, linestyle="",
-            color=COLOURS[point.level], markeredgecolor="white", markeredgewidth=0.8, zorder=6,
-        )  # fmt: skip
-
-
-def _draw_legend(figure: Figure, named: Sequence[str], columns: int, height: float) -> None:
-    """Draw the legend below: memory levels by colour, and kernels by marker."""
-    from matplotlib.lines import Line2D
-
-    levels = [
-        Line2D([], [], marker="o", linestyle="", markersize=8, color=COLOURS[level], label=label)
-        for level, label in LEVELS.items()
-    ]
-    kernels = [
-        Line2D([], [], marker=marker, linestyle="", markersize=8, color=INK, label=label)
-        for marker, label in zip(MARKERS, named, strict=False)
-    ]
-    rows = math.ceil(len(named) / columns)
-    style: dict[str, Any] = {"loc": "lower left", "frameon": False, "fontsize": 9}
-    style |= {"borderpad": 0.1, "borderaxespad": 0.0, "handletextpad": 0.3}
-    for handles, most, rise in ((levels, 3, 0.1 + _LEGEND_ROW * rows), (kernels, columns, 0.07)):
-        at = (_LEFT / _WIDTH, rise / height)
-        figure.legend(handles=handles, ncols=min(most, len(handles)), bbox_to_anchor=at, **style)
-
-
-def _legend_text(label: str, place: Placement) -> str:
-    near = LEVELS.get(place.nearest, precision_name(place.nearest))
-    return f"{label}: {units.flop_rate(place.flop_per_s)}, nearest roof {near}"
+def _free(wanted: tuple[float, float], taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the place nearest to the wanted one, up or down, where a number hides nothing."""
+    x, y = wanted
+    for step in range(2 * len(taken) + 1):
+        there = y + 14 * ((step + 1) // 2) * (-1 if step % 2 else 1)
+        if all(abs(x - a) >= 15 or abs(there - b) >= 13 for a, b in taken):
+            return x, there
+    return wanted

@@ -11,18 +11,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.record import Ceiling
 from perfmodel.reports import units
-from perfmodel.reports.roofline import (
-    LEVELS,
-    Placement,
-    common_ceilings,
-    highest_peak,
-    labels,
-    placement,
-    ridge_points,
-)
-from perfmodel.reports.tables import Align, plain, table
+from perfmodel.reports.roofline import LEVELS, Roofline, ridge_points, roof_name, roofline
+from perfmodel.reports.tables import plain, table
 
 _COLOURS: Final = {"l1": "blue", "l2": "green", "dram": "red"}
 _MARKS: Final = {"l1": "1", "l2": "2", "dram": "D"}
@@ -36,74 +27,30 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 def roofline_report(predictions: Sequence[Prediction]) -> RenderableType:
-    """Return the roofline of predictions of one GPU, for any width of terminal.
-
-    Raises
-    ------
-    PerfmodelError
-        If there is no prediction, or they are of several GPUs.
-    """
-    ceilings = common_ceilings(predictions)
-    names = labels(predictions)
-    places = [placement(p) for p in predictions]
-    drawn = [(name, place) for name, place in zip(names, places, strict=True) if place.points]
-    nothing = [name for name, place in zip(names, places, strict=True) if not place.points]
-    device = predictions[0].details.device
+    """Return the roofline of predictions of one GPU, for any width of terminal."""
+    found = roofline(predictions)
     parts: list[RenderableType] = [
-        plain(f"Roofline of {device.name} ({device.title})", "bold"),
+        plain(f"Roofline of {found.device.name} ({found.device.title})", "bold"),
         "",
-        _ceiling_table(ceilings),
+        _ceiling_table(found),
         "",
     ]
-    if drawn:
-        parts += [_kernel_table(drawn), "", RooflinePlot(tuple(drawn), tuple(ceilings))]
-    if nothing:
-        listed = ", ".join(nothing)
-        parts.append(plain(f"{listed}: no floating-point operations, so no place on the roofline"))
-    return Group(*parts)
+    roofs = found.table().without("#")
+    if found.drawn:
+        parts += [roofs, "", RooflinePlot(found)]
+    return Group(*parts, *([plain(roofs.note)] if roofs.note else []))
 
 
-def _ceiling_table(ceilings: Sequence[Ceiling]) -> RenderableType:
-    memory = [c for c in ceilings if c.kind == "memory"]
-    ridges = ridge_points(ceilings)
-    rows: list[list[str]] = [
-        [LEVELS[c.name], units.bandwidth(c.value), *("" for _ in memory)] for c in memory
-    ]
-    for c in ceilings:
-        if c.kind == "compute":
-            numbers = [f"{ridges[c.name, m.name]:.2f}" for m in memory]
-            rows.append([c.name, units.flop_rate(c.value), *numbers])
-    align: list[Align] = ["left", "right"]
-    align += ["right"] * len(memory)
-    headers = ["ceiling", "peak", *(f"ridge {LEVELS[m.name]}" for m in memory)]
-    return Group(
-        table(headers, rows, align=align), plain("Ridge points in FLOP/B: peak over bandwidth.")
-    )
-
-
-def _kernel_table(drawn: Sequence[tuple[str, Placement]]) -> RenderableType:
-    rows: list[list[str]] = []
-    for name, place in drawn:
-        roofs = [(p.level, units.number(p.intensity), p.attainable) for p in place.points]
-        if place.peak is not None:
-            roofs.append((place.precision, "", place.peak))
-        for i, (roof, intensity, attainable) in enumerate(roofs):
-            rows.append(
-                [
-                    "" if i else name,
-                    "" if i else units.flop_rate(place.flop_per_s),
-                    LEVELS.get(roof, roof),
-                    intensity,
-                    units.flop_rate(attainable),
-                    units.percent(place.flop_per_s / attainable),
-                    "nearest roof" if roof == place.nearest else "",
-                ]
-            )
-    return table(
-        ["kernel", "predicted", "roof", "FLOP/B", "attainable", "reached", ""],
-        rows,
-        align=["left", "right", "left", "right", "right", "right", "left"],
-    )
+def _ceiling_table(found: Roofline) -> RenderableType:
+    ridges = ridge_points(found.ceilings)
+    rows = [[LEVELS[name], units.bandwidth(value)] for name, value in found.memory.items()]
+    for name, peak in found.peaks.items():
+        numbers = (f"{ridges[name, level]:.2f}" for level in found.memory)
+        rows.append([roof_name(name), units.flop_rate(peak), *numbers])
+    headers = ["ceiling", "peak", *(f"ridge {LEVELS[level]}" for level in found.memory)]
+    wide = [[*row, *[""] * (len(headers) - len(row))] for row in rows]
+    note = plain("Ridge points in FLOP/B: peak over bandwidth.")
+    return Group(table(headers, wide, "l" + "r" * len(headers)), note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,54 +78,34 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class RooflinePlot:
-    """A plot of characters in the width of the console, double logarithmic.
+    """A plot of characters in the width of the console, double logarithmic."""
 
-    Attributes
-    ----------
-    drawn : tuple of (str, Placement)
-        Kernels by name.
-    ceilings : tuple of Ceiling
-    """
-
-    drawn: tuple[tuple[str, Placement], ...]
-    ceilings: tuple[Ceiling, ...]
+    found: Roofline
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw roofs, ceilings and dots, then axes and a key."""
-        yield from plot_lines(self.drawn, self.ceilings, min(options.max_width, _WIDEST))
+        yield from plot_lines(self.found, min(options.max_width, _WIDEST))
 
 
-def plot_lines(
-    drawn: Sequence[tuple[str, Placement]], ceilings: Sequence[Ceiling], width: int
-) -> Iterator[Text]:
+def plot_lines(found: Roofline, width: int) -> Iterator[Text]:
     """Yield the lines of a plot at most `width` columns wide (40 at least)."""
-    memory = {c.name: c.value for c in ceilings if c.kind == "memory"}
-    peaks = {p.precision: p.peak for _, p in drawn if p.peak is not None}
-    highest = highest_peak([place for _, place in drawn], ceilings)
-    intensities = [p.intensity for _, place in drawn for p in place.points]
-    ridges = [p / bandwidth for p in peaks.values() or [highest] for bandwidth in memory.values()]
-    rates = [place.flop_per_s for _, place in drawn]
-    x = Scale(
-        min(*intensities, min(ridges) / 4) / 3,
-        max(*intensities, *ridges) * 4,
-        max(width, 40) - _MARGIN,
-    )
-    y = Scale(min(*rates, *_least_rates(x, memory)) / 2, highest * 2.5, _ROWS)
+    drawn = list(zip(_LETTERS, found.drawn, strict=False))
+    across, up = found.limits(found.used or {"": found.highest})
+    x, y = Scale(*across, max(width, 40) - _MARGIN), Scale(*up, _ROWS)
     cells: Cells = {}
-    for name, bandwidth in memory.items():
+    for name, bandwidth in found.memory.items():
         for column in range(x.cells):
             rate = x.value(column) * bandwidth
-            if y.low <= rate <= highest:
+            if y.low <= rate <= found.highest:
                 cells[y.cell(rate), column] = ("/", _COLOURS[name])
-    for precision, peak in peaks.items():
-        row, start = y.cell(peak), x.cell(peak / max(memory.values()))
-        for column in range(max(start, 0), x.cells):
-            cells[row, column] = ("-", "")
-        label = f"{precision} {units.flop_rate(peak)}"
+    for name, peak in found.used.items():
+        row, start = y.cell(peak), x.cell(peak / max(found.memory.values()))
+        cells |= {(row, column): ("-", "") for column in range(max(start, 0), x.cells)}
+        label = f"{roof_name(name)} {units.flop_rate(peak)}"
         _write(cells, row + 1, x.cells - len(label), label, "")
-    for name in memory:
+    for name in found.memory:
         _label_roof(cells, y.cells, LEVELS[name], ("/", _COLOURS[name]))
-    for letter, (_, place) in zip(_LETTERS, drawn, strict=False):
+    for letter, (_, _, place) in drawn:
         for p in place.points:
             row, column = y.cell(place.flop_per_s), x.cell(p.intensity)
             _write(cells, row, min(column, x.cells - 2), letter + _MARKS[p.level], "bold")
@@ -192,13 +119,8 @@ def plot_lines(
         line.rstrip()
         yield line
     yield from _x_axis(x)
-    key = ", ".join(f"{letter} {name}" for letter, (name, _) in zip(_LETTERS, drawn, strict=False))
+    key = ", ".join(f"{letter} {label}" for letter, (_, label, _) in drawn)
     yield plain(f"{key}; 1 at L1, 2 at L2, D at DRAM")
-
-
-def _least_rates(x: Scale, memory: dict[str, float]) -> list[float]:
-    """Return the rates at which the lowest roof enters the plot, so that it is seen."""
-    return [x.low * min(memory.values()) * 8]
 
 
 def _label_roof(cells: Cells, rows: int, label: str, drawn: tuple[str, str]) -> None:

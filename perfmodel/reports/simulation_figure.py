@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfmodel.prediction.simulated import SimulatedLaunch
-from perfmodel.reports.figure_style import BLUE, FAINT, STYLE, VERMILION
+from perfmodel.reports.figure_style import BLUE, FAINT, VERMILION, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 def hit_rate_figure(launch: SimulatedLaunch) -> Figure:
     """Return a figure of the L1 and L2 hit rates in equal parts of the launch."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7, 3.4), layout="constrained")
+    with new_figure(7, 3.4, layout="constrained") as figure:
         axes = figure.add_subplot()
         for level, name, colour in (("l1", "L1", VERMILION), ("l2", "L2", BLUE)):
             asked = launch.simulation.series[f"{level}_sectors"]

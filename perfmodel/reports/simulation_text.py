@@ -10,11 +10,11 @@ from rich.console import Group, RenderableType
 from perfmodel.models.l2.sides import HIT_LATENCY
 from perfmodel.prediction.simulated import SimulatedLaunch
 from perfmodel.reports import units
-from perfmodel.reports.tables import Align, labelled, plain, table
+from perfmodel.reports.prediction_text import control_parts
+from perfmodel.reports.tables import labelled, plain, table
 from perfmodel.trace.cache import SECTOR
 from perfmodel.trace.counts import AccessCount
 
-_ALIGN: Final[tuple[Align, ...]] = ("left", *(("right",) * 7))
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 
 
@@ -23,9 +23,10 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
     found = launch.simulation
     kernel = " ".join(filter(None, (launch.kernel, launch.mapping)))
     params = ", ".join(f"{name}={value}" for name, value in launch.params.items())
+    control = "".join(f"; {part}" for part in control_parts(launch.control))
     return Group(
         plain(f"{kernel} on {launch.device.name}, simulated", "bold"),
-        plain(f"{params}; L2 {launch.cache} at the start{_control(launch)}"),
+        plain(f"{params}; L2 {launch.cache} at the start{control}"),
         "",
         table(
             ("access", "requests", "sectors", "per request", "L1 hits", "L2", "L2 hits", "DRAM"),
@@ -35,7 +36,7 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
                 for a in found.accesses
                 if a.requests or found.interrupted
             ],
-            align=_ALIGN,
+            "lrrrrrrr",
         ),
         "",
         table(
@@ -44,24 +45,11 @@ def simulation_report(launch: SimulatedLaunch) -> RenderableType:
                 (b.name, units.data(b.dram_read_bytes), units.data(b.dram_write_bytes))
                 for b in found.buffers
             ],
-            align=("left", "right", "right"),
+            "lrr",
         ),
         "",
         labelled(_lines(launch)),
     )
-
-
-def _control(launch: SimulatedLaunch) -> str:
-    control, parts = launch.control, ""
-    if control.set_aside:
-        parts += f", {units.capacity(control.set_aside)} of it set aside"
-    if control.window is not None:
-        w = control.window
-        parts += (
-            f", window of {units.capacity(w.num_bytes)} on {w.buffer}: {w.hit_ratio:g} "
-            f"{w.hit_prop}, the rest {w.miss_prop}"
-        )
-    return parts + f", fetch granularity {control.fetch_granularity} B"
 
 
 def _access(a: AccessCount, compression: float) -> tuple[str, ...]:

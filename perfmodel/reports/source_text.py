@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-import numpy as np
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from perfmodel.expressions import text
+from perfmodel.kernels.access import Access
 from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
-from perfmodel.reports.tables import Align, plain, table
+from perfmodel.reports.step import scalar
+from perfmodel.reports.tables import plain, table
 from perfmodel.reports.units import count, number, percent
 
 _SHARES: Final = {
@@ -27,6 +28,11 @@ _SHARES: Final = {
     "issue": "requests",
 }
 """What of an access takes its part of a term: what it moves, or how often it waits or issues."""
+
+
+_Line = tuple[str, str, str, str]
+"""Source line, buffer, kind and space of accesses that are alike."""
+_Numbers = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,58 +79,53 @@ class SourceAccess:
 def source_accesses(prediction: Prediction) -> list[SourceAccess]:
     """Return the accesses of a prediction in the order of the source."""
     details = prediction.details
-    field = _SHARES.get(prediction.bottleneck, "")
-    groups: dict[tuple[str, str, str, str], list[_Part]] = {}
+    groups: dict[_Line, list[_Numbers]] = {}
+    indices: dict[_Line, str] = {}
+
+    def add(access: Access, space: str, numbers: _Numbers) -> None:
+        line = (access.source, access.buffer, access.kind, space)
+        indices.setdefault(line, f"{access.buffer}[{text(access.index)}]")
+        groups.setdefault(line, []).append(numbers)
+
     for r, a in zip(details.requests, details.traffic.accesses, strict=True):
-        numbers = {
-            name: _first(getattr(a, name)) for name in ("requests", "sectors", *_SHARES.values())
-        }
-        part = _Part(f"{a.buffer}[{text(r.access.index)}]", numbers)
-        groups.setdefault((r.access.source, a.buffer, a.kind, "global"), []).append(part)
+        fields = ("requests", "sectors", *_SHARES.values())
+        add(r.access, "global", {name: scalar(getattr(a, name)) for name in fields})
     for r in details.on_chip:
-        clocks = _first(bank_clocks(details.instance, r, details.device))
-        numbers = {"requests": _first(r.requests), "data_wavefronts": clocks}
-        part = _Part(f"{r.access.buffer}[{text(r.access.index)}]", numbers)
-        key = (r.access.source, r.access.buffer, r.access.kind, "shared")
-        groups.setdefault(key, []).append(part)
+        clocks = scalar(bank_clocks(details.instance, r, details.device))
+        add(r.access, "shared", {"requests": scalar(r.requests), "data_wavefronts": clocks})
+    field = _SHARES.get(prediction.bottleneck, "")
     busy = min(1.0, prediction.terms_s[prediction.bottleneck] / prediction.time_s)
-    total = sum(part.numbers.get(field, 0.0) for parts in groups.values() for part in parts)
-    found = [
-        _joined(key, parts, field, busy / total if total else 0.0) for key, parts in groups.items()
-    ]
+    total = sum(part.get(field, 0.0) for parts in groups.values() for part in parts)
+    weight = busy / total if total else 0.0
+    found = [_joined(line, indices[line], parts, field, weight) for line, parts in groups.items()]
     return sorted(found, key=lambda a: _place(a.source))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    index: str
-    numbers: Mapping[str, float]
-
-
 def _joined(
-    key: tuple[str, str, str, str], parts: Sequence[_Part], field: str, weight: float
+    line: _Line, index: str, parts: Sequence[_Numbers], field: str, weight: float
 ) -> SourceAccess:
-    source, buffer, kind, space = key
+    source, buffer, kind, space = line
 
     def total(name: str) -> float:
-        return sum(part.numbers.get(name, 0.0) for part in parts)
+        return sum(part.get(name, 0.0) for part in parts)
 
     requests = max(total("requests"), 1e-9)
     sectors, fills = total("sectors"), total("l1_fill_sectors")
     load = kind == "load" and space == "global"
-    reads = load and fills > 0
     return SourceAccess(
         source=source,
         buffer=buffer,
         kind=kind,
         space=space,
-        index=parts[0].index,
+        index=index,
         accesses=len(parts),
         requests=total("requests"),
         sectors_per_request=sectors / requests if space == "global" else None,
         wavefronts_per_request=total("data_wavefronts") / requests,
         l1_hit_rate=1 - fills / sectors if load and sectors else None,
-        l2_hit_rate=max(0.0, 1 - total("dram_bytes") / (fills * SECTOR)) if reads else None,
+        l2_hit_rate=max(0.0, 1 - total("dram_bytes") / (fills * SECTOR))
+        if load and fills > 0
+        else None,
         time_share=total(field) * weight if weight else None,
     )
 
@@ -137,11 +138,7 @@ def source_record(prediction: Prediction) -> list[dict[str, Any]]:
 def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) -> RenderableType:
     """Return a table of accesses under their source lines.
 
-    Parameters
-    ----------
-    prediction : Prediction
-    files : mapping of str to sequence of str
-        Lines of the sources that accesses name, as far as they are there.
+    `files` holds the lines of the sources that accesses name, as far as they are there.
     """
     rows: list[tuple[RenderableType | None, ...]] = []
     shown = ""
@@ -165,10 +162,9 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
             )
         )
     headers = ("source line", "requests", "sectors", "clocks", "L1 hits", "L2 hits", "of time")
-    align: list[Align] = ["left", *(["right"] * 6)]  # type: ignore[list-item]
     return Group(
         "",
-        table(headers, rows, align=align),
+        table(headers, rows, "lrrrrrr"),
         "Sectors and clocks of L1's data stage are a request's; of time: a part of the bottleneck.",
     )
 
@@ -196,7 +192,3 @@ def _place(source: str) -> tuple[str, int]:
 
 def _rate(value: float | None) -> str:
     return "-" if value is None else percent(value)
-
-
-def _first(value: Any) -> float:
-    return float(np.ravel(value)[0])

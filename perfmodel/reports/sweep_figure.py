@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.sweep import SIZES, Sweep
 from perfmodel.reports import units
-from perfmodel.reports.figure_style import BLUE, FAINT, STYLE, VERMILION
+from perfmodel.reports.figure_style import BLUE, FAINT, VERMILION, new_figure
 from perfmodel.reports.prediction_text import control_parts, title
 
 if TYPE_CHECKING:
@@ -39,27 +39,14 @@ def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
     """Draw sweeps side by side: time with its 90% band above, DRAM bytes below.
 
     All columns share both vertical axes; what is the same in every launch stands under the title.
-
-    Parameters
-    ----------
-    sweeps : sequence of Sweep
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     found = [prediction for sweep in sweeps for prediction in sweep.predictions]
     longest = max(prediction.interval_s[1] for prediction in found)
     most = max(prediction.traffic[key] for prediction in found for key in _MOVED)
     time_unit, second = next((u, f) for u, f in _SECONDS if longest >= f or u == "µs")
     data_unit, byte = next((u, f) for u, f in _BYTES if most >= f or u == "kB")
-    with matplotlib.rc_context(STYLE):
-        width = _COLUMN * len(sweeps) + 0.6
-        figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
+    width = _COLUMN * len(sweeps) + 0.6
+    with new_figure(width, _HEIGHT, layout="constrained") as figure:
         axes = figure.subplots(2, len(sweeps), squeeze=False, sharey="row", sharex="col")
         # Ten points of text take about 0.085 inch a letter.
         same = _lines(_same(found), int(width / 0.085))
@@ -95,7 +82,12 @@ def _same(found: Sequence[Prediction]) -> list[str]:
 
 def _control(prediction: Prediction) -> list[str]:
     """Return what L2 control is in effect, a window apart from what it does with its lines."""
-    return [piece for part in control_parts(prediction) for piece in part.split(": ")]
+    setting = prediction.details.setting
+    return [
+        piece
+        for part in control_parts(setting.control, setting.claimed)
+        for piece in part.split(": ")
+    ]
 
 
 def _lines(parts: Sequence[str], most: int) -> list[str]:

@@ -42,7 +42,7 @@ def _tables(sweeps: Sequence[Sweep]) -> Iterator[RenderableType]:
             for value, p in zip(sweep.values, sweep.predictions, strict=True)
         ]
         headers = [sweep.name, "time", "90%", "DRAM read", "DRAM", "L2 hits", "binds"]
-        yield table(headers, rows, align=["right"] * 6)
+        yield table(headers, rows, "rrrrrr")
         for value, why in sweep.refused.items():
             yield plain(f"refused  {sweep.name}={value_text(sweep, value)}: {why}")
         for warning in common_warnings(sweep.predictions):

@@ -1,4 +1,4 @@
-"""Pieces that all reports share: plain tables, labelled lines, and bars."""
+"""Pieces that all reports share: tables, labelled lines, and bars."""
 
 from __future__ import annotations
 
@@ -9,13 +9,53 @@ from typing import Final, Literal
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
-
-Align = Literal["left", "right"]
 
 _LONG_WORD: Final = 24  # a longer one may be broken: paths, sources, formulas
 _SHORT_BAR: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that a terminal, a page and a Markdown file show.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+    rows : tuple of tuple of str
+        As many cells as columns; line breaks are kept.
+    note : str
+        A sentence or more below it; may be empty.
+    align : str
+        "l" or "r" for each column; columns without one are aligned left.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    align: str = ""
+
+    def __rich__(self) -> Columns:
+        """Return what a terminal shows of it: columns and rows."""
+        return table(self.columns, self.rows, self.align)
+
+    def side(self, column: int) -> str:
+        """Return "l" or "r"."""
+        return self.align[column : column + 1] or "l"
+
+    def without(self, *names: str) -> Table:
+        """Return the table without some columns."""
+        keep = [i for i, name in enumerate(self.columns) if name not in names]
+        return Table(
+            self.title,
+            tuple(self.columns[i] for i in keep),
+            tuple(tuple(row[i] for i in keep) for row in self.rows),
+            self.note,
+            "".join(map(self.side, keep)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +86,7 @@ class Columns:
 
     headers: tuple[Text, ...]
     rows: tuple[tuple[RenderableType | None, ...], ...]
-    align: tuple[Align, ...]
+    align: str
     gap: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -56,9 +96,9 @@ class Columns:
             if number:
                 yield Text()
             widths = self._widths([sizes[i] for i in places], options.max_width)
-            made = Table(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
+            made = Grid(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
             for i, width in zip(places, widths, strict=True):
-                side = self.align[i]
+                side: Literal["left", "right"] = "right" if self.align[i : i + 1] == "r" else "left"
                 made.add_column(self.headers[i], justify=side, overflow="fold", width=width)
             for row in self.rows:
                 made.add_row(*(row[i] for i in places))
@@ -76,7 +116,7 @@ class Columns:
         cells = [self.headers[place], *(row[place] for row in self.rows)]
         each = [Measurement.get(console, options, cell) for cell in cells if cell is not None]
         most = max(size.maximum for size in each)
-        if self.align[place] == "right":  # numbers stay whole
+        if self.align[place : place + 1] == "r":  # numbers stay whole
             return Measurement(most, most)
         return Measurement(min(max(size.minimum for size in each), _LONG_WORD), most)
 
@@ -109,37 +149,26 @@ class Columns:
 def table(
     headers: Sequence[str],
     rows: Iterable[Sequence[RenderableType | None]],
-    *,
-    align: Sequence[Align] = (),
+    align: str = "",
     gap: int = 2,
 ) -> Columns:
     """Return a table without lines: a bold header, columns `gap` spaces apart.
 
     Where it is wider than the terminal, text wraps at words; columns that then still find no room
-    go below the others, beside the first column again.
-
-    Parameters
-    ----------
-    headers
-        One a column; an empty one has no heading.
-    rows
-        A cell for each column; None is an empty cell.
-    align
-        Alignment by column; columns without one are aligned left.
-    gap
-        Spaces between columns.
+    go below the others, beside the first column again. A header may be empty, and a cell None;
+    `align` is as in `Table`.
     """
     return Columns(
         tuple(plain(header) for header in headers),
         tuple(tuple(plain(c) if isinstance(c, str) else c for c in row) for row in rows),
-        tuple(align[i] if i < len(align) else "left" for i in range(len(headers))),
+        align,
         gap,
     )
 
 
-def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Table:
+def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Grid:
     """Return lines of a bold label and a text that wraps beside it; labels at least `width`."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="bold", no_wrap=True, min_width=width)
     grid.add_column(overflow="fold")
     for label, text in lines:
@@ -147,9 +176,9 @@ def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Table:
     return grid
 
 
-def beside(label: str, text: Text) -> Table:
+def beside(label: str, text: Text) -> Grid:
     """Return a text that wraps beside its label, not below it."""
-    grid = Table.grid()
+    grid = Grid.grid()
     grid.add_column(no_wrap=True, width=len(label))
     grid.add_column(overflow="fold")
     grid.add_row(plain(label), text)

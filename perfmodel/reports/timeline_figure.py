@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from perfmodel.models.atomics.timeline import Timeline, Turn, timeline
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
-from perfmodel.reports.figure_style import BLUE, FAINT, GREY, INK, STYLE, VERMILION
+from perfmodel.reports.figure_style import BLUE, FAINT, GREY, INK, VERMILION, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,27 +21,15 @@ _BAR: Final = 0.62
 def timeline_figure(prediction: Prediction) -> Figure:
     """Draw four requests of a kernel's first global atomic, to scale in SM clocks.
 
-    Parameters
-    ----------
-    prediction : Prediction
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     PerfmodelError
         If the kernel has no global atomic.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     details = prediction.details
     found = timeline(details.device, list(details.requests), list(details.time.atomics))
     clock = details.device.sm_clock
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=_SIZE)
+    with new_figure(*_SIZE) as figure:
         above, below = figure.subplots(2, 1, sharex=True)
         figure.subplots_adjust(left=0.12, right=0.97, top=0.84, bottom=0.17, hspace=0.42)
         _draw(above, found.single_file, clock, VERMILION)

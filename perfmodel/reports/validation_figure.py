@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from perfmodel.prediction.interval import REGIMES
-from perfmodel.reports.figure_style import BLUE, FAINT, GREEN, GREY, INK, MARKERS, STYLE, VERMILION
+from perfmodel.reports import units
+from perfmodel.reports.figure_style import (
+    BLUE,
+    FAINT,
+    GREEN,
+    GREY,
+    INK,
+    MARKERS,
+    VERMILION,
+    new_figure,
+)
 from perfmodel.validation.validate import Validation
 
 if TYPE_CHECKING:
@@ -21,19 +31,10 @@ _COLOURS: Final = dict(
 
 
 def validation_figure(validation: Validation) -> Figure:
-    """Draw every case of a validation: those never fitted on filled, the others hollow.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not attached to any window; `perfmodel.reports.figure_style.save_figure` writes it.
-    """
-    import matplotlib
-    from matplotlib.figure import Figure
+    """Draw every case of a validation: those never fitted on filled, the others hollow."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 5.4), layout="constrained")
+    with new_figure(9.6, 5.4, layout="constrained") as figure:
         axes = figure.add_subplot()
         if len(validation.judged) > _MOST_DRAWN:
             axes.set_rasterization_zorder(4)
@@ -60,7 +61,7 @@ def validation_figure(validation: Validation) -> Figure:
         axes.set_yscale("log")
         axes.set_xlabel("measured time")
         axes.set_ylabel("predicted over measured time")
-        axes.xaxis.set_major_formatter(FuncFormatter(_seconds))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: units.seconds(value)))
         axes.yaxis.set_major_locator(FixedLocator([0.25, 0.5, 0.7, 0.9, 1, 1.1, 1.4, 2, 4]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
@@ -72,10 +73,3 @@ def validation_figure(validation: Validation) -> Figure:
         )
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
     return figure
-
-
-def _seconds(value: float, _: object) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= 0.999 * factor:
-            return f"{value / factor:g} {unit}"
-    return f"{value * 1e9:g} ns"

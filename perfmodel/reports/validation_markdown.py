@@ -6,18 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from perfmodel.prediction.interval import origin
-from perfmodel.reports import units
-from perfmodel.reports.markdown import table
+from perfmodel.reports.markdown import document, table
 from perfmodel.reports.validation_tables import (
-    SCORE_HEADERS,
-    TARGET_HEADERS,
-    TRANSFER_HEADERS,
-    WORST_HEADERS,
-    Cells,
-    score_rows,
-    target_rows,
-    transfer_rows,
-    worst_rows,
+    baseline_table,
+    score_table,
+    target_table,
+    transfer_table,
+    worst_table,
 )
 from perfmodel.validation.scores import by_protocol, by_regime, by_sweep
 from perfmodel.validation.validate import Transfer, Validation
@@ -31,63 +26,47 @@ def validation_markdown(
 ) -> str:
     """Return the report of a validation.
 
-    Parameters
-    ----------
-    validation : Validation
-    transfers : sequence of Transfer
-    plot : str, optional
-        File of the figure, which the report shows if it lies beside it.
-    source : str, optional
-        Options that say what was validated, as they were given; the device's name without.
+    `plot` is the file of the figure, which the report shows if it lies beside it, and `source` the
+    options that say what was validated, as they were given; the device's name without.
     """
     source = source or f"--device {validation.device.name}"
     command = (
         f"perfmodel validate {source}{' --transfer' * bool(transfers)} -o FILE.md"
         f"{' --plot FILE.svg' * (plot is not None)}"
     )
-    return "\n".join(_lines(validation, transfers, plot, command)) + "\n"
+    return document(_blocks(validation, transfers, plot, command))
 
 
-def _lines(
+def _blocks(
     validation: Validation, transfers: Sequence[Transfer], plot: str | None, command: str
 ) -> Iterator[str]:
     held, fit = validation.used("validation"), validation.used("fit")
     yield from _heading(validation, plot, command)
     yield "## Never fitted on"
-    yield ""
     if held:
-        yield from _scores("regime", score_rows(by_regime(held)))
-        yield from _scores("protocol", score_rows(by_protocol(held)))
+        yield table(score_table("regime", by_regime(held)))
+        yield table(score_table("protocol", by_protocol(held)))
     else:
         yield "None of the measured launches was kept from fitting."
-        yield ""
     yield from _baselines(validation)
-    targets = target_rows([j.case for j in validation.judged])
-    if targets:
+    targets = target_table([j.case for j in validation.judged])
+    if targets.rows:
         yield "## Targets"
-        yield ""
         yield "Set for an H100; every protocol by itself."
-        yield ""
-        yield from table(TARGET_HEADERS, "llllrrl", targets)
+        yield table(targets)
     yield "## Worst ten"
-    yield ""
     yield "A factor too short counts as much as the same factor too long. Suspected is not proven."
-    yield ""
-    yield from table(WORST_HEADERS, "llrrrll", worst_rows(held or validation.judged))
+    yield table(worst_table(held or validation.judged))
     if held:
         yield "## Sweeps never fitted on"
-        yield ""
-        yield from _scores("sweep", score_rows(by_sweep(held)))
+        yield table(score_table("sweep", by_sweep(held)))
     if fit:
         yield "## Sweeps that something was fitted on"
-        yield ""
         yield "Not every one of these was: a few are in no fit at all, and show it."
-        yield ""
-        yield from _scores("regime", score_rows(by_regime(fit)))
-        yield from _scores("sweep", score_rows(by_sweep(fit)))
+        yield table(score_table("regime", by_regime(fit)))
+        yield table(score_table("sweep", by_sweep(fit)))
         yield "Worst ten of these:"
-        yield ""
-        yield from table(WORST_HEADERS, "llrrrll", worst_rows(fit))
+        yield table(worst_table(fit))
     if transfers:
         yield from _transfer(transfers)
 
@@ -96,9 +75,7 @@ def _heading(validation: Validation, plot: str | None, command: str) -> Iterator
     device, machine = validation.device, validation.machine
     held, fit = validation.used("validation"), validation.used("fit")
     yield f"# Validation on {device.name}"
-    yield ""
     yield f"Written by `{command}`; do not edit."
-    yield ""
     facts = [str(machine.get("gpu", device.title))]
     facts += [f"driver {machine['driver']}"] if "driver" in machine else []
     facts += [f"CUDA {machine['cuda']}"] if "cuda" in machine else []
@@ -111,7 +88,6 @@ def _heading(validation: Validation, plot: str | None, command: str) -> Iterator
         "describes, those whose L2 was dirty, and what is no launch time (latency chains, L1 "
         "patterns, the coalescer's counters), which tests hold against the models instead."
     )
-    yield ""
     yield (
         "An error is predicted over measured time, less one; bias is its median, the other columns "
         "are of its magnitude. The regime is that of the prediction. 90% of the measured times "
@@ -119,10 +95,8 @@ def _heading(validation: Validation, plot: str | None, command: str) -> Iterator
         "times are of the kernel alone; events see the launch as well, whose floor is that of the "
         "host and session, where the session says it."
     )
-    yield ""
     if plot is not None:
         yield f"![Predicted over measured time]({Path(plot).name})"
-        yield ""
 
 
 def _baselines(validation: Validation) -> Iterator[str]:
@@ -132,19 +106,12 @@ def _baselines(validation: Validation) -> Iterator[str]:
         "DRAM bandwidth; the other has constants "
         "fitted on the fit cases, for each way of timing:"
     )
-    yield ""
-    rows = [
-        [timing, f"{c.bandwidth:.3f}", f"{c.compute:.3f}", units.seconds(c.floor), str(c.cases)]
-        for timing, c in validation.constants.items()
-    ]
-    headers = ("timing", "bandwidth efficiency", "compute efficiency", "floor", "cases")
-    yield from table(headers, "lrrrr", rows)
+    yield table(baseline_table(validation))
 
 
 def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
     teacher = transfers[0].teacher
     yield "## Transfer to other GPUs"
-    yield ""
     yield (
         f"What the {teacher} taught, and the data sheets, against measurements of other GPUs: "
         "ours, in the topics that both have and in rows that nothing is fitted on, by regime; and "
@@ -154,9 +121,4 @@ def _transfer(transfers: Sequence[Transfer]) -> Iterator[str]:
         "are unseen. The last column is the catalogue's device, with that GPU's own "
         "microbenchmarks in it."
     )
-    yield ""
-    yield from table(TRANSFER_HEADERS, "llrrrrr", transfer_rows(transfers))
-
-
-def _scores(what: str, rows: Sequence[Cells]) -> Iterator[str]:
-    yield from table((what, *SCORE_HEADERS), "l" + "r" * len(SCORE_HEADERS), rows)
+    yield table(transfer_table(transfers))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from perfmodel.reports.fields import fields_of
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.scores import Judged, Score, by_protocol, by_regime, by_sweep, worst
 from perfmodel.validation.targets import reached
@@ -34,12 +35,7 @@ def validation_record(validation: Validation, transfers: Sequence[Transfer] = ()
         ],
         "worst": [_case(j) for j in worst(validation.used("validation") or validation.judged)],
         "transfer": [
-            {
-                "device": t.device,
-                "teacher": t.teacher,
-                "taught": _scores(t.taught),
-                "own": _scores(t.own),
-            }
+            fields_of(t, "device", "teacher") | {"taught": _scores(t.taught), "own": _scores(t.own)}
             for t in transfers
         ],
     }
@@ -63,14 +59,9 @@ def _score(score: Score) -> dict[str, Any]:
 def _case(judged: Judged) -> dict[str, Any]:
     case = judged.case
     return {
-        "sweep": case.sweep,
-        "kernel": case.kernel,
+        **fields_of(case, "sweep", "kernel"),
         "params": dict(case.params),
-        "protocol": {"timing": case.timing, "cache": case.cache},
-        "measured_s": case.measured_s,
-        "predicted_s": case.predicted_s,
-        "interval_s": list(case.interval_s),
-        "error": case.error,
-        "regime": case.regime,
+        "protocol": fields_of(case, "timing", "cache"),
+        **fields_of(case, "measured_s", "predicted_s", "interval_s", "error", "regime"),
         "suspected": reason(case) or None,
     }

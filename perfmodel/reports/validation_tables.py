@@ -1,75 +1,67 @@
-"""The tables of a validation, as text cells: what the terminal and the Markdown report share."""
+"""The tables of a validation: what the terminal and the Markdown report share."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from perfmodel.reports import units
+from perfmodel.reports.tables import Table
 from perfmodel.validation.cases import Case
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.scores import Judged, Score, score, worst
 from perfmodel.validation.targets import reached
-from perfmodel.validation.validate import Transfer
+from perfmodel.validation.validate import Transfer, Validation
 
-Cells = list[str]
-
-SCORE_HEADERS = (
-    "cases",
-    "median error",
-    "90th percentile",
-    "bias",
-    "in 90% interval",
-    "data-sheet roofline",
-    "fitted roofline",
-)
-WORST_HEADERS = ("case", "protocol", "measured", "predicted", "error", "regime", "suspected")
-TARGET_HEADERS = ("target", "protocol", "cases", "what", "wanted", "reached", "met")
-TRANSFER_HEADERS = (
-    "GPU",
-    "sweep or regime",
-    "cases",
-    "median error",
-    "90th percentile",
-    "bias",
-    "with the catalogue's figures",
-)
+_SCORE: Final = ("cases", "median error", "90th percentile", "bias", "in 90% interval")
+_SHORT: Final = ("cases", "median", "90th", "bias", "covered", "data sheet", "fitted")
+_WORST: Final = ("case", "protocol", "measured", "predicted", "error", "regime", "suspected")
+_TARGET: Final = ("target", "protocol", "cases", "what", "wanted", "reached", "met")
+_KINDS: Final = {
+    "median": "median error",
+    "worst": "largest error",
+    "worst_us": "difference",
+    "knee_steps": "knee, in sizes",
+}
+_USES: Final = {"validation": "never fitted on", "fit": "for fitting", "all": "of all sizes"}
 
 
-def score_rows(scores: Sequence[Score]) -> list[Cells]:
-    """Return a row for each score, its name first."""
-    return [
-        [
-            s.name,
-            str(s.cases),
-            share(s.median),
-            share(s.ninetieth),
-            signed(s.bias),
-            f"{s.coverage:.0%}",
-            share(s.data_sheet),
-            share(s.fitted),
-        ]
-        for s in scores
-    ]
+def score_table(what: str, scores: Sequence[Score], short: bool = False) -> Table:
+    """Return a row for each score, its name first; `short` is for terminals."""
+    rows = ((*_score(s), f"{s.coverage:.0%}", share(s.data_sheet), share(s.fitted)) for s in scores)
+    names = _SHORT if short else (*_SCORE, "data-sheet roofline", "fitted roofline")
+    return Table("", (what, *names), tuple(rows), align="lrrrrrrr")
 
 
-def worst_rows(judged: Sequence[Judged], count: int = 10) -> list[Cells]:
+def worst_table(judged: Sequence[Judged], count: int = 10) -> Table:
     """Return a row for each of the worst cases, with the suspected reason."""
-    return [
-        [
+    rows = (
+        (
             j.case.label,
             f"{j.case.timing}, {j.case.cache}",
             units.seconds(j.case.measured_s),
             units.seconds(j.case.predicted_s),
-            signed(j.case.error),
+            f"{j.case.error:+.1%}",
             j.case.regime,
             reason(j.case) or "unknown",
-        ]
+        )
         for j in worst(judged, count)
-    ]
+    )
+    return Table("", _WORST, tuple(rows), align="llrrrll")
 
 
-def transfer_rows(transfers: Sequence[Transfer]) -> list[Cells]:
+def baseline_table(validation: Validation) -> Table:
+    """Return the constants of the fitted roofline for each way of timing."""
+    rows = (
+        (timing, f"{c.bandwidth:.3f}", f"{c.compute:.3f}", units.seconds(c.floor), str(c.cases))
+        for timing, c in validation.constants.items()
+    )
+    columns = ("timing", "bandwidth efficiency", "compute efficiency", "floor", "cases")
+    return Table("", columns, tuple(rows), align="lrrrr")
+
+
+def transfer_table(transfers: Sequence[Transfer]) -> Table:
     """Return a row for each GPU and part of a transfer test, the catalogue's error last.
 
     The parts are the kernels of what others published, and the regimes of what we measured.
@@ -84,7 +76,24 @@ def transfer_rows(transfers: Sequence[Transfer]) -> list[Cells]:
             rows.append(_transfer_row(transfer.device, name, some, own))
     taught = [j for transfer in transfers for j in transfer.taught]
     own = [j for transfer in transfers for j in transfer.own]
-    return [*rows, _transfer_row("all", "all", taught, own)]
+    rows.append(_transfer_row("all", "all", taught, own))
+    columns = ("GPU", "sweep or regime", *_SCORE[:4], "with the catalogue's figures")
+    return Table("", columns, tuple(rows), align="llrrrrr")
+
+
+def target_table(cases: Sequence[Case]) -> Table:
+    """Return a row for each target and protocol: what was wanted and what was reached."""
+    rows = []
+    for found in reached(cases):
+        shown = {"worst_us": "{:.2f} us", "knee_steps": "{:.0f}"}.get(found.what, "{:.1%}")
+        what = (f"{found.cases} {_USES[found.use]}", _KINDS[found.what])
+        numbers = (shown.format(found.wanted), shown.format(found.reached))
+        rows.append((found.name, found.protocol, *what, *numbers, "yes" if found.met else "no"))
+    return Table("", _TARGET, tuple(rows), align="llllrrl")
+
+
+def _score(s: Score) -> tuple[str, ...]:
+    return (s.name, str(s.cases), share(s.median), share(s.ninetieth), f"{s.bias:+.1%}")
 
 
 def _kernel(judged: Judged) -> str:
@@ -96,56 +105,13 @@ def _regime(judged: Judged) -> str:
     return judged.case.regime
 
 
-def _transfer_row(device: str, name: str, taught: list[Judged], own: list[Judged]) -> Cells:
-    s = score(name, taught)
-    return [
-        device,
-        name,
-        str(s.cases),
-        share(s.median),
-        share(s.ninetieth),
-        signed(s.bias),
-        share(score("", own).median) if own else "-",
-    ]
-
-
-def target_rows(cases: Sequence[Case]) -> list[Cells]:
-    """Return a row for each target and protocol: what was wanted and what was reached."""
-    labels = {
-        "median": "median error",
-        "worst": "largest error",
-        "worst_us": "difference",
-        "knee_steps": "knee, in sizes",
-    }
-    rows = []
-    for found in reached(cases):
-        shown = [
-            share(value)
-            if found.what in ("median", "worst")
-            else f"{value:.2f} us"
-            if found.what == "worst_us"
-            else f"{value:.0f}"
-            for value in (found.wanted, found.reached)
-        ]
-        used = {"validation": "never fitted on", "fit": "for fitting", "all": "of all sizes"}
-        rows.append(
-            [
-                found.name,
-                found.protocol,
-                f"{found.cases} {used[found.use]}",
-                labels[found.what],
-                *shown,
-                "yes" if found.met else "no",
-            ]
-        )
-    return rows
+def _transfer_row(
+    device: str, name: str, taught: list[Judged], own: list[Judged]
+) -> tuple[str, ...]:
+    catalogue = share(score("", own).median) if own else "-"
+    return (device, *_score(score(name, taught)), catalogue)
 
 
 def share(value: float) -> str:
     """Return a share of 1 in percent with a decimal; "-" where there is none."""
     return "-" if math.isnan(value) else f"{value:.1%}"
-
-
-def signed(value: float) -> str:
-    """Return a signed share of 1 in percent with a decimal."""
-    return f"{value:+.1%}"

@@ -6,19 +6,10 @@ from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 
-from perfmodel.reports.tables import Align, beside, plain, table
-from perfmodel.reports.validation_tables import (
-    SCORE_HEADERS,
-    TRANSFER_HEADERS,
-    Cells,
-    score_rows,
-    transfer_rows,
-    worst_rows,
-)
+from perfmodel.reports.tables import beside, plain
+from perfmodel.reports.validation_tables import score_table, transfer_table, worst_table
 from perfmodel.validation.scores import by_protocol, by_regime, by_sweep
 from perfmodel.validation.validate import Transfer, Validation
-
-_SHORT = ("cases", "median", "90th", "bias", "covered", "data sheet", "fitted")
 
 
 def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()) -> RenderableType:
@@ -33,18 +24,18 @@ def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()
             f"{validation.left_out} flagged and left out"
         ),
         "",
-        _scores("regime", score_rows(by_regime(main))),
+        score_table("regime", by_regime(main), short=True),
         "",
-        _scores("protocol", score_rows(by_protocol(main))),
+        score_table("protocol", by_protocol(main), short=True),
         "",
-        _scores("sweep", score_rows(by_sweep(main))),
+        score_table("sweep", by_sweep(main), short=True),
         "",
         plain("Errors are predicted over measured time, less one; the last columns are those of"),
         plain("rooflines, from the data sheet and with three constants fitted."),
         "",
         plain("Worst ten", "bold"),
     ]
-    for label, protocol, measured, predicted, error, regime, why in worst_rows(main):
+    for label, protocol, measured, predicted, error, regime, why in worst_table(main).rows:
         parts.append(
             beside(
                 f"{error:>8}  ",
@@ -55,7 +46,7 @@ def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()
         parts += [
             "",
             plain(f"Other GPUs, predicted from {transfers[0].teacher}", "bold"),
-            table(TRANSFER_HEADERS, transfer_rows(transfers), align=_aligned(2, 5)),
+            transfer_table(transfers),
         ]
     return Group(*parts)
 
@@ -71,16 +62,5 @@ def sample_report(validation: Validation, step: int) -> RenderableType:
             f"which {len(main)} are scored; the whole follows."
         ),
         "",
-        _scores("regime", score_rows(by_regime(main))),
+        score_table("regime", by_regime(main), short=True),
     )
-
-
-def _scores(what: str, rows: list[Cells]) -> RenderableType:
-    assert len(_SHORT) == len(SCORE_HEADERS)
-    return table((what, *_SHORT), rows, align=_aligned(1, len(_SHORT)))
-
-
-def _aligned(left: int, right: int) -> list[Align]:
-    first: list[Align] = ["left" for _ in range(left)]
-    rest: list[Align] = ["right" for _ in range(right)]
-    return first + rest

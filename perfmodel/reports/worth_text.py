@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from rich.console import Group, RenderableType
 
-from perfmodel.reports.tables import Align, plain, table
+from perfmodel.reports.fields import fields_of
+from perfmodel.reports.tables import plain, table
 from perfmodel.validation.scores import Score
 from perfmodel.validation.worth import Worth
 
@@ -16,7 +17,6 @@ _HEADERS: Final = ("regime", "launches", "median", "without", "90th", "without",
 
 def worth_report(worth: Worth) -> RenderableType:
     """Return the errors with the mechanisms beside those without, a row a regime."""
-    numbers: list[Align] = ["right" for _ in _HEADERS[1:]]
     rows = [
         (
             on.name,
@@ -33,7 +33,7 @@ def worth_report(worth: Worth) -> RenderableType:
             f"{worth.changed} of {worth.launches} measured launches change; nothing is fitted again"
         ),
         "",
-        table(_HEADERS, rows, align=["left", *numbers]),
+        table(_HEADERS, rows, "lrrrrrrr"),
         "",
         plain(
             "Errors are |predicted - measured| / measured; regimes are those with all mechanisms."
@@ -56,10 +56,5 @@ def worth_record(worth: Worth) -> dict[str, Any]:
     }
 
 
-def _errors(found: Score) -> dict[str, float]:
-    return {
-        "median": found.median,
-        "ninetieth": found.ninetieth,
-        "bias": found.bias,
-        "coverage": found.coverage,
-    }
+def _errors(found: Score) -> dict[str, Any]:
+    return fields_of(found, "median", "ninetieth", "bias", "coverage")

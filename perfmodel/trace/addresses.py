@@ -16,37 +16,30 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.expressions import Node, evaluate
+from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.expressions.nodes import COMPARISONS
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.trace.cache import Engine, mix
 from perfmodel.trace.coalescer import LANES, Lines, atomic_groups, coalesce
 from perfmodel.trace.layout import Layout
-from perfmodel.trace.separable import THREAD, always, separable
 
 Array = npt.NDArray[Any]
 AXES: Final = "xyz"
+THREAD: Final = frozenset(f"threadIdx.{axis}" for axis in AXES)
 
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Requests of one access of all warps of a wave in some iterations, as lines.
+    """Requests of one access of all warps of a wave in some iterations, as lines."""
 
-    Attributes
-    ----------
-    lines : Lines
-        `request` counts iterations, blocks and warps, the warps fastest.
-    requests, lanes : int
-        Requests that have a lane, and their lanes.
-    addresses, busiest, passes : int
-        Of atomics: distinct addresses, lanes at each request's busiest one, and passes through
-        sectors.
-    """
-
-    lines: Lines
+    lines: Lines  # `request` counts iterations, blocks and warps, the warps fastest
+    # Requests that have a lane, and their lanes.
     requests: int
     lanes: int
+    # Of atomics: distinct addresses, lanes at each request's busiest one, and passes through
+    # sectors.
     addresses: int = 0
     busiest: int = 0
     passes: int = 0
@@ -54,17 +47,11 @@ class Requests:
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """Blocks that are on the GPU together, and which of their threads do anything.
+    """Blocks that are on the GPU together, and which of their threads do anything."""
 
-    Attributes
-    ----------
-    blocks : array
-        Their positions in the grid.
-    mask : array of bool, shape (blocks, warps, 32), or None
-        Threads for which the kernel's guard holds; None is all.
-    """
-
-    blocks: Array
+    blocks: Array  # their positions in the grid
+    # Threads for which the kernel's guard holds; None is all; array of bool, shape (blocks, warps,
+    # 32), or None
     mask: Array | None
 
 
@@ -214,7 +201,7 @@ class Generator:
         if part is not None:
             index, (key, bins) = part[0], part[1].operands
             drawn = histogram(access, int(evaluate(bins, instance.known)), instance.known), key
-        split = separable(index, self.moving)
+        split = _separable(index, self.moving)
         return _Plan(index, guard, split, size, width, moved // width, drawn)
 
     def _by_pattern(
@@ -290,9 +277,49 @@ class Generator:
                 Interval(first % extent, last % extent) if within else Interval(0, extent - 1)
             )
             first, last = first // extent, last // extent
-        return always(guard, Ranges(ranges))
+        return _always(guard, Ranges(ranges))
 
     def _full(self, wave: Wave) -> Array:
         """Return which threads of a wave do anything."""
         shape = (len(wave.blocks), self.warps, LANES)
         return np.broadcast_to(self.inside, shape) if wave.mask is None else wave.mask
+
+
+def _separable(node: Node, moving: frozenset[str]) -> bool:
+    """Say whether an expression is a sum of terms in `THREAD` alone and terms in `moving` alone.
+
+    `moving`: variables that change besides: of blocks and loops. All others are constants.
+    """
+    used = names(node)
+    if not (used & THREAD) or not (used & moving):
+        return True
+    assert isinstance(node, Operation)
+    if node.operator in ("+", "-", "neg"):
+        return all(_separable(operand, moving) for operand in node.operands)
+    if node.operator == "*":
+        varying = [o for o in node.operands if names(o) & (THREAD | moving)]
+        # A constant factor keeps the sum a sum; it must be whole, or the parts would not be.
+        return len(varying) == 1 and _separable(varying[0], moving)
+    return False
+
+
+def _always(node: Node, ranges: Ranges) -> bool:
+    """Say whether interval arithmetic shows that a condition holds for all values."""
+    if isinstance(node, Number):
+        return bool(node.value)
+    if not isinstance(node, Operation):
+        return False
+    if node.operator == "and":
+        return all(_always(operand, ranges) for operand in node.operands)
+    if node.operator not in COMPARISONS:
+        return False
+    left, right = (ranges.of(operand) for operand in node.operands)
+    if left is None or right is None:
+        return False
+    surely = {
+        "<": left.high < right.low,
+        "<=": left.high <= right.low,
+        ">": left.low > right.high,
+        ">=": left.low >= right.high,
+    }
+    return surely.get(node.operator, False)

@@ -44,55 +44,28 @@ COUNT: Final = np.array([bin(mask).count("1") for mask in range(16)], dtype=np.u
 
 
 class Touches(NamedTuple):
-    """Accesses to a cache in their order, one line each; arrays of one length.
+    """Accesses to a cache in their order, one line each; arrays of one length."""
 
-    Attributes
-    ----------
-    row : int64
-        Set.
-    line : int64
-        Byte address // 128.
-    sectors : uint8
-        Which of the line's sectors are asked for, a bit each.
-    words : uint32
-        Which 4 B words a write fills, a bit each.
-    kind : uint8
-        READ, WRITE, ATOMIC, COPY or PASS.
-    rank : uint8
-        STREAMING, NORMAL or PERSISTING.
-    stamp : int64
-        Time; increases from access to access over the life of the cache.
-    """
-
-    row: Array
-    line: Array
-    sectors: Array
-    words: Array
-    kind: Array
-    rank: Array
-    stamp: Array
+    row: Array  # set
+    line: Array  # byte address // 128
+    sectors: Array  # which of the line's sectors are asked for, a bit each
+    words: Array  # which 4 B words a write fills, a bit each
+    kind: Array  # READ, WRITE, ATOMIC, COPY or PASS
+    rank: Array  # STREAMING, NORMAL or PERSISTING
+    stamp: Array  # time; increases from access to access over the life of the cache
 
 
 class Outcome(NamedTuple):
-    """What the accesses met and did; arrays of their length.
+    """What the accesses met and did; arrays of their length."""
 
-    Attributes
-    ----------
-    hit, fetched : uint8
-        Asked sectors that were there; sectors brought in.
-    victim : int64
-        Line that was replaced, -1 if none.
-    written, partial : uint8
-        Its sectors that went to DRAM; those of them that were written in part and had to be read.
-    cleaned, clean_written, clean_partial : int64, uint8, uint8
-        The same of a line that was written back but stays, for want of room for dirty lines.
-    """
-
+    # Asked sectors that were there; sectors brought in.
     hit: Array
     fetched: Array
-    victim: Array
+    victim: Array  # line that was replaced, -1 if none
+    # Its sectors that went to DRAM; those of them that were written in part and had to be read.
     written: Array
     partial: Array
+    # The same of a line that was written back but stays, for want of room for dirty lines.
     cleaned: Array
     clean_written: Array
     clean_partial: Array
@@ -100,31 +73,19 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CacheShape:
-    """Size and rules of a cache.
-
-    Attributes
-    ----------
-    sets, ways : int
-    fetch_sectors : int
-        Aligned sectors that a miss brings in together: 1, 2 or 4.
-    dirty_ways : float
-        Most dirty lines a set, as a mean over sets.
-    persisting_ways : float
-        Persisting lines that a set keeps from others, rounded up; with one more, the oldest of
-        them becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if
-        nothing were: read-persistent.csv).
-    dirty_age : int
-        How much later than its last use a dirty line is taken to be used, by the accesses' stamps.
-    renewed : bool
-        Whether the line that leaves is the one used longest ago, or else the oldest.
-    """
+    """Size and rules of a cache."""
 
     sets: int
     ways: int
-    fetch_sectors: int = 1
-    dirty_ways: float = float("inf")
+    fetch_sectors: int = 1  # aligned sectors that a miss brings in together: 1, 2 or 4
+    dirty_ways: float = float("inf")  # most dirty lines a set, as a mean over sets
+    # Persisting lines that a set keeps from others, rounded up; with one more, the oldest of them
+    # becomes a normal line (an H200 with 16 MiB persisting in 8 MiB set aside hits as if nothing
+    # were: read-persistent.csv).
     persisting_ways: float = 0.0
+    # How much later than its last use a dirty line is taken to be used, by the accesses' stamps.
     dirty_age: int = 0
+    # Whether the line that leaves is the one used longest ago, or else the oldest.
     renewed: bool = True
 
 
@@ -180,13 +141,8 @@ def draw(stamp: Any, other: Any) -> Any:
 def place(line: Array, sets: int, run: int) -> Array:
     """Return the set of lines.
 
-    Parameters
-    ----------
-    line : array of int64
-    sets : int
-    run : int
-        Neighbouring lines, at most `sets`, that lie in neighbouring sets; a hash decides where the
-        next run starts. 0 is no hashing: line modulo sets.
+    `run`: neighbouring lines, at most `sets`, that lie in neighbouring sets; a hash decides where
+    the next run starts. 0 is no hashing: line modulo sets.
     """
     if not run:
         return line % sets

@@ -24,24 +24,12 @@ _UNUSED = np.iinfo(np.int64).max
 
 
 class Lines(NamedTuple):
-    """Lines that requests touch, ordered by request and address; arrays of one length.
+    """Lines that requests touch, ordered by request and address; arrays of one length."""
 
-    Attributes
-    ----------
-    request : int64
-        Row of the request.
-    line : int64
-        Byte address // 128.
-    sectors : uint8
-        Touched sectors, a bit each.
-    words : uint32
-        Words of 4 B of which every byte is touched, a bit each; 0 unless asked for.
-    """
-
-    request: Array
-    line: Array
-    sectors: Array
-    words: Array
+    request: Array  # row of the request
+    line: Array  # byte address // 128
+    sectors: Array  # touched sectors, a bit each
+    words: Array  # words of 4 B of which every byte is touched, a bit each; 0 unless asked for
 
 
 def coalesce(
@@ -105,10 +93,7 @@ def atomic_groups(address: Array, active: Array | None) -> tuple[int, int, int]:
     These are distinct addresses, lanes at each request's busiest one, and passes through sectors:
     lanes at one address take turns, and those at others of its sector go with them.
 
-    Parameters
-    ----------
-    address, active
-        As for `coalesce`.
+    `address`, `active`: as for `coalesce`.
 
     Notes
     -----

@@ -22,42 +22,27 @@ SERIES_FIELDS: Final = ("l1_sectors", "l1_hits", "l2_sectors", "l2_hits")
 
 @dataclass(frozen=True, slots=True)
 class AccessCount:
-    """One access's part; sectors of 32 B, and estimates if the launch was sampled.
-
-    Attributes
-    ----------
-    name, buffer, kind : str
-    requests, lanes : float
-        Warp requests with a lane that takes part, and these lanes.
-    sectors, lines : float
-        Distinct ones of each request, summed.
-    l1_hit_sectors : float
-    l2_sectors : float
-        Asked of L2; an atomic's once, however many passes it makes through them.
-    l2_near_sectors : float
-        Of which the partition next to the SM had these.
-    l2_missed_sectors, dram_read_sectors : float
-        Of which these waited for DRAM; what was read for them, fetch granularity included.
-    atomic_addresses, atomic_busiest : float
-        Of atomics: distinct addresses of each request, and lanes at its busiest one, summed.
-    atomic_passes : float
-        Of atomics: L2 sectors as the profiler counts them, lanes at one address in turn.
-    """
+    """One access's part; sectors of 32 B, and estimates if the launch was sampled."""
 
     name: str
     buffer: str
     kind: str
+    # Warp requests with a lane that takes part, and these lanes.
     requests: float
     lanes: float
+    # Distinct ones of each request, summed.
     sectors: float
     lines: float
     l1_hit_sectors: float
-    l2_sectors: float
-    l2_near_sectors: float
+    l2_sectors: float  # asked of L2; an atomic's once, however many passes it makes through them
+    l2_near_sectors: float  # of which the partition next to the SM had these
+    # Of which these waited for DRAM; what was read for them, fetch granularity included.
     l2_missed_sectors: float
     dram_read_sectors: float
+    # Of atomics: distinct addresses of each request, and lanes at its busiest one, summed.
     atomic_addresses: float
     atomic_busiest: float
+    # Of atomics: L2 sectors as the profiler counts them, lanes at one address in turn.
     atomic_passes: float
 
     @property
@@ -85,39 +70,20 @@ class BufferCount:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What moved in a launch.
+    """What moved in a launch."""
 
-    Attributes
-    ----------
-    accesses : tuple of AccessCount
-        Global ones, in the kernel's order.
-    buffers : tuple of BufferCount
-    dirty_left_bytes : float
-        Written, but still in L2 when the launch ended [B].
-    series : mapping of str to tuple
-        Sectors and hits of L1 and L2 in equal parts of the launch, in order.
-    sampled : float
-        Share of the launch that was counted; 1 is all of it.
-    error : float or None
-        Of a sample: relative error of DRAM bytes and L2 sectors, whichever is larger: two standard
-        errors, from how its parts, and its sets, differ.
-    sets : float
-        Share of L2's sets that were simulated; each stands for as many others.
-    interrupted : bool
-        Whether it ended early: the counts are those until then.
-    seconds : float
-        What the simulation took [s].
-    """
-
-    accesses: tuple[AccessCount, ...]
+    accesses: tuple[AccessCount, ...]  # global ones, in the kernel's order
     buffers: tuple[BufferCount, ...]
-    dirty_left_bytes: float
+    dirty_left_bytes: float  # written, but still in L2 when the launch ended [B]
+    # Sectors and hits of L1 and L2 in equal parts of the launch, in order.
     series: dict[str, tuple[float, ...]]
-    sampled: float
+    sampled: float  # share of the launch that was counted; 1 is all of it
+    # Of a sample: relative error of DRAM bytes and L2 sectors, whichever is larger: two standard
+    # errors, from how its parts, and its sets, differ.
     error: float | None
-    interrupted: bool
-    seconds: float
-    sets: float = 1.0
+    interrupted: bool  # whether it ended early: the counts are those until then
+    seconds: float  # what the simulation took [s]
+    sets: float = 1.0  # share of L2's sets that were simulated; each stands for as many others
 
     def total(self, field: str, kind: str | None = None) -> float:
         """Return the sum of a field over accesses, or over those of one kind."""

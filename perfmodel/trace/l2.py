@@ -76,27 +76,15 @@ validation)."""
 
 @dataclass(frozen=True, slots=True)
 class L2Shape:
-    """An L2.
+    """An L2."""
 
-    Attributes
-    ----------
-    cache : CacheShape
-        Of both partitions together.
-    partitions : int
-    run : int
-        Lines that lie in different sets for sure; a hash decides where the next ones start. 0 is
-        no hashing: line modulo sets.
-    epoch : int
-        Accesses under way at a time.
-    far_age : int
-        `FAR_AGE` by the stamps of accesses.
-    """
-
-    cache: CacheShape
+    cache: CacheShape  # of both partitions together
     partitions: int = 1
+    # Lines that lie in different sets for sure; a hash decides where the next ones start. 0 is no
+    # hashing: line modulo sets.
     run: int = 0
-    epoch: int = EPOCH
-    far_age: int = 0
+    epoch: int = EPOCH  # accesses under way at a time
+    far_age: int = 0  # `FAR_AGE` by the stamps of accesses
 
 
 def l2_shape(
@@ -116,12 +104,10 @@ def l2_shape(
     ----------
     size : int
         Capacity [B].
-    partitions : int
     set_aside : int
         Capacity kept for persisting lines [B].
     fetch_granularity : int
         Least that a miss reads from DRAM [B].
-    ways : int
     epoch : int
         Accesses under way at a time.
     one_in : int
@@ -145,40 +131,23 @@ def l2_shape(
 
 
 class Lookups(NamedTuple):
-    """Accesses to L2 in their order, one line each; arrays of one length.
+    """Accesses to L2 in their order, one line each; arrays of one length."""
 
-    Attributes
-    ----------
-    line, sectors, words, kind, rank : array
-        As in `perfmodel.trace.cache.Touches`.
-    side : array
-        Partition next to the SM.
-    """
-
+    # As in `perfmodel.trace.cache.Touches`.
     line: Array
     sectors: Array
     words: Array
     kind: Array
     rank: Array
-    side: Array
+    side: Array  # partition next to the SM
 
 
 class Answers(NamedTuple):
-    """What became of them; arrays of their length, masks of sectors.
+    """What became of them; arrays of their length, masks of sectors."""
 
-    Attributes
-    ----------
-    near : array
-        Sectors that the first partition asked had.
-    missed : array
-        Sectors that had to wait for DRAM.
-    fetched : array
-        Sectors that were read from DRAM.
-    """
-
-    near: Array
-    missed: Array
-    fetched: Array
+    near: Array  # sectors that the first partition asked had
+    missed: Array  # sectors that had to wait for DRAM
+    fetched: Array  # sectors that were read from DRAM
 
 
 class Written(NamedTuple):
@@ -190,13 +159,7 @@ class Written(NamedTuple):
 
 
 class L2:
-    """An L2 and its contents.
-
-    Parameters
-    ----------
-    shape : L2Shape
-    engine : {"auto", "numpy", "numba"}
-    """
+    """An L2 and its contents."""
 
     def __init__(self, shape: L2Shape, engine: Engine = "auto") -> None:
         self.shape = shape

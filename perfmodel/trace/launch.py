@@ -68,40 +68,22 @@ _KINDS: Final = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 
 @dataclass(frozen=True, slots=True)
 class Residency:
-    """What an SM holds of a launch.
+    """What an SM holds of a launch."""
 
-    Attributes
-    ----------
-    blocks_per_sm : int
-        Blocks at a time.
-    l1_bytes : int
-        What shared memory leaves of L1 [B].
-    """
-
-    blocks_per_sm: int
-    l1_bytes: int
+    blocks_per_sm: int  # blocks at a time
+    l1_bytes: int  # what shared memory leaves of L1 [B]
 
 
 class Asked(NamedTuple):
-    """Lines that warps ask for, in their order; arrays of one length.
-
-    Attributes
-    ----------
-    sm : array
-    line, sectors, words : array
-        As in `perfmodel.trace.coalescer.Lines`.
-    access : array
-        Positions in the kernel.
-    when : array
-        Points of the series over time.
-    """
+    """Lines that warps ask for, in their order; arrays of one length."""
 
     sm: Array
+    # As in `perfmodel.trace.coalescer.Lines`.
     line: Array
     sectors: Array
     words: Array
-    access: Array
-    when: Array
+    access: Array  # positions in the kernel
+    when: Array  # points of the series over time
 
     def at(self, places: Array | slice) -> Asked:
         """Return some of them."""

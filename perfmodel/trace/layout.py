@@ -27,13 +27,7 @@ _RANKS: Final = {"streaming": STREAMING, "normal": NORMAL, "persisting": PERSIST
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Global buffers in the order of their addresses [B].
-
-    Attributes
-    ----------
-    names : tuple of str
-    starts, sizes : tuple of int
-    """
+    """Global buffers in the order of their addresses [B]."""
 
     names: tuple[str, ...]
     starts: tuple[int, ...]
@@ -58,11 +52,7 @@ class Layout:
 def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
     """Give every global buffer its addresses, one after the other, as if allocated in turn.
 
-    Parameters
-    ----------
-    instance : Instance
-    first : int
-        Where the first may start [B].
+    `first`: where the first may start [B].
     """
     sizes = {
         b.name: int(instance.lengths[b.name]) * int(instance.element_bytes[b.name])

@@ -26,19 +26,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some iterations of an innermost body, in order.
+    """Some iterations of an innermost body, in order."""
 
-    Attributes
-    ----------
-    accesses : tuple of int
-        Their positions in the kernel.
-    loops : mapping of str to array
-        Value of every loop variable in each iteration.
-    iterations : int
-    """
-
-    accesses: tuple[int, ...]
-    loops: Mapping[str, Array]
+    accesses: tuple[int, ...]  # their positions in the kernel
+    loops: Mapping[str, Array]  # value of every loop variable in each iteration
     iterations: int
 
 
@@ -71,13 +62,8 @@ def executions(body: Body) -> int:
 def batches(body: Body, most: int, share: slice | None = None) -> Iterator[Batch]:
     """Yield the accesses of a block in order.
 
-    Parameters
-    ----------
-    body : Body
-    most : int
-        Accesses in a batch; at least one iteration is.
-    share : slice, optional
-        Only these iterations of the outermost loops; what is outside loops goes with the first.
+    `most`: accesses in a batch; at least one iteration is. `share`: only these iterations of the
+    outermost loops; what is outside loops goes with the first.
     """
     yield from _walk(body, {}, most, share)
 

@@ -73,12 +73,7 @@ def estimate(parts: Array, weights: tuple[float, ...]) -> Array:
 def relative_error(sums: Sequence[Array], weights: tuple[float, ...]) -> float:
     """Return two standard errors of the worst estimate, over it.
 
-    Parameters
-    ----------
-    sums : sequence of array
-        Quantities, by part.
-    weights : tuple of float
-        Of each part.
+    `sums`: quantities, by part. `weights`: of each part.
     """
     if len(weights) < 3:
         return 0.0
@@ -92,13 +87,7 @@ def relative_error(sums: Sequence[Array], weights: tuple[float, ...]) -> float:
 
 
 class SetSample:
-    """The sets of L2 that are simulated, and how far they differ from each other.
-
-    Parameters
-    ----------
-    one_in : int
-        Simulate one of so many sets.
-    """
+    """The sets of L2 that are simulated, one in so many, and how far these differ."""
 
     def __init__(self, one_in: int) -> None:
         self.one_in = one_in

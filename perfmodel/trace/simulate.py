@@ -89,7 +89,6 @@ class Simulator:
         ----------
         instance : Instance
             One configuration.
-        residency : Residency
         share : float
             Share of the launch to run, over 0 to 1; see `perfmodel.trace.sampling`.
         first : int

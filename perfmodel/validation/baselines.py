@@ -24,22 +24,13 @@ FEWEST_FITTED = 10
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """A roofline's fitted constants.
+    """A roofline's fitted constants."""
 
-    Attributes
-    ----------
-    bandwidth, compute : float
-        Shares of the data sheet's peaks that are reached.
-    floor : float
-        Time of a launch that does nothing [s].
-    cases : int
-        That they were fitted on.
-    """
-
+    # Shares of the data sheet's peaks that are reached.
     bandwidth: float
     compute: float
-    floor: float
-    cases: int
+    floor: float  # time of a launch that does nothing [s]
+    cases: int  # that they were fitted on
 
 
 def data_sheet(cases: Sequence[Case], device: Device) -> Array:
@@ -50,15 +41,8 @@ def data_sheet(cases: Sequence[Case], device: Device) -> Array:
 def fit_constants(cases: Sequence[Case], device: Device) -> dict[str, Constants]:
     """Return the constants of the fitted roofline, by timing; fitted on fit cases only.
 
-    Robust least squares on the logarithm of the time, bounded to what a GPU can do.
-
-    Parameters
-    ----------
-    cases : sequence of Case
-        Those for validation are left out here.
-    device : Device
-
-    A timing with fewer than `FEWEST_FITTED` cases gets none.
+    Robust least squares on the logarithm of the time, bounded to what a GPU can do. Cases for
+    validation are left out, and a timing with fewer than `FEWEST_FITTED` others gets none.
     """
     fitted = {}
     for timing in sorted({case.timing for case in cases}):

@@ -36,51 +36,29 @@ _work: Final[dict[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measured launch and its prediction; times in seconds.
-
-    Attributes
-    ----------
-    sweep, topic : str
-    line : int
-        In the topic's CSV.
-    kernel : str
-    params : mapping of str to int
-    use : str
-        "fit" or "validation".
-    timing, cache : str
-        Protocol.
-    measured_s, predicted_s : float
-    interval_s : tuple of two float
-        90% interval of the prediction.
-    bottleneck, regime, residual_class : str
-        Of the prediction: largest term, regime, and whose residuals its interval has.
-    spread : float
-        Standard deviation of the predicted time from the device's figures, as a share of it.
-    flop : float
-        Useful operations.
-    flop_peak : float
-        Data-sheet peak of their precision [FLOP/s].
-    roofline_bytes : float
-        Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
-    """
+    """One measured launch and its prediction; times in seconds."""
 
     sweep: str
     topic: str
-    line: int
+    line: int  # in the topic's CSV
     kernel: str
     params: Mapping[str, int | str]
-    use: str
+    use: str  # "fit" or "validation"
+    # Protocol.
     timing: str
     cache: str
     measured_s: float
     predicted_s: float
-    interval_s: tuple[float, float]
+    interval_s: tuple[float, float]  # 90% interval of the prediction
+    # Of the prediction: largest term, regime, and whose residuals its interval has.
     bottleneck: str
     regime: str
     residual_class: str
+    # Standard deviation of the predicted time from the device's figures, as a share of it.
     spread: float
-    flop: float
-    flop_peak: float
+    flop: float  # useful operations
+    flop_peak: float  # data-sheet peak of their precision [FLOP/s]
+    # Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
     roofline_bytes: float
 
     @property
@@ -141,17 +119,6 @@ def launch_of(sweep: Sweep, row: Row, device: Device) -> dict[str, Any]:
     }
 
 
-def predicted_cases(
-    recording: Recording,
-    device: Device,
-    progress: Progress | None = None,
-    use: str | None = None,
-    workers: int = 1,
-) -> list[Case]:
-    """Return all cases of a recording, predicted for a device; see `cases_of`."""
-    return cases_of([recording], device, progress, use, workers)
-
-
 def cases_of(
     recordings: Sequence[Recording],
     device: Device,
@@ -164,8 +131,6 @@ def cases_of(
 
     Parameters
     ----------
-    recordings : sequence of Recording
-    device : Device
     progress : callable, optional
         Is told how many cases of how many are done.
     use : {"fit", "validation"}, optional

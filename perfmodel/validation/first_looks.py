@@ -23,23 +23,15 @@ FILE: Final = "first-look.csv"
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """A launch that was predicted and then measured.
-
-    Attributes
-    ----------
-    kernel : str
-    predicted, low, high, measured : float
-        Time, its 90% interval, and what it was [us].
-    widened : float
-        Power of a described kernel's interval that this one is.
-    """
+    """A launch that was predicted and then measured."""
 
     kernel: str
+    # Time, its 90% interval, and what it was [us].
     predicted: float
     low: float
     high: float
     measured: float
-    widened: float = 1.0
+    widened: float = 1.0  # power of a described kernel's interval that this one is
 
     @property
     def power(self) -> float:

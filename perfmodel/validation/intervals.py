@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,30 +36,33 @@ LEAST_HALF_WIDTH: Final = 0.01
 """No interval is narrower: times of one launch scatter by about as much."""
 PRIOR_SWEEPS: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
 """Weights, in sweeps, with which the residuals of all classes may be mixed in."""
+_COMMENT: Final = """\
+# Where 90% of measured times lie, over predicted ones: factors by origin of the
+# device's figures and class of residuals. The figures' uncertainty comes on top.
+# Written by perfmodel.validation.refit; perfmodel.validation.intervals says how. cases
+# and sweeps are the class's own, prior_sweeps the weight of all other residuals,
+# held_out the share of left-out cases that the interval holds. Published classes of
+# too few cases (prior_sweeps = inf) are the measured ones to the power
+# published_over_measured. Kernels from PTX have all of them to the power
+# translated_over_described (perfmodel.validation.first_looks).
+
+"""
 _FACTORS: Final = np.arange(1.0, 4.0, 0.01)
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The residuals of one class.
+    """The residuals of one class."""
 
-    Attributes
-    ----------
-    low, high : float
-        Factors of the predicted time, below and above 1.
-    cases, sweeps : int
-        Of its own.
-    prior_sweeps : float
-        Weight of all classes' residuals in it, in sweeps; infinite where it has too few cases.
-    held_out : float
-        Share of left-out cases that the intervals hold; NaN where none could be left out.
-    """
-
+    # Factors of the predicted time, below and above 1.
     low: float
     high: float
+    # Of its own.
     cases: int
     sweeps: int
+    # Weight of all classes' residuals in it, in sweeps; infinite where it has too few cases.
     prior_sweeps: float
+    # Share of left-out cases that the intervals hold; NaN where none could be left out.
     held_out: float
 
 
@@ -115,45 +118,33 @@ def fit_intervals(
         On devices with published figures.
     about : mapping of str to str
         Where the cases come from, and when: goes into the file.
-    path : Path
     translated : float
         Power of all these that holds kernels translated from PTX.
     """
-    lines = [
-        "# Where 90% of measured times lie, over predicted ones: factors by origin of the",
-        "# device's figures and class of residuals. The figures' uncertainty comes on top.",
-        "# Written by perfmodel.validation.refit; perfmodel.validation.intervals says how. cases",
-        "# and sweeps are the class's own, prior_sweeps the weight of all other residuals,",
-        "# held_out the share of left-out cases that the interval holds. Published classes of",
-        "# too few cases (prior_sweeps = inf) are the measured ones to the power",
-        "# published_over_measured. Kernels from PTX have all of them to the power",
-        "# translated_over_described (perfmodel.validation.first_looks).",
-        "",
-        "[about]",
-        *(f'{key} = "{value}"' for key, value in about.items()),
-        f"level = {LEVEL}",
-    ]
+    import tomli_w
+
     ours, our_factor = fit_classes(measured)
     others, their_factor = fit_classes(published)
     others, ratio = filled(others, ours)
-    lines.append(f"measured_widening = {our_factor:.2f}")
-    lines.append(f"published_widening = {their_factor:.2f}")
-    lines.append(f"published_over_measured = {ratio:.2f}")
-    lines.append(f"translated_over_described = {translated:.2f}")
-    tables: list[str] = []
-    for origin, fits in (("measured", ours), ("published", others)):
-        for name, fit in fits.items():
-            tables += [
-                "",
-                f"[{origin}.{name}]",
-                f"low = {fit.low:.4f}",
-                f"high = {fit.high:.4f}",
-                f"cases = {fit.cases}",
-                f"sweeps = {fit.sweeps}",
-                f"prior_sweeps = {fit.prior_sweeps:g}",
-                *([] if math.isnan(fit.held_out) else [f"held_out = {fit.held_out:.3f}"]),
-            ]
-    path.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
+    head: dict[str, Any] = {
+        **about,
+        "level": LEVEL,
+        "measured_widening": round(our_factor, 2),
+        "published_widening": round(their_factor, 2),
+        "published_over_measured": round(ratio, 2),
+        "translated_over_described": round(translated, 2),
+    }
+    classes = {
+        origin: {name: _rounded(fit) for name, fit in fits.items()}
+        for origin, fits in (("measured", ours), ("published", others))
+    }
+    path.write_text(_COMMENT + tomli_w.dumps({"about": head, **classes}), encoding="utf-8")
+
+
+def _rounded(fit: Fit) -> dict[str, float]:
+    """Return a fit as the data file has it: no share where none could be left out."""
+    found = {name: round(value, 4) for name, value in asdict(fit).items()}
+    return {name: value for name, value in found.items() if not math.isnan(value)}
 
 
 def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fit], float]:
@@ -163,12 +154,7 @@ def filled(fits: Mapping[str, Fit], by: Mapping[str, Fit]) -> tuple[dict[str, Fi
     The others are no narrower than what they could have been taken from: few cases that happen to
     agree do not make a GPU better known than one that we measured.
 
-    Parameters
-    ----------
-    fits : mapping of str to Fit
-        Of devices with few cases.
-    by : mapping of str to Fit
-        Of devices with many.
+    `fits`: of devices with few cases. `by`: of devices with many.
     """
     both = [n for n in fits if not (math.isinf(fits[n].prior_sweeps + by[n].prior_sweeps))]
     widths = [sum(math.log(f[n].high / f[n].low) for n in both) for f in (fits, by)]
@@ -265,7 +251,7 @@ def _bounds(
         return LEAST_HALF_WIDTH, LEAST_HALF_WIDTH
     values = np.concatenate([s for s, _ in parts])
     weights = np.concatenate([np.full(s.size, w / s.size) for s, w in parts])
-    low, high = (_quantile(values, weights, q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    low, high = central(values, weights)
     return max(-low, LEAST_HALF_WIDTH), max(high, LEAST_HALF_WIDTH)
 
 
@@ -273,7 +259,10 @@ def _weight(sample: Array) -> float:
     return min(1.0, sample.size / FULL_WEIGHT)
 
 
-def _quantile(values: Array, weights: Array, share: float) -> float:
+def central(values: Array, weights: Array) -> tuple[float, float]:
+    """Return the quantiles between which the central `LEVEL` of weighted values lie."""
     order = np.argsort(values)
     centres = np.cumsum(weights[order]) - weights[order] / 2
-    return float(np.interp(share * weights.sum(), centres, values[order]))
+    ends = (1 - LEVEL) / 2 * weights.sum(), (1 + LEVEL) / 2 * weights.sum()
+    low, high = (float(np.interp(end, centres, values[order])) for end in ends)
+    return low, high

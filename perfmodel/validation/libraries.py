@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,39 +28,34 @@ from perfmodel.hardware import load_device
 from perfmodel.measure import folders
 from perfmodel.prediction.interval import own_interval
 from perfmodel.prediction.predict import predict
-from perfmodel.prediction.wider import LIBRARY
-from perfmodel.validation.intervals import LEVEL
+from perfmodel.prediction.wider import LIBRARY, WiderInterval
+from perfmodel.validation.intervals import central
 
 CLASSES: Final = Path(__file__).with_suffix(".toml")
 FOLDER: Final = "libraries"
-Progress = Callable[[int, int], Any]
+_COMMENT: Final = """\
+# Where 90% of the times that others published of libraries' kernels lie, over predicted
+# ones: 5% and 95% quantiles of the rows for fitting, every source counting alike. before
+# and held_out: shares of the other rows inside the interval of residuals of our own
+# measurements, and inside the wider of both. Rows, sources and licences:
+# measurements/published/libraries. Written by perfmodel.validation.libraries.
+
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """A published time of a library's kernel.
+    """A published time of a library's kernel."""
 
-    Attributes
-    ----------
-    workload, device, source, kernel : str
-        As `LibraryClass` has them; a key of the sources; a built-in kernel.
-    params : dict of str to int or str
-    cache : str
-        State of L2 that comes nearest to the protocol.
-    time_s : float
-        Published [s].
-    use : str
-        "fit", or "validation" where the last byte of the SHA-256 of the row's text is odd.
-    """
-
+    # As `LibraryClass` has them; a key of the sources; a built-in kernel.
     workload: str
     device: str
     source: str
     kernel: str
     params: dict[str, Any]
-    cache: str
-    time_s: float
-    use: str
+    cache: str  # state of L2 that comes nearest to the protocol
+    time_s: float  # published [s]
+    use: str  # "fit", or "validation" where the last byte of the SHA-256 of the row's text is odd
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +77,11 @@ class LibraryClass:
 
 @dataclass(frozen=True, slots=True)
 class LibraryCase:
-    """A row and its prediction.
-
-    Attributes
-    ----------
-    row : LibraryRow
-    predicted_s : float
-    own_s : tuple of two float
-        Interval by the residuals of the prediction's own class [s].
-    """
+    """A row and its prediction."""
 
     row: LibraryRow
     predicted_s: float
-    own_s: tuple[float, float]
+    own_s: tuple[float, float]  # interval by the residuals of the prediction's own class [s]
 
     @property
     def ratio(self) -> float:
@@ -106,37 +95,10 @@ class LibraryCase:
         return least <= self.row.time_s <= most
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryFit:
-    """The interval of a class.
-
-    Attributes
-    ----------
-    low, high : float
-        Factors of the predicted time.
-    median : float
-        Of measured over predicted times, of all rows.
-    rows, held_out_rows : int
-    before, held_out : float
-        Share of the left-out rows inside the interval of their own residuals, and of this one.
-    """
-
-    low: float
-    high: float
-    median: float
-    rows: int
-    held_out_rows: int
-    before: float
-    held_out: float
-
-
 def read_rows(folder: Path | None = None) -> tuple[LibraryRow, ...]:
     """Return the published rows.
 
-    Parameters
-    ----------
-    folder : Path, optional
-        Of ``rows.csv`` and ``sources.toml``; by default that of the repository.
+    `folder`: of ``rows.csv`` and ``sources.toml``; by default that of the repository.
     """
     folder = folder or folders.repository() / folders.PUBLISHED / FOLDER
     sources = tomllib.loads((folder / "sources.toml").read_text(encoding="utf-8"))
@@ -168,8 +130,10 @@ def predicted_case(row: LibraryRow, mapping: str) -> LibraryCase | None:
     return LibraryCase(row, found.time_s, own)
 
 
-def fitted(cases: Sequence[LibraryCase]) -> LibraryFit:
-    """Return the interval of the cases for fitting, and what it says of the others.
+def fitted(cases: Sequence[LibraryCase], each: LibraryClass | None = None) -> WiderInterval:
+    """Return the interval of a class by the cases for fitting, and what it says of the others.
+
+    Every source counts alike.
 
     Raises
     ------
@@ -180,12 +144,20 @@ def fitted(cases: Sequence[LibraryCase]) -> LibraryFit:
     rest = [c for c in cases if c.row.use != "fit"]
     if not fit or not rest:
         raise PerfmodelError(f"{len(fit)} rows for fitting and {len(rest)} others: both are needed")
-    low, high = (_quantile(fit, q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    low, high = min(low, 1.0), max(high, 1.0)
-    return LibraryFit(
+    every = Counter(c.row.source for c in fit)
+    weights = np.array([1 / every[c.row.source] for c in fit])
+    ends = central(np.log([c.ratio for c in fit]), weights)
+    low, high = min(math.exp(ends[0]), 1.0), max(math.exp(ends[1]), 1.0)
+    median = float(np.median([c.ratio for c in cases]))
+    sources = ", ".join(sorted({c.row.source for c in cases}))
+    words = {} if each is None else asdict(each)
+    words.pop("workload", None)
+    return WiderInterval(
+        **{"name": "", **words},
         low=low,
         high=high,
-        median=float(np.median([c.ratio for c in cases])),
+        because=f"against {len(cases)} published times ({sources}) the models read "
+        f"{abs(1 - 1 / median):.0%} {'too short' if median >= 1 else 'too long'} in the median",
         rows=len(fit),
         held_out_rows=len(rest),
         before=float(np.mean([c.inside() for c in rest])),
@@ -193,71 +165,18 @@ def fitted(cases: Sequence[LibraryCase]) -> LibraryFit:
     )
 
 
-def fit_libraries(path: Path = LIBRARY, progress: Progress | None = None) -> None:
-    """Predict all rows, fit the intervals and write the data file that predictions read.
+def fit_libraries() -> None:
+    """Predict all rows, fit the intervals and write the data file that predictions read."""
+    import tomli_w
 
-    Parameters
-    ----------
-    path : Path
-    progress : callable, optional
-        Is told how many classes of how many are done.
-    """
     rows, classes = read_rows(), read_classes()
-    lines = [
-        "# Where 90% of the times that others published of libraries' kernels lie, over predicted",
-        "# ones: 5% and 95% quantiles of the rows for fitting, every source counting alike. before",
-        "# and held_out: shares of the other rows inside the interval of residuals of our own",
-        "# measurements, and inside the wider of both. Rows, sources and licences:",
-        "# measurements/published/libraries. Written by perfmodel.validation.libraries.",
-    ]
-    for done, each in enumerate(classes):
-        if progress is not None:
-            progress(done, len(classes))
+    tables = []
+    for each in classes:
         cases = (predicted_case(row, each.mapping) for row in rows if each.has(row))
-        lines += _table(each, [case for case in cases if case is not None])
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _table(each: LibraryClass, cases: Sequence[LibraryCase]) -> list[str]:
-    """Return the lines of a class's interval."""
-    found = fitted(cases)
-    sources = sorted({case.row.source for case in cases})
-    off = abs(1 - 1 / found.median)
-    way = "too short" if found.median >= 1 else "too long"
-    because = (
-        f"against {len(cases)} published times ({', '.join(sources)}) the models read {off:.0%} "
-        f"{way} in the median"
-    )
-    words = {"kernel": each.kernel, "mapping": each.mapping}
-    words["compute_capability"] = each.compute_capability
-    return [
-        "",
-        "[[interval]]",
-        f'name = "{each.name}"',
-        *(f'{key} = "{value}"' for key, value in words.items() if value),
-        *([f"precisions = [{_quoted(each.precisions)}]"] if each.precisions else []),
-        f"low = {found.low:.3f}",
-        f"high = {found.high:.3f}",
-        f'because = "{because}"',
-        f"rows = {found.rows}",
-        f"held_out_rows = {found.held_out_rows}",
-        f"before = {found.before:.3f}",
-        f"held_out = {found.held_out:.3f}",
-    ]
-
-
-def _quoted(words: Iterable[str]) -> str:
-    return ", ".join(f'"{word}"' for word in words)
-
-
-def _quantile(cases: Sequence[LibraryCase], share: float) -> float:
-    """Return a quantile of measured over predicted times, every source counting alike."""
-    every = {c.row.source: sum(o.row.source == c.row.source for o in cases) for c in cases}
-    ordered = sorted(cases, key=lambda c: c.ratio)
-    weights = np.array([1 / every[c.row.source] for c in ordered])
-    centres = np.cumsum(weights) - weights / 2
-    logs = np.log([c.ratio for c in ordered])
-    return float(np.exp(np.interp(share * weights.sum(), centres, logs)))
+        found = asdict(fitted([case for case in cases if case is not None], each))
+        rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in found.items()}
+        tables.append({k: v for k, v in rounded.items() if v not in ("", (), frozenset(), None)})
+    LIBRARY.write_text(_COMMENT + tomli_w.dumps({"interval": tables}), encoding="utf-8")
 
 
 def _row(row: dict[str, str], sources: dict[str, Any]) -> LibraryRow:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names, parse
-from perfmodel.kernels.values import check_keys
+from perfmodel.tables import check_keys
 from perfmodel.validation.cases import Case
 
 _FILE: Final = Path(__file__).parent / "reasons.toml"

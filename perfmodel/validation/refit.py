@@ -14,7 +14,7 @@ from perfmodel.hardware import device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import read_recording
 from perfmodel.prediction.interval import INTERVALS
-from perfmodel.validation.cases import Case, predicted_cases
+from perfmodel.validation.cases import Case, cases_of
 from perfmodel.validation.first_looks import first_looks, translated_over_described
 from perfmodel.validation.intervals import fit_intervals
 
@@ -25,12 +25,8 @@ FIRST_LOOKS: Final = tuple(f"source-kernels/h200-sxm/corpus-blind{n}" for n in r
 def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
     """Fit the intervals to all recorded measurements, ours and published ones, and write them.
 
-    Parameters
-    ----------
-    path : Path
-        The data file; by default the one that predictions read.
-    workers : int
-        Processes that share the predictions.
+    `path`: the data file; by default the one that predictions read. `workers`: processes that share
+    the predictions.
 
     Raises
     ------
@@ -64,5 +60,5 @@ def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
 
 def _cases(device: str, folder: Path, workers: int) -> list[Case]:
     """Return the cases of a folder, those of each kernel a sweep of their own."""
-    found = predicted_cases(read_recording(folder), load_device(device), use="fit", workers=workers)
+    found = cases_of([read_recording(folder)], load_device(device), use="fit", workers=workers)
     return [replace(case, sweep=f"{device}: {case.sweep}: {case.kernel}") for case in found]

@@ -18,44 +18,26 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A case, and what the baselines said of it.
-
-    Attributes
-    ----------
-    case : Case
-    data_sheet_s, fitted_s : float
-        Times by the data-sheet roofline and by the fitted one [s]; NaN where there is none.
-    """
+    """A case, and what the baselines said of it."""
 
     case: Case
+    # Times by the data-sheet roofline and by the fitted one [s]; NaN where there is none.
     data_sheet_s: float
     fitted_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Errors of a group of cases; an error is predicted over measured time, less one.
-
-    Attributes
-    ----------
-    name : str
-    cases : int
-    median, ninetieth : float
-        Of the magnitude of the error.
-    bias : float
-        Median of the signed error.
-    coverage : float
-        Share of the cases whose 90% interval holds the measured time.
-    data_sheet, fitted : float
-        Median of the magnitude of the baselines' errors; NaN where there is none.
-    """
+    """Errors of a group of cases; an error is predicted over measured time, less one."""
 
     name: str
     cases: int
+    # Of the magnitude of the error.
     median: float
     ninetieth: float
-    bias: float
-    coverage: float
+    bias: float  # median of the signed error
+    coverage: float  # share of the cases whose 90% interval holds the measured time
+    # Median of the magnitude of the baselines' errors; NaN where there is none.
     data_sheet: float
     fitted: float
 

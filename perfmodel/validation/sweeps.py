@@ -18,9 +18,9 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels import Kernel, builtin_names, find_kernel, load_kernel
 from perfmodel.kernels.l2_control import L2Control
-from perfmodel.kernels.values import check_keys, is_list
 from perfmodel.measure.recorded import Row
 from perfmodel.measure.sweep import SWEEPS, l2_control
+from perfmodel.tables import check_keys, is_list
 from perfmodel.text_files import parse_toml, read_text
 
 KERNELS: Final = Path(__file__).parent / "kernels"
@@ -33,39 +33,21 @@ _KEYS: Final = ("name", "topic", "where", "kernel", "mapping", "params", "use", 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Rows of one topic that one kernel predicts.
+    """Rows of one topic that one kernel predicts."""
 
-    Attributes
-    ----------
-    name : str
-        As the scoreboard calls it.
-    topic : str
-    kernel : str
-        A built-in, or a file of `KERNELS`; ``{column}`` stands for what the row says there.
-    params : mapping of str to str
-        Expressions over the row's columns and ``sms``.
-    where : mapping of str to tuple
-        Values that a row must have to belong.
-    mapping : str or None
-    use : str
-        "fit" or "validation", for rows that do not say it.
-    cache : str
-        "cold" or "warm" for rows that do not say it, or say it otherwise; else "".
-    cases : tuple of mappings
-        Values of which a row must have those of one, if there are any.
-    l2 : mapping of str to str or number
-        L2 control of the launch: the fields of a sweep's ``l2``, over the row's columns.
-    """
-
-    name: str
+    name: str  # as the scoreboard calls it
     topic: str
+    # A built-in, or a file of `KERNELS`; ``{column}`` stands for what the row says there.
     kernel: str
-    params: Mapping[str, str]
+    params: Mapping[str, str]  # expressions over the row's columns and ``sms``
+    # Values that a row must have to belong.
     where: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     mapping: str | None = None
-    use: str = "fit"
-    cache: str = ""
+    use: str = "fit"  # "fit" or "validation", for rows that do not say it
+    cache: str = ""  # "cold" or "warm" for rows that do not say it, or say it otherwise; else ""
+    # Values of which a row must have those of one, if there are any.
     cases: tuple[Mapping[str, Any], ...] = ()
+    # L2 control of the launch: the fields of a sweep's ``l2``, over the row's columns.
     l2: Mapping[str, Any] = field(default_factory=dict)
 
     def holds(self, row: Row) -> bool:
@@ -172,10 +154,7 @@ def _sweep(entry: Mapping[str, Any], where: str) -> Sweep:
 def measured_sweeps(folder: Path = SWEEPS) -> list[Sweep]:
     """Return the sweeps of the measuring package whose rows a known kernel predicts.
 
-    Parameters
-    ----------
-    folder : Path
-        Of sweep files, as `perfmodel.measure.sweep` reads them.
+    `folder`: of sweep files, as `perfmodel.measure.sweep` reads them.
     """
     found = []
     for path in sorted(folder.glob("*.toml")):

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.expressions import evaluate, names, parse
-from perfmodel.kernels.values import check_keys
+from perfmodel.tables import check_keys
 from perfmodel.validation.cases import Case
 
 _FILE: Final = Path(__file__).parent / "targets.toml"
@@ -25,24 +25,14 @@ _FEWEST_SIZES: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What was reached of one target, under one protocol.
-
-    Attributes
-    ----------
-    name, protocol : str
-    use : {"fit", "validation", "all"}
-        Which cases it was judged on.
-    cases : int
-    what : {"median", "worst", "worst_us", "knee_steps"}
-        Median or largest magnitude of the error, largest difference [us], or sizes between the
-        measured and the predicted knee of the bandwidth.
-    wanted, reached : float
-    """
+    """What was reached of one target, under one protocol."""
 
     name: str
     protocol: str
-    use: str
+    use: str  # which cases it was judged on; "fit", "validation", "all"
     cases: int
+    # Median or largest magnitude of the error, largest difference [us], or sizes between the
+    # measured and the predicted knee of the bandwidth; "median", "worst", "worst_us", "knee_steps"
     what: str
     wanted: float
     reached: float

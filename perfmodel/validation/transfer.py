@@ -35,12 +35,7 @@ SAME: Final = (
 
 
 def transferred(target: Device, teacher: Device) -> Device:
-    """Return the target with everything that must be measured taken over from the teacher.
-
-    Parameters
-    ----------
-    target, teacher : Device
-    """
+    """Return the target with everything that must be measured taken over from the teacher."""
     clocks = teacher.sm_clock / target.sm_clock
     size = (target.sm_count * target.sm_clock) / (teacher.sm_count * teacher.sm_clock)
     taught: dict[str, float] = {}

@@ -23,34 +23,16 @@ DEVICES: Final = Path(__file__).with_name("devices")
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Predictions of a device against measurements.
-
-    Attributes
-    ----------
-    device : Device
-    machine : mapping
-        What the session file says of the GPU that was measured.
-    folders : tuple of str
-        Names of the measurement folders: "suite/h100-sxm/sweeps".
-    published : bool
-        Whether others measured.
-    judged : tuple of Judged
-        All cases with the baselines' times.
-    constants : mapping of str to Constants
-        Of the fitted roofline, by timing.
-    left_out : int
-        Rows that are flagged as wrong.
-    undescribed : int
-        Rows with a time, in L2 states that predictions know, that no kernel describes.
-    """
+    """Predictions of a device against measurements."""
 
     device: Device
-    machine: Mapping[str, Any]
-    folders: tuple[str, ...]
-    published: bool
-    judged: tuple[Judged, ...]
-    constants: Mapping[str, Constants]
-    left_out: int
+    machine: Mapping[str, Any]  # what the session file says of the GPU that was measured
+    folders: tuple[str, ...]  # names of the measurement folders: "suite/h100-sxm/sweeps"
+    published: bool  # whether others measured
+    judged: tuple[Judged, ...]  # all cases with the baselines' times
+    constants: Mapping[str, Constants]  # of the fitted roofline, by timing
+    left_out: int  # rows that are flagged as wrong
+    # Rows with a time, in L2 states that predictions know, that no kernel describes.
     undescribed: int
 
     def used(self, use: Use) -> list[Judged]:
@@ -60,28 +42,17 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Measurements of one GPU, predicted from its data sheet and a teacher.
-
-    Attributes
-    ----------
-    device : str
-    gpu : str
-    teacher : str
-    taught : tuple of Judged
-        Predicted from the data sheet and what the teacher's measurements say.
-    own : tuple of Judged
-        Predicted from the catalogue's figures, its own microbenchmarks among them; empty where
-        the catalogue does not have the device.
-    published : bool
-        Whether others measured.
-    """
+    """Measurements of one GPU, predicted from its data sheet and a teacher."""
 
     device: str
     gpu: str
     teacher: str
+    # Predicted from the data sheet and what the teacher's measurements say.
     taught: tuple[Judged, ...]
+    # Predicted from the catalogue's figures, its own microbenchmarks among them; empty where the
+    # catalogue does not have the device.
     own: tuple[Judged, ...]
-    published: bool = True
+    published: bool = True  # whether others measured
 
 
 def find_recordings(device: str) -> list[Recording]:
@@ -114,19 +85,8 @@ def validate(
 ) -> Validation:
     """Return how a device's predictions and the baselines compare with recordings of one GPU.
 
-    Parameters
-    ----------
-    recordings : sequence of Recording
-    device : Device
-    progress : callable, optional
-        Is told how many cases of how many are done.
-    workers : int
-        Processes that share the work.
-    use : {"fit", "validation"}, optional
-        Only these cases.
-    sampled : callable, optional
-        Is given the validation of a sample, and that it is one in so many cases, before the others
-        are predicted; see `perfmodel.validation.cases.cases_of`.
+    Arguments are those of `perfmodel.validation.cases.cases_of`; `sampled` is given the validation
+    of a sample, and that it is one in so many cases, before the others are predicted.
     """
 
     def first(cases: list[Case], step: int) -> None:
@@ -160,19 +120,11 @@ def _timed(recording: Recording) -> int:
 def transfers(
     teacher: Device, progress: Progress | None = None, workers: int = 1
 ) -> list[Transfer]:
-    """Return the measurements of all other GPUs as the teacher predicts them.
+    """Return the measurements of all other GPUs as a teacher that we measured predicts them.
 
     Of a GPU that we measured too, those launches that nothing is fitted on, in the topics that are
-    recorded of the teacher as well; of others, all that is published.
-
-    Parameters
-    ----------
-    teacher : Device
-        A GPU that we measured.
-    progress : callable, optional
-        Is told how many GPUs of how many are done.
-    workers : int
-        Processes that share the work.
+    recorded of the teacher as well; of others, all that is published. `progress` is told how many
+    GPUs of how many are done.
     """
     listed_names = set(device_names()) - {teacher.name}  # folders of other programs name no device
     ours = {n: f for n, f in folders.measured().items() if n in listed_names}

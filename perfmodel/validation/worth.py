@@ -18,24 +18,13 @@ CHANGED: Final = "launches that change"
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """A scoreboard with mechanisms and without them, of the same launches.
+    """A scoreboard with mechanisms and without them, of the same launches."""
 
-    Attributes
-    ----------
-    mechanisms : tuple of str
-        Those that are switched off.
-    device : Device
-    changed : int
-        Launches whose predicted time is another without them.
-    launches : int
-    scores : tuple of pair of Score
-        With and without: by regime, of all launches ("all"), and of those that change.
-    """
-
-    mechanisms: tuple[str, ...]
+    mechanisms: tuple[str, ...]  # those that are switched off
     device: Device
-    changed: int
+    changed: int  # launches whose predicted time is another without them
     launches: int
+    # With and without: by regime, of all launches ("all"), and of those that change.
     scores: tuple[tuple[Score, Score], ...]
 
 
@@ -48,16 +37,8 @@ def worth(
 ) -> Worth:
     """Return what the scoreboard loses without some mechanisms; nothing is fitted again.
 
-    Parameters
-    ----------
-    recordings : sequence of Recording
-    device : Device
-    names : sequence of str
-        Of `perfmodel.models.mechanism.mechanisms`.
-    progress : callable, optional
-        Is told how many predictions of how many are done, the second ones after the first.
-    workers : int
-        Processes that share the work.
+    `names`: of `perfmodel.models.mechanism.mechanisms`. `progress` is told how many predictions of
+    how many are done, the second ones after the first.
 
     Raises
     ------

@@ -6,9 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from perfmodel.cuda.addresses.launched import Bound, bound
+from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import estimate
+from perfmodel.cuda.compile.resources import estimate, resources
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.reader import parse_ptx, read_ptx
 from perfmodel.cuda.parse.signatures import parameter_names
@@ -36,19 +37,29 @@ def sample(name: str) -> Function:
 
 def program(module: Module, source_names: dict[str, tuple[str, ...]] | None = None) -> Program:
     """A program without an assembler: registers are estimated, whatever is installed."""
-    resources = {k.name: estimate(module, k) for k in module.kernels}
-    return Program("test.ptx", module, "", "sm_90", None, resources, source_names or {})
+    estimated = {k.name: estimate(module, k) for k in module.kernels}
+    return Program("test.ptx", module, "", "sm_90", None, estimated, source_names or {})
 
 
 def sample_program() -> Program:
     return program(samples(), names())
 
 
+def text_of(body: str, parameters: str = ".param .u64 out", declared: str = "") -> str:
+    """PTX of one kernel k of the given instructions."""
+    registers = ".reg .pred %p<9>; .reg .b32 %r<32>; .reg .b64 %d<32>; .reg .f32 %f<9>;"
+    return f"{HEADER}{declared}.visible .entry k({parameters})\n{{\n{registers}\n{body}\n}}"
+
+
 def written(body: str, parameters: str = ".param .u64 out", declared: str = "") -> Module:
     """A module with one kernel k of the given PTX instructions."""
-    registers = ".reg .pred %p<9>; .reg .b32 %r<32>; .reg .b64 %d<32>; .reg .f32 %f<9>;"
-    text = f"{HEADER}{declared}.visible .entry k({parameters})\n{{\n{registers}\n{body}\n}}"
-    return parse_ptx(text)
+    return parse_ptx(text_of(body, parameters, declared))
+
+
+def assembled(text: str) -> Program:
+    """A program of PTX as the assembler that is installed makes it."""
+    module = parse_ptx(text)
+    return Program("test.ptx", module, text, "sm_90", None, resources(module, text), {})
 
 
 def launch(grid: Any, block: Any, shared: int = 0, **arguments: Any) -> LaunchSpec:
@@ -63,5 +74,5 @@ def launch(grid: Any, block: Any, shared: int = 0, **arguments: Any) -> LaunchSp
     return LaunchSpec(three(grid), three(block), shared, named=named)
 
 
-def sample_bound(name: str, spec: LaunchSpec) -> Bound:
+def sample_bound(name: str, spec: LaunchSpec) -> KernelLaunch:
     return bound(spec, sample(name), names()[name])

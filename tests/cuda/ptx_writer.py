@@ -31,9 +31,8 @@ from perfmodel.cuda.parse.syntax import (
 
 def write_module(module: Module) -> str:
     """Return PTX without debug information that means what the module says."""
-    target = ", ".join((module.target, *(o for o in module.target_options if o != "debug")))
     version = ".".join(map(str, module.version))
-    lines = [f".version {version}", f".target {target}", f".address_size {module.address_bits}"]
+    lines = [f".version {version}", f".target {module.target}", ".address_size 64"]
     lines += [_variable(v) for v in module.variables]
     for function in module.functions:
         lines += _function(function)

@@ -14,7 +14,6 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Number, Operation, evaluate, names, parse, text
 from perfmodel.expressions.arrays import evaluate_arrays
 from perfmodel.expressions.float_arrays import evaluate_floats
-from perfmodel.expressions.points import evaluate_point
 
 INTEGER = ("+", "-", "*", *DIVISIONS, *BITS, "<<", ">>")
 EXACT_FLOAT = ("+", "-", "*", "/", "//")  # IEEE rounds these alike everywhere
@@ -150,47 +149,6 @@ def test_usual_floats_make_a_chain():
         found = evaluate_floats(tree, columns)
         assert evaluate_floats(parse("n / (n - 3)"), columns) is None
     assert found.tolist() == [0 + 2 + 4, 10 + 2 + 0]
-
-
-single = st.one_of(
-    st.integers(-40, 40).map(lambda value: np.array([value])),
-    st.floats(-50, 50).map(lambda value: np.array([value])),
-    st.booleans().map(lambda value: np.array([[value]])),
-    st.integers(-9, 9),
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    trees(
-        (*EXACT_FLOAT, *BITS, *COMPARISONS, "%", "**", "<<", ">>"),
-        ("neg", "abs", "not", "sqrt", "floor", "ceil", "log2"),
-        st.one_of(variables, small, st.floats(-5, 100).map(Number)),
-    ),
-    st.fixed_dictionaries(dict.fromkeys(NAMES, single)),
-)
-def test_points_agree_with_arrays(tree, values):
-    """Independent: the evaluation of arrays, to the last bit, in type and shape."""
-    found = evaluate_point(tree, values)
-    if found is None:  # left to the arrays, which may refuse it
-        return
-    used = {name: values[name] for name in names(tree)}
-    expected = evaluate_arrays(tree, used)
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_usual_points_are_not_left_to_the_arrays():
-    """By hand: a formula in numbers of all types, with a guard and a part that it uses twice."""
-    tree = parse("where(n > 0, (k + 1) ** 0.5 / n, 0) + floor((k + 1) ** 0.5) + (n < k) + n % 3")
-    found = evaluate_point(tree, {"n": np.array([2]), "k": np.array([8.0])})
-    assert found is not None
-    assert (found.shape, found.tolist()) == ((1,), [1.5 + 3 + 1 + 2])
-    none = evaluate_point(tree, {"n": np.array([0]), "k": 8.0})
-    assert none is not None
-    assert none.tolist() == [0 + 3 + 1 + 0]
-    assert evaluate_point(tree, {"n": 2, "k": 8.0}) is None  # numbers: the scalar evaluation's
-    assert evaluate_point(tree, {"n": np.array([1, 2]), "k": 8.0}) is None
 
 
 @pytest.mark.parametrize(

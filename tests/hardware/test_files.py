@@ -176,7 +176,7 @@ def row(**changes: str) -> str:
         (row(uncertainty="1"), ["unknown key 'uncertainty'"]),
         (row(sources='"x"'), ["unknown key 'sources'", "did you mean 'source'"]),
         (row(also="3"), ["also must be one list"]),
-        (row(also="[{}]"), ["also 1", "has no unit"]),
+        (row(also="[{}]"), ["also 1", "has no value"]),
         (row(also='[{value = 1, unit = "GB", kind = "measured", source = "x"}]'), ["also 1", "GB"]),
         (
             row(also='[{value=1, unit="GB/s", kind="measured", source="x", also=[]}]'),

@@ -13,14 +13,14 @@ import over_limits
 import pytest
 
 ROOT: Final = Path(__file__).parents[2]
-MOST_LISTED: Final = 33
+MOST_LISTED: Final = 21
 """Files listed when the limits came; lower it with the list."""
 
 MOST_LINES: Final = 400
 LONG: Final = {
     "test_l2_control.py": 581,
     "test_simulate.py": 442,
-    "test_translate.py": 434,
+    "test_translate.py": 433,
 }
 """Modules that were longer when the limit came, by file name, with the most they may have."""
 

@@ -54,7 +54,7 @@ def gains(function: str) -> tuple[list[float], list[float]]:
         made = translated(program(STREAMS), launch, function)
         timed = {"device": "h200-sxm", "timing": "profiler", "cache": row["cache"]}
         base = predict(made, **timed)
-        (found,) = (w.kernel for w in wider_threads(base) if w.words == 4)
+        (found,) = (w.kernel for w in wider_threads(base) if "move 4 neighbouring words" in w.what)
         predicted.append(base.time_s / predict(found, **timed).time_s)
         measured.append(row["time_us"] / then["time_us"])
     return predicted, measured
@@ -87,7 +87,7 @@ def test_private_histogram(n: int, grid: int) -> None:
     named = {"keys": Buffer(4 * n, "u32", "uniform", 256), "bins": Buffer(1024), "n": Scalar(n)}
     launch = LaunchSpec((grid, 1, 1), (256, 1, 1), named=named)
     base = predict(translated(program(HISTOGRAMS), launch, "histogram_global"), device="h200-sxm")
-    (found,) = (s.kernel for s in private_sums(base) if s.blocks is None)
+    (found,) = (s.kernel for s in private_sums(base) if "shared memory, then" in s.what)
     private = predict(found, device="h200-sxm")
     assert private.time_s * 1e6 == pytest.approx(row["time_us"], rel=0.06)
     assert base.time_s > 30 * private.time_s

@@ -19,7 +19,7 @@ from perfmodel.cuda.launch.launch_file import read_launches
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads, at_once
+from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads
 from perfmodel.prediction import Prediction
 
 H200 = load_device("h200-sxm")
@@ -66,7 +66,7 @@ def test_stores_of_a_record_after_its_loads_merge_as_counted() -> None:
     )
     # more loads before as many stores: fewer warps at theirs
     assert float(merged) > float(MERGED(lines=6.0, warps=64, **after_loads(1, 3, H200)))
-    assert float(MERGED(lines=8.0, warps=4, **at_once(H200))) > 0.85
+    assert float(MERGED(lines=8.0, warps=4, **after_loads(0, 1, H200))) > 0.85
 
 
 @needs_nvcc

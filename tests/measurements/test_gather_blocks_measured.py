@@ -13,8 +13,10 @@ from measured import rows
 from perfmodel.hardware import load_device
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
+from perfmodel.models.time.last_block import LAST_TIME
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.advise import advise
+from perfmodel.prediction.derive import derive
 
 FOLDER = root() / "gather/h200-sxm/blocks"
 MIB = 1 << 20
@@ -159,9 +161,11 @@ def test_blocks_that_start_together_take_turns() -> None:
         found = predict(
             "gather", device=CUPTI, cache="warm", n=270336, run=run, table_bytes=2 * MIB
         )
-        last = found.details.time.least.last
-        held = float(np.ravel(last.concurrent)[0])
-        turns = float(np.ravel(last.contention_s)[0]) * (1 - 1 / held) / 2 * CUPTI.sm_clock
+        (last,) = (node for node in derive(found).formulas if node.name == LAST_TIME.name)
+        held, contention = (
+            float(np.ravel(last.named[name].value)[0]) for name in ("concurrent", "contention")
+        )
+        turns = contention * (1 - 1 / held) / 2 * CUPTI.sm_clock
         assert held == 8
         assert turns == pytest.approx(many - alone, rel=0.25)
 

@@ -13,7 +13,7 @@ from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.prediction.predict import predict_many
-from perfmodel.validation.cases import predicted_cases
+from perfmodel.validation.cases import cases_of
 
 H100 = load_device("h100-sxm")
 # CUPTI reads 0.896 us of an empty kernel, and 0.608 on the H200 whose 1.5 us were fitted with
@@ -44,7 +44,7 @@ def test_products_through_the_vendors_library(cache):
 
 def test_operators_through_pytorch():
     # wanted: 12% in the median
-    cases = predicted_cases(read_recording(root() / "operators/h100-sxm/pytorch"), H100)
+    cases = cases_of([read_recording(root() / "operators/h100-sxm/pytorch")], H100)
     errors = np.abs([case.error for case in cases])
     assert len(errors) > 250
     assert np.median(errors) < 0.07

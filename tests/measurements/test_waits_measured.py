@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,8 @@ def test_luck_of_many_waits_evens_out_in_part(turns: int) -> None:
     }
     measured = (late["cold"] - late["warm"]) / device().sm_clock
     one = np.ones(1)
-    found = first_touch(1e9 * one, 1e4 * one, 132 * one, 132.0, device(), turns * one)
+    traffic: Any = SimpleNamespace(dram_read_bytes=1e9 * one, l2_read_sectors=1e4 * one)
+    found = first_touch(traffic, 132 * one, device(), turns * one)
     assert float(found[0]) == pytest.approx(measured, rel=0.6)
 
 

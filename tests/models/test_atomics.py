@@ -19,7 +19,6 @@ from perfmodel.kernels.histogram import uniform
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.atomics.loop_clocks import Tried, loop_clocks
-from perfmodel.models.atomics.shared_atomics import COPIES_TIME, best_copies
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.contention import counted_conflicts, random_conflicts
 from perfmodel.models.requests.warp_requests import Requests, access_requests
@@ -236,18 +235,6 @@ def test_compare_and_swap_loops_take_round_trips() -> None:
     n = 2048
     whole = predict(loop, n=n, device=device).terms_s["atomics"]
     assert whole == pytest.approx(980e-6, rel=0.12)
-
-
-@pytest.mark.parametrize("turns", [10.0, 1e3, 1e5])
-@pytest.mark.parametrize("bins", [1, 32, 2048])
-def test_best_copies_is_the_minimum(turns: float, bins: int) -> None:
-    # independent: every number of copies tried
-    tries = np.arange(1, 33)
-    times = COPIES_TIME(turns=turns, each=60.0, c=tries * 1.0, bins=bins * 1.0, merge=0.3)
-    best = float(best_copies(turns, 60.0, bins, 32, load_device("h200-sxm")))
-    assert abs(best - tries[np.argmin(times)]) <= 0.5 or best in (1.0, 32.0)
-    nearest = max(1, round(best))
-    assert times[nearest - 1] <= times.min() * 1.05
 
 
 def lanes_a_second(device: str, kernel: str, lanes: int, **params: int | str) -> float:

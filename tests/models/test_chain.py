@@ -66,14 +66,14 @@ def test_dram_is_at_work_for_its_share_of_a_round(kernel: str) -> None:
     device = load_device("h200-sxm")
     found = predict(kernel, device=device, cache="cold").details.time
     chain, rounds = found.chain, found.resources.latency.waves
-    without = [replace(b.latencies, dram_load=np.zeros(1)).seconds for b in chain.batches]
+    without = [replace(b.latencies, load=np.zeros(1)).seconds for b in chain.batches]
     besides = sum(without) + chain.between / chain.clock
     if kernel == "copy":
         besides = np.array([device.dram_latency])
     busy = found.terms_s["dram"] / rounds
     for b in chain.batches:
-        assert float(b.latencies.dram_load[0]) == pytest.approx(float((busy / (busy + besides))[0]))
-        assert 0 < float(b.latencies.written_share[0]) < 1
+        assert float(b.latencies.load[0]) == pytest.approx(float((busy / (busy + besides))[0]))
+        assert 0 < float(b.latencies.written[0]) < 1
 
 
 def batch(loop: str | None, missing: float, joins: str = "", count: float = 1.0) -> Batch:
@@ -81,10 +81,14 @@ def batch(loop: str | None, missing: float, joins: str = "", count: float = 1.0)
     latencies = BatchLatency(
         *(2e-8, 15e-8, 35e-8, one, missing * one, one),
         *(0.0, 0.0),
-        spread_s=4e-8,
-        write_wait_s=0.0,
+        spread=4e-8,
+        wait=0.0,
     )
-    return Batch(loop, count * one, one, one, one, latencies, joins=joins)
+    return Batch(
+        *(loop, count * one, one, one, 0, False, latencies),
+        *(missing * one, one, None, None),
+        joins=joins,
+    )
 
 
 def test_loads_that_are_waited_for_together() -> None:

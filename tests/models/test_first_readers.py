@@ -46,13 +46,13 @@ def steps(blocks: float, resident: float, lead: float) -> Steps:
         blocks=blocks * one,
         resident=resident * one,
         steps=10 * one,
-        load_s=1e-7 * one,
-        lead_s=lead * one,
+        load=1e-7 * one,
+        lead=lead * one,
         barriers=one,
         arriving=one,
-        outside_s=none,
-        barrier_clocks=0.0,
-        warp_clocks=0.0,
+        outside=none,
+        start=0.0,
+        warp=0.0,
         clock=1e9,
     )
 

@@ -115,7 +115,7 @@ def test_lines_in_a_row_are_later_by_half_as_much(floats: int, loads: int, tmp_p
         for b in predict(path, device="h200-sxm", cache="cold").details.time.chain.batches
         if b.loop == "j"
     ]
-    later = batch.latencies.spread_s * np.log2(batch.latencies.reads)
+    later = batch.latencies.spread * np.log2(batch.latencies.reads)
     assert float(later[0]) == pytest.approx(measured, abs=30e-9)
 
 

@@ -67,26 +67,28 @@ def reference():
 
 
 def run(device, cases):
-    """One vectorised call over rows of the reference that share a carve-out mode."""
-    percent = cases["carveout_percent"]
-    asked = None if percent[0] < 0 else percent * device.shared_per_sm // 100
-    return occupancy(device, cases["threads"], cases["registers"], cases["shared"], asked)
+    """One vectorised call over rows of the reference."""
+    return occupancy(device, cases["threads"], cases["registers"], cases["shared"])
 
 
-@pytest.mark.parametrize("asked", [False, True], ids=["default carve-out", "carve-out asked for"])
+def alone(result, limiter):
+    """Blocks that one resource would admit."""
+    return result.limits[LIMITERS.index(limiter)]
+
+
 @pytest.mark.parametrize("capability", BY_CAPABILITY)
-def test_every_count_is_that_of_nvidias_header(reference, capability, asked):
+def test_every_count_is_that_of_nvidias_header(reference, capability):
     cases = reference[capability]
-    picked = {name: v[(cases["carveout_percent"] >= 0) == asked] for name, v in cases.items()}
-    assert picked["blocks"].size >= (1200 if asked else 12000)
+    picked = {name: v[cases["carveout_percent"] < 0] for name, v in cases.items()}
+    assert picked["blocks"].size >= 12000
 
     result = run(BY_CAPABILITY[capability], picked)
 
     np.testing.assert_array_equal(result.blocks_per_sm, picked["blocks"])
-    np.testing.assert_array_equal(result.by_warps, picked["by_warps"])
-    np.testing.assert_array_equal(result.by_blocks, picked["by_blocks"])
-    np.testing.assert_array_equal(result.by_registers, picked["by_registers"])
-    np.testing.assert_array_equal(result.by_shared, picked["by_shared"])
+    np.testing.assert_array_equal(alone(result, "warps"), picked["by_warps"])
+    np.testing.assert_array_equal(alone(result, "blocks"), picked["by_blocks"])
+    np.testing.assert_array_equal(alone(result, "registers"), picked["by_registers"])
+    np.testing.assert_array_equal(alone(result, "shared memory"), picked["by_shared"])
     ours = np.array([HEADER_BIT[name] for name in result.limiter])
     assert np.all(ours & picked["limiting_bits"])
 
@@ -140,9 +142,9 @@ def test_published_examples(device, threads, registers, shared, blocks, fraction
 def test_published_breakdown_of_a_matmul_kernel():
     # Published: S. Boehm's article, kernel 3: (8192 + 1024) B a block, 102400 B an SM: 11 blocks.
     result = occupancy(CC86, 1024, 37, 8192)
-    assert result.by_shared == 11
-    assert result.by_warps == 1
-    assert result.by_registers == 1
+    assert alone(result, "shared memory") == 11
+    assert alone(result, "warps") == 1
+    assert alone(result, "registers") == 1
 
 
 # Hand arithmetic of this test's author, from the rules in the docstring of `occupancy`.
@@ -151,7 +153,7 @@ def test_published_breakdown_of_a_matmul_kernel():
 def test_hand_worked_register_limit_counts_by_sub_partition():
     # 73 x 32 = 2336, in units of 256: 2560 registers a warp. A sub-partition's 16384 hold 6,
     # the SM 24; the whole file as one would hold 65536 // 2560 = 25.
-    assert occupancy(CC90, 32, 73).by_registers == 24
+    assert alone(occupancy(CC90, 32, 73), "registers") == 24
 
 
 def test_hand_worked_odd_block_size():
@@ -159,9 +161,9 @@ def test_hand_worked_odd_block_size():
     # 12 warps a sub-partition, 48 an SM, 12 blocks; shared: 5000 + 1024 = 6024, in units of
     # 128: 6144; 233472 // 6144 = 38. So 12 blocks, 48 warps, 75%, by registers.
     result = occupancy(CC90, 100, 40, 5000)
-    assert result.by_warps == 16
-    assert result.by_registers == 12
-    assert result.by_shared == 38
+    assert alone(result, "warps") == 16
+    assert alone(result, "registers") == 12
+    assert alone(result, "shared memory") == 38
     assert result.blocks_per_sm == 12
     assert result.warps_per_sm == 48
     assert result.fraction == 0.75
@@ -202,32 +204,24 @@ def test_hand_worked_limits_of_a_block_below_those_of_an_sm():
 
 
 def test_no_registers_means_no_register_limit():
-    assert occupancy(CC90, 32, 0).by_registers == UNLIMITED
+    assert alone(occupancy(CC90, 32, 0), "registers") == UNLIMITED
 
 
 @pytest.mark.parametrize(
-    ("device", "threads", "shared", "carveout", "expected_kib"),
+    ("device", "threads", "shared", "expected_kib"),
     [
-        (CC90, 1024, 0, None, 8),  # 2 blocks x 1 KiB reserved
-        (CC90, 32, 0, None, 32),  # 32 blocks x 1 KiB
-        (CC90, 1024, 16 * KIB, None, 64),  # 2 x 17 KiB
-        (CC90, 1024, 113 * KIB, None, 228),  # 2 x 114 KiB
-        (CC86, 1024, 48 * KIB, None, 64),  # 1 x 49 KiB
-        (CC90, 2048, 0, None, 0),  # nothing resident
-        (CC90, 1024, 0, 50 * KIB, 64),  # asked for, rounded up to a supported size
-        (CC90, 1024, 40 * KIB, 0, 64),  # asked for none: raised until one block fits
+        (CC90, 1024, 0, 8),  # 2 blocks x 1 KiB reserved
+        (CC90, 32, 0, 32),  # 32 blocks x 1 KiB
+        (CC90, 1024, 16 * KIB, 64),  # 2 x 17 KiB
+        (CC90, 1024, 113 * KIB, 228),  # 2 x 114 KiB
+        (CC86, 1024, 48 * KIB, 64),  # 1 x 49 KiB
+        (CC90, 2048, 0, 0),  # nothing resident
     ],
 )
-def test_hand_worked_carveouts(device, threads, shared, carveout, expected_kib):
-    result = occupancy(device, threads, 16, shared, carveout)
+def test_hand_worked_carveouts(device, threads, shared, expected_kib):
+    result = occupancy(device, threads, 16, shared)
     assert result.shared_carveout == expected_kib * KIB
     assert result.l1_size == device.l1_shared_size - expected_kib * KIB
-
-
-def test_carveout_asked_for_can_lower_occupancy():
-    # Hand arithmetic: 9 KiB a block; 228 KiB hold 25, limited to 8 by warps; 32 KiB hold 3.
-    assert occupancy(CC90, 256, 16, 8 * KIB).blocks_per_sm == 8
-    assert occupancy(CC90, 256, 16, 8 * KIB, carveout=32 * KIB).blocks_per_sm == 3
 
 
 @given(capabilities, thread_counts, register_counts, shared_sizes)
@@ -267,20 +261,13 @@ def test_shapes_broadcast():
     registers = np.array([32, 64])[None, :, None]
     shared = np.array([0, 8 * KIB, 64 * KIB, 228 * KIB])
     result = occupancy(CC90, threads, registers, shared)
-    for name in result.__dataclass_fields__:
-        assert getattr(result, name).shape == (3, 2, 4), name
     one = occupancy(CC90, 256, 64, 8 * KIB)
-    for name in result.__dataclass_fields__:
+    assert result.limits.shape == (4, 3, 2, 4)
+    for name in set(result.__dataclass_fields__) - {"limits"}:
+        assert getattr(result, name).shape == (3, 2, 4), name
         assert getattr(one, name).shape == (), name
         assert getattr(result, name)[2, 1, 1] == getattr(one, name), name
-
-
-def test_carveouts_broadcast():
-    carveouts = np.array(CC80.shared_carveouts)
-    result = occupancy(CC80, np.array([[128], [256]]), 16, 4 * KIB, carveouts)
-    assert result.blocks_per_sm.shape == (2, carveouts.size)
-    assert result.shared_carveout.shape == (2, carveouts.size)
-    assert occupancy(CC80, np.array([], dtype=int), 16).blocks_per_sm.shape == (0,)
+    assert occupancy(CC90, np.array([], dtype=int), 16).blocks_per_sm.shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -320,8 +307,6 @@ def test_check_block_remedy_for_registers_is_the_largest_that_launches():
         (([256, 0], 32, 0), "threads_per_block"),
         ((256, np.full(2000, 32.5), 0), "registers_per_thread"),
         ((256, 32, -5), "shared_per_block"),
-        ((256, 32, 0, -1), "carveout"),
-        ((256, 32, 0, 229 * KIB), "carveout"),
         (("256", 32, 0), "threads_per_block"),
         ((True, 32, 0), "threads_per_block"),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels import bind, builtin
-from perfmodel.models.atomics.packets import (
+from perfmodel.models.atomics.to_slices import (
     busiest_slice,
     moves_on,
     operands_of,

@@ -27,11 +27,11 @@ def test_two_parts_take_as_long_as_all_passes(size: int, passes: int, before: fl
     one = private_set(size * MIB, Streams(0.0, 0.0), capacity, passes, before, H200)
     even = 0.53
     at = before + np.linspace(0, passes - 1, 200_001)
-    young = (1 + (at / one.age.half) ** 2) ** -1.5
+    young = (1 + (at / one.half) ** 2) ** -1.5
     missed = one.lost(young)
     one_by_one = np.mean(np.maximum(missed, even)) * (passes - 1)
     share, later = settled_share(one, even)
-    everything = one.lost(one.age.young)
+    everything = one.lost(one.young)
     early = (everything - share * later) * (passes - 1)
     late = (1 - share) * (passes - 1) * even
     found = max(early, late) + share * (passes - 1) * max(later, even)

@@ -89,7 +89,7 @@ def test_neighbours_of_the_next_iteration(trips: int) -> None:
 
 def test_lines_at_random_places_fill_sets_unevenly() -> None:
     # independent: sets that are full at 0.713 of the capacity on average, lines in order in equal
-    # numbers but for what `WARM_STEP` says of them, lines at random Poisson; those of full sets go
+    # numbers but for what `FOUND_WARM` says of them, lines at random Poisson; those of full sets go
     generator = np.random.default_rng(7)
     sets, ways = 200_000, 16
     gpu = load_device("h200-sxm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ def test_copies_ahead_are_waited_for_once() -> None:
     assert float(early.count[0]) == float(there.count[0])
     assert float(np.max(early.waited)) == 1.0
     assert float(np.max(there.waited)) == float(there.count[0])
-    assert float(past.resources.steps.load_s[0]) > 0
-    assert float(ahead.resources.steps.load_s[0]) == 0
+    assert float(past.resources.steps.load[0]) > 0
+    assert float(ahead.resources.steps.load[0]) == 0
     assert ahead.time_s[0] < past.time_s[0]
 
 
@@ -84,15 +85,20 @@ def test_products_lower_the_clock() -> None:
     assert predict("copy", device=slow, bytes=1 << 24).details.time.clock == H200.sm_clock
 
 
+def read(fetched: float) -> Any:
+    """Return traffic of so many bytes from DRAM, of 10,000 sectors that L2 is asked for."""
+    return SimpleNamespace(dram_read_bytes=np.array([fetched]), l2_read_sectors=np.array([1e4]))
+
+
 @pytest.mark.parametrize(("blocks", "late"), [(1, 0), (2, 1), (8, 3), (128, 7), (4096, 7.044)])
 def test_the_slowest_first_read_of_all_sms(blocks: int, late: float) -> None:
     # by hand: log2 of the SMs that read, at most 132, times the lateness of one of two
-    found = first_touch(np.array([1e6]), np.array([1e4]), np.array([blocks]), 132.0, H200)
+    found = first_touch(read(1e6), np.array([blocks]), H200)
     assert float(found[0]) == pytest.approx(late * DRAM_SPREAD(H200), rel=1e-3)
 
 
 def test_a_warm_launch_waits_for_no_first_read() -> None:
-    found = first_touch(np.zeros(1), np.array([1e4]), np.array([132.0]), 132.0, H200)
+    found = first_touch(read(0.0), np.array([132.0]), H200)
     assert float(found[0]) == 0.0
 
 

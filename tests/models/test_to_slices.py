@@ -7,12 +7,14 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import Operands, Packets
 from perfmodel.models.atomics.to_slices import (
     REPEAT_CLOCKS,
     SEND_CLOCKS,
     SEND_CYCLES,
-    network,
+    Operands,
+    Packets,
+    network_cost,
+    network_time,
     send_time,
 )
 
@@ -76,8 +78,8 @@ def test_what_a_sector_costs_on_its_way(
     # atomics-spread.csv, as the notes of the coefficients have them)
     slow, fast = rates
     width = 8 if dtype == "float64" else 4
-    found = network(packets(lanes, width), operands(dtype, returns), H200)
-    assert found.cost == pytest.approx(fast / slow, rel=0.03)
+    found = network_cost(packets(lanes, width), operands(dtype, returns), H200)
+    assert found == pytest.approx(fast / slow, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ def test_a_compare_and_swap_packet_takes_the_measured_clocks(
     # measured: clocks of an SM for a packet, of which one sector's are 3.4
     # (measurements/atomics/h200-sxm/cas/rounds.csv)
     one, found = (
-        network(p, operands("int32", compares=True), H200).cost * p.sectors
+        network_cost(p, operands("int32", compares=True), H200) * p.sectors
         for p in (packets(1.0, 4), packets(lanes, 4, sectors))
     )
     assert found / one == pytest.approx(clocks / 3.4, rel=0.04)
@@ -106,5 +108,5 @@ def test_the_network_takes_the_mean_of_lone_and_full_sectors() -> None:
     assert lone is not None
     assert full is not None
     expected = 1e6 * (0.5 / lone + 0.5 / full)
-    assert network(sent, operands("int32"), H200).time_s == pytest.approx(expected)
-    assert network(sent, operands("int32", returns=True), H200).unhindered(False, H200).cost == 1.0
+    cost = network_cost(sent, operands("int32"), H200)
+    assert network_time(sent, cost, H200) == pytest.approx(expected)

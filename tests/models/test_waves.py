@@ -52,18 +52,18 @@ index = "blockIdx.x*256 + threadIdx.x"
 def test_the_busiest_sm_has_the_blocks_that_come_to_it(blocks: int, busiest: int) -> None:
     # by hand: blocks go to 132 SMs in turn, one at a time
     instance, requests = launch(blocks)
-    found = balances(instance, requests, H100)
-    assert found.warps.load == pytest.approx(busiest / (blocks / 132))
-    assert found.l1.load == pytest.approx(busiest / (blocks / 132))
-    assert found.busy == blocks
+    balance, l1_load, busy = balances(instance, requests, H100)
+    assert balance.load == pytest.approx(busiest / (blocks / 132))
+    assert l1_load == pytest.approx(busiest / (blocks / 132))
+    assert busy == blocks
 
 
 def test_blocks_that_the_guard_keeps_out_have_no_work() -> None:
     # by hand: of 1000 blocks the first 198 have elements, and go to 132 SMs: two at some
     instance, requests = launch(1000, 'guard = "blockIdx.x*256 + threadIdx.x < 198*256"')
-    found = balances(instance, requests, H100)
-    assert found.busy == 198
-    assert found.warps.load == pytest.approx(2 / 1.5)
+    balance, _, busy = balances(instance, requests, H100)
+    assert busy == 198
+    assert balance.load == pytest.approx(2 / 1.5)
 
 
 def test_the_load_of_what_all_blocks_do() -> None:
@@ -88,7 +88,7 @@ def test_crowding_is_the_fullest_of_all_sms(held: int) -> None:
     # independent: normal work of the blocks of 132 SMs, drawn 4000 times
     drawn = np.random.default_rng(1).normal(1.0, 0.1, (4000, 132, held)).mean(axis=2).max(axis=1)
     z = 2.6  # of 132 standard normal numbers the largest: Blom (1958) gives 2.58, tables 2.59
-    found = CROWDING(z=z, spread=0.1, held=float(held), rounds=1.0)
+    found = CROWDING(z=z, spread=0.1, held=float(held), waves=1.0)
     assert found - 1 == pytest.approx(drawn.mean() - 1, rel=0.03)
 
 

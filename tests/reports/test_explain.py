@@ -187,7 +187,7 @@ def test_naive_gemm_by_hand(predicted: Predicted) -> None:
     expected = 32 * (1 - 3.6 / 256) * requests
     assert hits["L1: load A[m*K + k], every k"].result == pytest.approx(expected)
     assert hits["L1: load B[k*N + n], every k"].result == pytest.approx((1 - 3.6 / 8) * requests)
-    (clocks,) = by_section(prediction, "L1 clocks an SM").values()
+    (clocks,) = by_section(prediction, "L1 clocks per SM").values()
     # C costs 32 clocks once in 4096 steps; what misses, a line each.
     data = expected + (1 - 3.6 / 8) * requests + 32 * requests / 4096
     assert clocks.values["data"] == pytest.approx(data / 132)
@@ -202,7 +202,7 @@ def test_coalesced_gemm_by_hand(predicted: Predicted) -> None:
     found = {(s.section.split(":")[1][:8], s.values["G"]): s.result for s in granules}
     assert found[" load A[", 32] == found[" load A[", 128] == found[" load B[", 128] == 1
     assert found[" load B[", 32] == 4
-    issue = by_section(prediction, "issue clocks an SM")["Time"]
+    issue = by_section(prediction, "issue clocks per SM")["Time"]
     # 4.57 instructions a step (profiler) and 30 outside the loop, by 524288 warps of 4096 steps
     assert issue.values["i"] == pytest.approx((4.57 * 4096 + 30) * 524288, rel=2e-3)
     # Measured on an H200 at 1980 MHz: 22.9 ms (measurements, gemm.csv).

@@ -35,7 +35,7 @@ def test_naive_gemm_says_why_it_takes_33_clocks(predicted: Predicted) -> None:
     assert "32 lines, 32 data and 8 tag wavefronts" in words
     assert "with m = blockIdx.x*blockDim.x + threadIdx.x" in words
     assert "= 6.872e10*(1 - 0.01406) = 6.775e10 clocks" in words
-    assert re.search(r"L1 clocks an SM = max\(data \+ fills, .* = 5\.\d+e8 clocks", words)
+    assert re.search(r"L1 clocks per SM = max\(data \+ fills, .* = 5\.\d+e8 clocks", words)
 
 
 def test_what_matters_is_said_with_each_step(predicted: Predicted) -> None:

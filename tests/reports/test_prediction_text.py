@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console
 
 from perfmodel import find_kernel, predict
-from perfmodel.reports.prediction_text import access_rows, prediction_report
+from perfmodel.reports.prediction_text import access_table, prediction_report
 
 
 def test_accesses_of_one_source_line_that_are_alike_share_a_row() -> None:
@@ -28,4 +28,4 @@ def test_accesses_of_one_source_line_that_are_alike_share_a_row() -> None:
     assert rows[0][2:5] == ["(3", "times)", f"{3 * one.requests[0]:.0f}"]
     assert rows[0][6] == rows[1][4] == "16"
     # Pages and JSON list each.
-    assert len(access_rows(prediction)) == 6
+    assert len(access_table(prediction).rows) == 6

@@ -21,7 +21,7 @@ def drawn(made: Columns, width: int) -> list[str]:
 
 def test_a_table_that_fits_is_as_wide_as_what_is_in_it() -> None:
     # by hand: columns as wide as their widest cell, two spaces between them
-    assert drawn(table(ACCESSES, ROWS, align=["left", *["right"] * 3]), 80) == [
+    assert drawn(table(ACCESSES, ROWS, "lrrr"), 80) == [
         "access   requests  sectors       L2",
         "load A      2.15G    8.59G  8.59 GB",
         "store C      524k    2.10M  67.1 MB",
@@ -30,7 +30,7 @@ def test_a_table_that_fits_is_as_wide_as_what_is_in_it() -> None:
 
 def test_columns_without_room_go_below() -> None:
     # by hand
-    assert drawn(table(ACCESSES, ROWS, align=["left", *["right"] * 3]), 26) == [
+    assert drawn(table(ACCESSES, ROWS, "lrrr"), 26) == [
         "access   requests  sectors",
         "load A      2.15G    8.59G",
         "store C      524k    2.10M",
@@ -55,7 +55,7 @@ def test_text_wraps_at_words_before_columns_move() -> None:
 
 @pytest.mark.parametrize("width", [18, 20, 30, 60, 200])
 def test_no_line_is_wider_than_the_terminal_and_no_cell_is_lost(width: int) -> None:
-    made = table(ACCESSES, ROWS, align=["left", *["right"] * 3])
+    made = table(ACCESSES, ROWS, "lrrr")
     lines = drawn(made, width)
     assert max(map(len, lines)) <= width
     for cell in ("requests", "8.59G", "67.1", "GB"):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.cuda.kernel.translate import translate
+from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.measure import folders
 from perfmodel.prediction.interval import residual_origin
@@ -60,7 +61,7 @@ def test_what_predictions_use_is_what_the_first_look_says(tmp_path: Path) -> Non
     source.write_text(COPY)
     buffers = {name: Buffer(1 << 22) for name in "ab"}
     spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named=buffers)
-    prediction = predict(translate(source, spec), device="h200-sxm")
+    prediction = predict(translated(load_program(source), spec), device="h200-sxm")
     found = residual_origin(prediction.details, prediction.bottleneck)
     expected = translated_over_described(LOOKS)
     assert found.widened == pytest.approx(expected, abs=0.005)

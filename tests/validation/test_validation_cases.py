@@ -10,7 +10,7 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
-from perfmodel.validation.cases import Case, cases_of, predicted_cases
+from perfmodel.validation.cases import Case, cases_of
 
 H200 = load_device("h200-sxm")
 SESSION = 'format = 1\n[machine]\ndevice = "h200-sxm"\n'
@@ -20,7 +20,7 @@ def cases(folder: Path, topic: str, text: str, use: str | None = None) -> list[C
     (folder / f"{topic}.csv").write_text(text)
     (folder / "session.toml").write_text(SESSION)
     seal(folder)
-    return predicted_cases(read_recording(folder), H200, use=use)
+    return cases_of([read_recording(folder)], H200, use=use)
 
 
 def test_a_case_is_the_prediction_of_its_row(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_only_validation_cases_if_asked_for(tmp_path: Path) -> None:
 def test_progress_counts_to_the_end(tmp_path: Path) -> None:
     cases(tmp_path, "launch", "grid,block,timing,cache,repeats,time_us\n1,32,events,warm,9,6\n")
     told: list[tuple[int, int]] = []
-    predicted_cases(read_recording(tmp_path), H200, lambda done, total: told.append((done, total)))
+    cases_of([read_recording(tmp_path)], H200, lambda done, total: told.append((done, total)))
     assert told == [(0, 1), (1, 1)]
 
 

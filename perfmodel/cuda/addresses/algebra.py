@@ -7,7 +7,7 @@ zero, a sign bit nothing, and an unsigned comparison a plain one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final
 
@@ -27,19 +27,7 @@ from perfmodel.cuda.addresses.quotients import (
     outermost_quotient,
     simplest,
 )
-from perfmodel.cuda.addresses.sums import (
-    Factors,
-    Sum,
-    constant,
-    minus,
-    plus,
-    product,
-    scaled,
-    single,
-    split,
-    sum_of,
-    written,
-)
+from perfmodel.cuda.addresses.sums import Factors, Sum, constant, single, split, sum_of, written
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.expressions.nodes import LARGEST_LITERAL
 from perfmodel.kernels.intervals import Interval, Ranges
@@ -56,10 +44,7 @@ _MOST_QUOTIENTS: Final = 8
 class Algebra:
     """Arithmetic on sums over variables of known range.
 
-    Parameters
-    ----------
-    ranges : mapping of str to Interval
-        Of index variables, dimensions, arguments and loop variables.
+    `ranges` are those of index variables, dimensions, arguments and loop variables.
     """
 
     def __init__(self, ranges: Mapping[str, Interval]) -> None:
@@ -145,8 +130,9 @@ class Algebra:
         low, high = self.range(value)
         return low if low == high else self.concrete(value).number
 
-    def quotient(self, a: Sum, b: Sum) -> Sum:
+    def quotient(self, a: Sum, b: Sum | int) -> Sum:
         """Return a // b, rounded down; b is above 0."""
+        b = constant(b) if isinstance(b, int) else b
         by = self.number(b)
         if by is not None and by <= 0:
             return single(Operation("//", (written(a), written(b))))
@@ -170,11 +156,12 @@ class Algebra:
             # Numbers for dimensions may show what divides.
             more, left = split(self.concrete(rest), by)
             if self._within(left, by):
-                return plus(whole, more)
-        return plus(whole, self._opaque("//", rest, b))
+                return whole + more
+        return whole + self._opaque("//", rest, b)
 
-    def remainder(self, a: Sum, b: Sum) -> Sum:
+    def remainder(self, a: Sum, b: Sum | int) -> Sum:
         """Return a % b, from 0 to b - 1; b is above 0."""
+        b = constant(b) if isinstance(b, int) else b
         by = self.number(b)
         _, rest = divided(a, b)
         if by is not None and by > 0:
@@ -193,17 +180,17 @@ class Algebra:
             mask = number & (1 << bits) - 1
             inverse = ~mask & (1 << bits) - 1
             if mask & mask + 1 == 0:
-                return self.remainder(value, constant(mask + 1)) if mask else constant(0)
+                return self.remainder(value, mask + 1) if mask else constant(0)
             if inverse & inverse + 1 == 0:
-                return scaled(self.quotient(value, constant(inverse + 1)), inverse + 1)
+                return self.quotient(value, inverse + 1) * (inverse + 1)
             low = mask & -mask
             if mask // low & mask // low + 1 == 0:  # bits in the middle
-                upper = self.quotient(value, constant(low))
-                return scaled(self.remainder(upper, constant(mask // low + 1)), low)
+                upper = self.quotient(value, low)
+                return self.remainder(upper, mask // low + 1) * low
         for value, other in ((a, b), (b, a)):
             known = self.number(other) if other.number is None else None
             if known is not None and known > 0 and known & known + 1 == 0:
-                return self.remainder(value, plus(other, constant(1)))  # a power of two, by name
+                return self.remainder(value, other + 1)  # a power of two, by name
         return single(Operation("&", (written(a), written(b))))
 
     def joined(self, a: Sum, b: Sum) -> Sum:
@@ -212,14 +199,14 @@ class Algebra:
             low, high = self.range(other)
             unit = math.gcd(0, *one.terms.values())
             if low >= 0 and unit & -unit > high:
-                return plus(a, b)
+                return a + b
         return single(Operation("|", (written(a), written(b))))
 
     def exclusive(self, a: Sum, b: Sum, bits: int) -> Sum:
         """Return a ^ b."""
         for value, other in ((a, b.number), (b, a.number)):
             if other is not None and other & (1 << bits) - 1 == (1 << bits) - 1:
-                return minus(constant(-1), value)
+                return -value - 1
             if other == 0:
                 return value
         if a == b:
@@ -234,12 +221,12 @@ class Algebra:
         # 64 bits are taken to be enough for any number.
         if bits >= 64 or (low >= 0 and high < 1 << bits):
             return value
-        return self.remainder(value, constant(1 << bits))
+        return self.remainder(value, 1 << bits)
 
     def compared(self, operator: str, a: Sum, b: Sum) -> Node:
         """Return a comparison of signed values as a condition."""
-        low, high = self.range(minus(a, b))
-        number = self.concrete(minus(a, b)).number
+        low, high = self.range(a - b)
+        number = self.concrete(a - b).number
         if number is not None:
             low = high = number
         holds = decided(operator, low, high)
@@ -286,8 +273,8 @@ class Algebra:
         # What both have in common stays outside: above all the buffer that both point into.
         common = {k: v for k, v in a.terms.items() if b.terms.get(k) == v}
         outside = Sum(common)
-        inside = (written(minus(a, outside)), written(minus(b, outside)))
-        return plus(outside, single(Operation("where", (condition, *inside))))
+        inside = (written(a - outside), written(b - outside))
+        return outside + single(Operation("where", (condition, *inside)))
 
     def extreme(self, which: str, a: Sum, b: Sum) -> Sum:
         """Return the lesser ("min") or greater ("max") of two."""
@@ -310,33 +297,13 @@ class Algebra:
             condition, a, b = node.operands
             return self.chosen(self.condition(condition), self.again(a), self.again(b))
         parts = [self.again(operand) for operand in node.operands]
-        match node.operator:
-            case "+":
-                return plus(*parts)
-            case "-":
-                return minus(*parts)
-            case "neg":
-                return scaled(parts[0], -1)
-            case "*":
-                return product(*parts)
-            case "//":
-                return self.quotient(*parts)
-            case "%":
-                return self.remainder(*parts)
-            case "min" | "max":
-                return self.extreme(node.operator, *parts)
-            case "&":
-                return self.masked(parts[0], parts[1], 64)
-            case "|":
-                return self.joined(*parts)
-            case "^":
-                return self.exclusive(parts[0], parts[1], 64)
-        if node.operator in ("<<", ">>"):
-            by = parts[1].number
-            if by is not None and 0 <= by < _WIDEST:
-                power = 1 << by
-                left = node.operator == "<<"
-                return scaled(parts[0], power) if left else self.quotient(parts[0], constant(power))
+        work = _WORK.get(node.operator)
+        if work is not None:
+            return work(self, *parts)
+        by = parts[1].number if node.operator in ("<<", ">>") else None
+        if by is not None and 0 <= by < _WIDEST:
+            power = 1 << by
+            return parts[0] * power if node.operator == "<<" else self.quotient(parts[0], power)
         return single(Operation(node.operator, tuple(written(part) for part in parts)))
 
     def condition(self, node: Node) -> Node:
@@ -371,7 +338,7 @@ class Algebra:
             by = int(inner.operands[1].value)
             dividend = self.again(inner.operands[0])
             if operator == inner.operator == "//":
-                return self.quotient(dividend, constant(by * b.number))
+                return self.quotient(dividend, by * b.number)
             if operator == inner.operator == "%" and by % b.number == 0:
                 return self.remainder(dividend, b)
         return single(Operation(operator, (written(a), written(b))))
@@ -386,10 +353,26 @@ class Algebra:
         value = Sum({factors: times // factor for factors, times in a.terms.items()})
         low, high = self.range(value)
         if high <= 0 and low < 0 and factor < by:  # signed: of x*(m - by) // by, -x is whole
-            return plus(self.quotient(plus(a, scaled(value, -by)), constant(by)), value)
+            return self.quotient(a + value * (-by), by) + value
         if low < 0:
             return None
         p, q = simplest(factor, by, high)
         if p & p - 1 and max(by, *map(abs, a.terms.values())) <= LARGEST_LITERAL:
             return None  # half of a reciprocal: the shift or the sum that follows completes it
-        return self.quotient(scaled(value, p), constant(q)) if p else constant(0)
+        return self.quotient(value * p, q) if p else constant(0)
+
+
+_WORK: Final[Mapping[str, Callable[..., Sum]]] = {
+    "+": lambda algebra, a, b: a + b,
+    "-": lambda algebra, a, b: a - b,
+    "neg": lambda algebra, a: -a,
+    "*": lambda algebra, a, b: a * b,
+    "//": Algebra.quotient,
+    "%": Algebra.remainder,
+    "min": lambda algebra, a, b: algebra.extreme("min", a, b),
+    "max": lambda algebra, a, b: algebra.extreme("max", a, b),
+    "&": lambda algebra, a, b: algebra.masked(a, b, 64),
+    "|": Algebra.joined,
+    "^": lambda algebra, a, b: algebra.exclusive(a, b, 64),
+}
+"""What operators of expressions compute."""

@@ -45,16 +45,8 @@ def negated(condition: Node) -> Node:
 
 def all_of(conditions: Iterable[Node]) -> Node:
     """Return a condition that holds where all of some do."""
-    parts: list[Node] = []
-    for condition in conditions:
-        for part in _operands(condition, "and"):
-            if isinstance(part, Number):
-                if not part.value:
-                    return FALSE
-            elif part not in parts:
-                parts.append(part)
-    worked(len(parts))
-    if any(negated(part) in parts for part in parts):
+    parts = _parts(conditions, "and", TRUE)
+    if parts is None:
         return FALSE
     # What the others settle is dropped from a choice among conditions.
     simpler = [_given(part, [p for p in parts if p is not part]) for part in parts]
@@ -67,16 +59,8 @@ def all_of(conditions: Iterable[Node]) -> Node:
 
 def any_of(conditions: Iterable[Node]) -> Node:
     """Return a condition that holds where at least one of some does."""
-    parts: list[Node] = []
-    for condition in conditions:
-        for part in _operands(condition, "or"):
-            if isinstance(part, Number):
-                if part.value:
-                    return TRUE
-            elif part not in parts:
-                parts.append(part)
-    worked(len(parts))
-    if any(negated(part) in parts for part in parts):
+    parts = _parts(conditions, "or", FALSE)
+    if parts is None:
         return TRUE
     shared = _shared(parts)
     if shared:
@@ -92,6 +76,19 @@ def any_of(conditions: Iterable[Node]) -> Node:
     if not parts:
         return FALSE
     return parts[0] if len(parts) == 1 else Operation("or", tuple(parts))
+
+
+def _parts(conditions: Iterable[Node], operator: str, neutral: Number) -> list[Node] | None:
+    """Return what is joined, each once; None if one part, or two together, decide the whole."""
+    parts: list[Node] = []
+    for part in (p for condition in conditions for p in _operands(condition, operator)):
+        if isinstance(part, Number):
+            if bool(part.value) != bool(neutral.value):
+                return None
+        elif part not in parts:
+            parts.append(part)
+    worked(len(parts))
+    return None if any(negated(part) in parts for part in parts) else parts
 
 
 def _given(part: Node, known: list[Node]) -> Node:
@@ -110,6 +107,11 @@ def _shared(parts: list[Node]) -> list[Node]:
         return []
     sets = [_operands(part, "and") for part in parts]
     return [p for p in sets[0] if all(p in other for other in sets[1:])]
+
+
+def conjuncts(condition: Node) -> tuple[Node, ...]:
+    """Return the conditions that make up one."""
+    return () if condition == TRUE else _operands(condition, "and")
 
 
 def _operands(condition: Node, operator: str) -> tuple[Node, ...]:

@@ -11,9 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated, work_done
+from perfmodel.cuda.addresses.conditions import (
+    FALSE,
+    TRUE,
+    all_of,
+    any_of,
+    conjuncts,
+    negated,
+    work_done,
+)
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.loop_solver import OPEN, Edge, LoopSolver, State, conjuncts
+from perfmodel.cuda.addresses.loop_solver import OPEN, Edge, LoopSolver, State
 from perfmodel.cuda.addresses.loops import trips
 from perfmodel.cuda.addresses.parameters import parameters, structure_place, takes_part
 from perfmodel.cuda.addresses.records import (
@@ -30,7 +38,6 @@ from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.registers import (
     alive_registers,
     is_memory,
-    order,
     read_registers,
     written_registers,
 )
@@ -68,7 +75,7 @@ class Flow:
             for i in range(len(flow.blocks))
         }
         self._alive = alive_registers(function, flow)
-        self._order = order(flow)
+        self._order = flow.order
         self._loop_of = {b: flow.innermost(b) for b in range(len(flow.blocks))}
         self._path: list[str] = []
         self._loops = LoopSolver(function, flow, interpreter, self._alive)
@@ -76,10 +83,7 @@ class Flow:
     def run(self) -> Followed:
         """Follow the kernel from its start.
 
-        Raises
-        ------
-        PerfmodelError
-            If it has jumps into loops, takes too long to follow, or never ends.
+        Raises `PerfmodelError` if it has jumps into loops, takes too long to follow, or never ends.
         """
         if self.flow.irreducible:
             raise NotFollowedError(
@@ -189,7 +193,7 @@ class Flow:
     def _reads_parameters(self, instruction: Instruction, state: State) -> bool:
         if instruction.opcode != "ld" or len(instruction.operands) < 2:
             return False
-        if any(m.partition("::")[0] == "param" for m in instruction.modifiers):
+        if "param" in instruction.stems:
             return True
         return structure_place(self.interpreter, instruction.operands[1], state) is not None
 
@@ -197,19 +201,15 @@ class Flow:
         self, block: int, last: Instruction | None, state: State, reach: Node
     ) -> list[Edge]:
         targets = self.flow.blocks[block].successors
-        if len(targets) == 1 or last is None or last.guard is None:
-            if len(targets) > 1:  # an indirect branch
-                at = self.flow.blocks[block].stop - 1
-                unknown = self.interpreter.condition_datum(at, ())
-                conditions = [unknown] * len(targets)
-            else:
-                conditions = [TRUE]
-        else:
-            at = self.flow.blocks[block].stop - 1
+        at = self.flow.blocks[block].stop - 1
+        conditions: list[Node] = [TRUE]
+        if len(targets) > 1 and last is not None and last.guard is not None:
             taken = self.interpreter.condition(Register(last.guard.register.name), state, at)
             if last.guard.negated:
                 taken = negated(taken)
             conditions = [taken, negated(taken)]
+        elif len(targets) > 1:  # an indirect branch
+            conditions = [self.interpreter.condition_datum(at, ())] * len(targets)
         return [
             Edge(block, target, state, all_of((reach, condition)))
             for target, condition in zip(targets, conditions, strict=True)
@@ -285,13 +285,11 @@ class Flow:
 
     def _skipped(self, loop: Loop, state: State, reach: Node) -> list[Edge]:
         """Return the edges out of a loop whose body never runs."""
-        header = loop.header
-        interpreter = self.interpreter
-        interpreter.trial += 1
+        self.interpreter.trial += 1
         try:
-            onward = self._block(header, dict(state), reach)
+            onward = self._block(loop.header, dict(state), reach)
         finally:
-            interpreter.trial -= 1
+            self.interpreter.trial -= 1
         return [
             Edge(e.source, e.target, e.state, reach) for e in onward if e.target not in loop.blocks
         ]

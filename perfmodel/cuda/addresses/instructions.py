@@ -15,19 +15,8 @@ from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, neg
 from perfmodel.cuda.addresses.integers import INTEGER, bits_of, comparison
 from perfmodel.cuda.addresses.sums import Sum, TooLargeError, constant, plus, single
 from perfmodel.cuda.addresses.values import DATUM, Datum, Unknown, Value, base_name
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.registers import written_registers
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Component,
-    Immediate,
-    Instruction,
-    Negated,
-    Operand,
-    Register,
-    SpecialRegister,
-    Symbol,
-    Vector,
-)
 from perfmodel.expressions import Name, Node, Number, Operation, names
 
 _HASH: Final = 1 << 20
@@ -49,15 +38,8 @@ def _parts(value: Value) -> int:
 class Interpreter:
     """Follows integers and predicates through instructions.
 
-    Parameters
-    ----------
-    algebra : Algebra
-    parameters : mapping of (str, int) to Sum
-        Value of each scalar or pointer parameter by name and offset.
-    specials : mapping of str to Sum
-        Special registers.
-    structures : mapping of str to bytes
-        Parameters that are structures, by name.
+    `parameters` has the value of each scalar or pointer parameter by name and offset, `structures`
+    the parameters that are structures.
     """
 
     def __init__(
@@ -126,60 +108,51 @@ class Interpreter:
                     found |= self.data[name].sources
         return frozenset(found)
 
-    def integer(self, operand: Operand, state: Mapping[str, Value], at: int = -1) -> Sum:
+    def integer(self, operand: ptx.Operand, state: Mapping[str, Value], at: int = -1) -> Sum:
         """Return an operand as an integer."""
         value = self.value(operand, state)
         if isinstance(value, Sum):
             return value
         return self.datum(at, self.sources(value), "s64", 90)
 
-    def condition(self, operand: Operand, state: Mapping[str, Value], at: int = -1) -> Node:
+    def condition(self, operand: ptx.Operand, state: Mapping[str, Value], at: int = -1) -> Node:
         """Return an operand as a condition."""
-        if isinstance(operand, Negated):
+        if isinstance(operand, ptx.Negated):
             return negated(self.condition(operand.operand, state, at))
-        if isinstance(operand, Immediate):
+        if isinstance(operand, ptx.Immediate):
             return TRUE if operand.value else FALSE
         value = self.value(operand, state)
         if isinstance(value, Number | Name | Operation):
             return value
         return self.condition_datum(at, self.sources(value))
 
-    def value(self, operand: Operand, state: Mapping[str, Value]) -> Value:
+    def value(self, operand: ptx.Operand, state: Mapping[str, Value]) -> Value:
         """Return what an operand stands for."""
         match operand:
-            case Register(name):
+            case ptx.Register(name):
                 return state.get(name, Unknown())
-            case Immediate(value):
+            case ptx.Immediate(value):
                 return constant(value)
-            case SpecialRegister(name):
+            case ptx.SpecialRegister(name):
                 return self.specials.get(name, Unknown())
-            case Symbol(name, offset):
-                return plus(single(Name(base_name(name))), constant(offset))
-            case Component(register, _):
+            case ptx.Symbol(name, offset):
+                return single(Name(base_name(name))) + offset
+            case ptx.Component(register, _):
                 return Unknown(self.sources(state.get(register.name, Unknown())))
-            case Vector(elements):
+            case ptx.Vector(elements):
                 return Unknown(self.sources(*(self.value(e, state) for e in elements)))
-            case Negated(inner):
+            case ptx.Negated(inner):
                 return negated(self.condition(inner, state))
         return Unknown()
 
-    def address(self, operand: Operand, state: Mapping[str, Value], at: int) -> Sum:
+    def address(self, operand: ptx.Operand, state: Mapping[str, Value], at: int) -> Sum:
         """Return the address that a memory operand names."""
-        if isinstance(operand, Address):
-            return plus(self.integer(operand.base, state, at), constant(operand.offset))
+        if isinstance(operand, ptx.Address):
+            return self.integer(operand.base, state, at) + operand.offset
         return self.integer(operand, state, at)
 
-    def run(self, at: int, instruction: Instruction, state: dict[str, Value]) -> None:
-        """Change the registers as an instruction that is no memory access does.
-
-        Parameters
-        ----------
-        at : int
-            Its place in the function.
-        instruction : Instruction
-        state : dict
-            Registers; changed.
-        """
+    def run(self, at: int, instruction: ptx.Instruction, state: dict[str, Value]) -> None:
+        """Change the registers as the instruction of place `at` does, which is no memory access."""
         targets = written_registers(instruction)
         if not targets:
             return
@@ -200,7 +173,7 @@ class Interpreter:
     def assign(
         self,
         at: int,
-        instruction: Instruction,
+        instruction: ptx.Instruction,
         target: str,
         value: Value,
         state: dict[str, Value],
@@ -210,8 +183,8 @@ class Interpreter:
         if guard is None:
             state[target] = value
             return
-        operand: Operand = Register(guard.register.name)
-        condition = self.condition(Negated(operand) if guard.negated else operand, state, at)
+        operand: ptx.Operand = ptx.Register(guard.register.name)
+        condition = self.condition(ptx.Negated(operand) if guard.negated else operand, state, at)
         state[target] = self.merged(condition, value, state.get(target, Unknown()))
 
     def merged(self, condition: Node, a: Value, b: Value) -> Value:
@@ -240,7 +213,7 @@ class Interpreter:
     def _opaque(
         self,
         at: int,
-        instruction: Instruction,
+        instruction: ptx.Instruction,
         state: Mapping[str, Value],
         targets: Sequence[str],
     ) -> list[Value]:
@@ -262,61 +235,62 @@ class Interpreter:
         return [Unknown(sources)] * len(targets)
 
     @staticmethod
-    def _destination(instruction: Instruction) -> str:
+    def _destination(instruction: ptx.Instruction) -> str:
         """Return the type of a conversion's result."""
         kinds = [m for m in instruction.modifiers if m[:1] in "bsuf" and m[1:2].isdecimal()]
         return kinds[0] if instruction.opcode in ("cvt", "set") and kinds else "f32"
 
     def _results(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value], count: int
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value], count: int
     ) -> list[Value] | None:
-        opcode, modifiers = instruction.opcode, instruction.modifiers
-        operands = instruction.operands
-        kind = modifiers[-1] if modifiers else ""
+        opcode, operands, kind = instruction.opcode, instruction.operands, instruction.type_name
         if opcode == "setp":
             return self._setp(at, instruction, state, count)
+        if kind == "pred" and opcode not in ("cvta", "mov"):
+            return self._logic(at, instruction, state)
         if opcode == "mov" and kind == "pred":
             return [self.condition(operands[1], state, at)]
         if opcode in ("mov", "cvta"):
-            if isinstance(operands[0], Register) and not isinstance(operands[1], Vector):
-                value = self.value(operands[1], state)
-                if kind[:1] == "f" and isinstance(value, Sum):
-                    return [Unknown(self.sources(value))]
-                if kind[:1] in "bus" and isinstance(value, Unknown):
-                    return None
-                return [value]
-            return None
-        if kind == "pred":
-            return self._logic(at, instruction, state)
+            return self._moved(instruction, state)
         if opcode == "selp":
             condition = self.condition(operands[3], state, at)
             a, b = (self.value(o, state) for o in operands[1:3])
             return [self.merged(condition, a, b)]
         if opcode == "cvt":
             return self._convert(at, instruction, state)
-        if kind[:1] not in ("s", "u", "b") or not kind[1:].isdecimal() or count != 1:
+        return self._computed(at, instruction, state) if count == 1 else None
+
+    def _moved(
+        self, instruction: ptx.Instruction, state: Mapping[str, Value]
+    ) -> list[Value] | None:
+        to, source = instruction.operands[:2]
+        if not isinstance(to, ptx.Register) or isinstance(source, ptx.Vector):
             return None
+        value = self.value(source, state)
+        if instruction.type_name[:1] == "f" and isinstance(value, Sum):
+            return [Unknown(self.sources(value))]
+        unknown = instruction.type_name[:1] in "bus" and isinstance(value, Unknown)
+        return None if unknown else [value]
+
+    def _computed(
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
+    ) -> list[Value] | None:
+        """Return what arithmetic on integers gives, as far as it is followed."""
+        opcode, modifiers, kind = instruction.opcode, instruction.modifiers, instruction.type_name
         work = INTEGER.get(opcode)
-        if work is None:
+        if work is None or kind[:1] not in ("s", "u", "b") or not kind[1:].isdecimal():
             return None
-        values = [self.integer(o, state, at) for o in operands[1:]]
+        values = [self.integer(o, state, at) for o in instruction.operands[1:]]
         result = work(self.algebra, modifiers, values)
         if result is None or self._hashes(opcode, modifiers, kind, values, result):
             return None
         joined = opcode == "or" and result == plus(*values[:2])
         if opcode in _BITS and self.sources(result) and not joined:
             return None  # bits of data: nothing that an address shows
-        if sum(getattr(factor, "size", 1) for factor in result.factors) > _LARGEST:
-            return None
-        return [result]
+        return None if _parts(result) > _LARGEST else [result]
 
     def _hashes(
-        self,
-        opcode: str,
-        modifiers: tuple[str, ...],
-        kind: str,
-        values: list[Sum],
-        result: Sum,
+        self, opcode: str, modifiers: tuple[str, ...], kind: str, values: list[Sum], result: Sum
     ) -> bool:
         """Say whether an instruction overflows on purpose, as hashes and generators do."""
         if opcode not in ("mul", "mad", "shl", "xor") or "wide" in modifiers or "hi" in modifiers:
@@ -335,7 +309,7 @@ class Interpreter:
         return low < -(1 << bits) or high >= 1 << bits
 
     def _setp(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value], count: int
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value], count: int
     ) -> list[Value] | None:
         modifiers, operands = instruction.modifiers, instruction.operands
         kind = modifiers[-1]
@@ -357,7 +331,7 @@ class Interpreter:
         return [*results[:count]]
 
     def _logic(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value]
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
     ) -> list[Value] | None:
         parts = [self.condition(o, state, at) for o in instruction.operands[1:]]
         match instruction.opcode:
@@ -373,7 +347,7 @@ class Interpreter:
         return None
 
     def _convert(
-        self, at: int, instruction: Instruction, state: Mapping[str, Value]
+        self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
     ) -> list[Value] | None:
         *_, to, source = instruction.modifiers
         if to[:1] not in "bsu" or source[:1] not in "bsu" or source.startswith("bf"):
@@ -388,5 +362,5 @@ class Interpreter:
         if bits >= 32 or (low >= -(1 << bits - 1) and high < 1 << bits):
             return [value]
         if to[:1] == "u":
-            return [self.algebra.remainder(value, constant(1 << bits))]
+            return [self.algebra.remainder(value, 1 << bits)]
         return None

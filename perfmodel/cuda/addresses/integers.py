@@ -6,16 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.sums import (
-    Sum,
-    constant,
-    minus,
-    plus,
-    product,
-    scaled,
-    single,
-    written,
-)
+from perfmodel.cuda.addresses.sums import Sum, constant, single, written
 from perfmodel.expressions import Node, Number, Operation
 
 _SHIFTED: Final = 63
@@ -44,28 +35,29 @@ _Work = Callable[[Algebra, tuple[str, ...], list[Sum]], Sum | None]
 
 
 def _multiply(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    whole = product(values[0], values[1])
+    whole = values[0] * values[1]
     bits = bits_of(modifiers[-1])
     if modifiers[-1][:1] == "u" and not {"hi", "wide"}.isdisjoint(modifiers):
         # the upper bits of a product show whether its factors are negative
-        whole = product(*(algebra.unsigned(v, bits) for v in values[:2]))
+        a, b = (algebra.unsigned(v, bits) for v in values[:2])
+        whole = a * b
     if "hi" not in modifiers:
         return whole
-    return algebra.quotient(whole, constant(1 << bits))
+    return algebra.quotient(whole, 1 << bits)
 
 
 def _multiply_add(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     first = _multiply(algebra, modifiers, values)
-    return None if first is None else plus(first, values[2])
+    return None if first is None else first + values[2]
 
 
 def _shift_left(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     by = algebra.number(values[1])
     if by is None:
         if values[0].number is None and values[0].names:
-            return product(values[0], single(Operation("<<", (Number(1), written(values[1])))))
+            return values[0] * single(Operation("<<", (Number(1), written(values[1]))))
         return single(Operation("<<", (written(values[0]), written(values[1]))))
-    return scaled(values[0], 1 << by) if 0 <= by < bits_of(modifiers[-1]) else constant(0)
+    return values[0] * (1 << by) if 0 <= by < bits_of(modifiers[-1]) else constant(0)
 
 
 def _shift_right(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
@@ -75,7 +67,7 @@ def _shift_right(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]
         value = algebra.unsigned(value, bits_of(kind))
     by = algebra.number(values[1])
     if by is not None:
-        return algebra.quotient(value, constant(1 << min(max(by, 0), _SHIFTED)))
+        return algebra.quotient(value, 1 << min(max(by, 0), _SHIFTED))
     return single(Operation(">>", (written(value), written(values[1]))))
 
 
@@ -106,19 +98,17 @@ def _field(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> S
     if modifiers[-1][:1] != "u" or start is None or length is None:
         return None
     value = algebra.unsigned(values[0], bits_of(modifiers[-1]))
-    return algebra.remainder(
-        algebra.quotient(value, constant(1 << start)), constant(1 << min(length, _SHIFTED))
-    )
+    return algebra.remainder(algebra.quotient(value, 1 << start), 1 << min(length, _SHIFTED))
 
 
 def _inserted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     start, length = values[2].number, values[3].number
     if start is None or length is None:
         return None
-    field = algebra.remainder(values[0], constant(1 << min(length, _SHIFTED)))
-    upper = algebra.quotient(values[1], constant(1 << start))
-    cleared = algebra.remainder(upper, constant(1 << min(length, _SHIFTED)))
-    return plus(values[1], scaled(minus(field, cleared), 1 << start))
+    field = algebra.remainder(values[0], 1 << min(length, _SHIFTED))
+    upper = algebra.quotient(values[1], 1 << start)
+    cleared = algebra.remainder(upper, 1 << min(length, _SHIFTED))
+    return values[1] + (field - cleared) * (1 << start)
 
 
 def _permuted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
@@ -136,10 +126,10 @@ def _permuted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -
         end = at + 1
         while end < 4 and chosen[end] == chosen[at] + end - at and chosen[end] // 4 == source:
             end += 1
-        field = algebra.quotient(sources[source], constant(1 << 8 * first))
+        field = algebra.quotient(sources[source], 1 << 8 * first)
         if end < 4:  # what is above the result's bits is lost, as in a shift
-            field = algebra.remainder(field, constant(1 << 8 * (end - at)))
-        total = plus(total, scaled(field, 1 << 8 * at))
+            field = algebra.remainder(field, 1 << 8 * (end - at))
+        total = total + field * (1 << 8 * at)
         at = end
     return total
 
@@ -168,9 +158,9 @@ def _extreme(which: str) -> _Work:
 
 
 INTEGER: Final[dict[str, _Work]] = {
-    "add": lambda algebra, modifiers, v: None if "cc" in modifiers else plus(v[0], v[1]),
-    "sub": lambda algebra, modifiers, v: None if "cc" in modifiers else minus(v[0], v[1]),
-    "neg": lambda algebra, modifiers, v: scaled(v[0], -1),
+    "add": lambda algebra, modifiers, v: None if "cc" in modifiers else v[0] + v[1],
+    "sub": lambda algebra, modifiers, v: None if "cc" in modifiers else v[0] - v[1],
+    "neg": lambda algebra, modifiers, v: -v[0],
     "mul": _multiply,
     "mul24": _multiply,
     "mad": _multiply_add,
@@ -188,5 +178,5 @@ INTEGER: Final[dict[str, _Work]] = {
     "and": lambda algebra, modifiers, v: algebra.masked(v[0], v[1], bits_of(modifiers[-1])),
     "or": lambda algebra, modifiers, v: algebra.joined(v[0], v[1]),
     "xor": lambda algebra, modifiers, v: algebra.exclusive(v[0], v[1], bits_of(modifiers[-1])),
-    "not": lambda algebra, modifiers, v: minus(constant(-1), v[0]),
+    "not": lambda algebra, modifiers, v: -v[0] - 1,
 }

@@ -33,13 +33,7 @@ def lane_steps(
 
     0 where data decides where lanes load.
 
-    Parameters
-    ----------
-    function : Function
-    found : Followed
-    launch : KernelLaunch
-    known : mapping
-        Values of the kernel's parameters, and of the launch's sizes.
+    `known` are the values of the kernel's parameters, and of the launch's sizes.
     """
     lanes = np.arange(WARP_SIZE)
     width, height, _ = launch.block
@@ -48,8 +42,7 @@ def lane_steps(
     steps: dict[str | None, list[int]] = {}
     for access in found.accesses:
         instruction = function.instructions[access.at]
-        spaces = {m.partition("::")[0] for m in instruction.modifiers}
-        if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & spaces:
+        if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & instruction.stems:
             steps.setdefault(access.loop, []).append(_step(access, values))
     return {loop: math.gcd(SECTOR, *each) if all(each) else 0 for loop, each in steps.items()}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +11,10 @@ from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.sums import Sum, constant, plus, product, scaled, single
+from perfmodel.cuda.addresses.sums import Sum, constant, plus, single
 from perfmodel.cuda.addresses.values import ALIGNED, BASE, Unknown, Value, base_name
-from perfmodel.cuda.parse.references import reached
+from perfmodel.cuda.launch.spec import Buffer, Structure
+from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.syntax import Function, Module, Parameter
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name
@@ -24,6 +26,8 @@ Dimensions = tuple[int, int, int]
 _ADDRESSES: Final = Interval(1 << 40, (1 << 40) + 1)
 """Where a buffer may lie: anywhere but at 0."""
 _SHARED_ADDRESSES: Final = Interval(1 << 10, (1 << 10) + 1)
+UNSIZED: Final = 1 << 38
+"""Bytes of a buffer whose size nobody states: more than any index reaches."""
 _WARP: Final = 32
 _REGISTERS: Final = (
     ("threadIdx", "%tid"),
@@ -35,102 +39,66 @@ _REGISTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KernelLaunch:
-    """What a kernel is launched with.
-
-    Attributes
-    ----------
-    grid, block : three int
-    shared_bytes : int
-        Dynamic shared memory [B].
-    values : mapping of str to int or float
-        Scalar arguments, by the PTX parameter's name.
-    sizes : mapping of str to int
-        Bytes of the allocations that pointer arguments point to, as far as they are known.
-    shown : mapping of str to str
-        Names of the parameters in the source, by the PTX parameter's name.
-    pointers : frozenset of str
-        PTX parameters that are pointers.
-    structures : mapping of str to bytes
-        Structures passed by value, by the PTX parameter's name.
-    fields : mapping of str to tuple of int
-        Where these hold pointers [B].
-    """
+    """What a kernel is launched with."""
 
     grid: Dimensions
     block: Dimensions
     shared_bytes: int = 0
+    """Dynamic shared memory [B]."""
     values: Mapping[str, int | float] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    """Scalar arguments, by the PTX parameter's name."""
+    buffers: Mapping[str, Buffer] = field(default_factory=dict)
+    """What pointers point to, as far as it is known, by the PTX parameter or `field_name`."""
     shown: Mapping[str, str] = field(default_factory=dict)
+    """Names of the parameters in the source, by the PTX parameter's name."""
     pointers: frozenset[str] = frozenset()
-    structures: Mapping[str, bytes] = field(default_factory=dict)
+    """PTX parameters that are pointers."""
+    structures: Mapping[str, Structure] = field(default_factory=dict)
+    """Structures passed by value, by the PTX parameter's name."""
     fields: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Where these hold pointers [B]."""
+
+    def size(self, name: str) -> int | None:
+        """Return the bytes of what a pointer points to, or None if nobody states them."""
+        buffer = self.buffers.get(name)
+        unknown = buffer is None or (buffer.assumed and buffer.bytes == UNSIZED)
+        return None if unknown or buffer is None else buffer.bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What an address may start at.
-
-    Attributes
-    ----------
-    name : str
-        As reports call the buffer.
-    space : str
-        "global", "shared" or "local".
-    size : int or None
-        Bytes, if known.
-    parameter : str or None
-        PTX parameter that points to it.
-    dynamic : bool
-        Whether it begins where the others of this kind do: dynamic shared memory.
-    """
+    """What an address may start at."""
 
     name: str
+    """As reports call the buffer."""
     space: str
+    """One of "global", "shared" and "local"."""
     size: int | None
+    """Bytes, if known."""
     parameter: str | None = None
+    """PTX parameter that points to it."""
     dynamic: bool = False
+    """Whether it begins where the others of this kind do: dynamic shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What following a kernel begins with.
-
-    Attributes
-    ----------
-    interpreter : Interpreter
-    bases : dict of str to Base
-        What addresses begin with, by name.
-    shown : dict of str to str
-        Names of parameters as they are shown.
-    """
+    """What following a kernel begins with."""
 
     interpreter: Interpreter
     bases: dict[str, Base]
+    """What addresses begin with, by name."""
     shown: dict[str, str]
+    """Names of parameters as they are shown."""
 
 
 def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
     """Return what following a launch of a kernel begins with.
 
-    Raises
-    ------
-    PerfmodelError
-        If a scalar argument is missing.
+    Raises `PerfmodelError` if a scalar argument is missing.
     """
     ranges: dict[str, Interval] = {}
-    specials: dict[str, Sum] = {}
-    for (name, register), sizes in zip(
-        _REGISTERS, (launch.block, launch.grid, launch.block, launch.grid), strict=True
-    ):
-        for axis, size in zip("xyz", sizes, strict=True):
-            if name.endswith("Idx"):
-                ranges[f"{name}.{axis}"] = Interval(0, size - 1)
-                value = single(Name(f"{name}.{axis}")) if size > 1 else constant(0)
-            else:
-                ranges[f"{name}.{axis}"] = Interval(size, size)
-                value = single(Name(f"{name}.{axis}"))
-            specials[f"{register}.{axis}"] = value
+    specials = _sizes(launch, ranges)
     bases: dict[str, Base] = {}
     # What other kernels of the file use is not this one's: dynamic shared arrays above all.
     used, _ = reached(module, function)
@@ -142,30 +110,39 @@ def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
     for variable in variables:
         if variable.space in ("shared", "global", "local"):
             # Dynamic shared memory that nobody states is as much as accesses reach.
-            held = variable.size
-            dynamic = held is None
-            if dynamic:
-                held = launch.shared_bytes or None
+            dynamic = variable.size is None
+            held = launch.shared_bytes or None if dynamic else variable.size
             name = base_name(variable.name)
-            local = variable.space == "local"
-            readable = "local-memory" if local else _readable(variable.name)
+            readable = "local-memory" if variable.space == "local" else _readable(variable.name)
             bases[name] = Base(readable, variable.space, held, dynamic=dynamic)
-            shared = variable.space == "shared"
-            ranges[name] = _SHARED_ADDRESSES if shared else _ADDRESSES
+            ranges[name] = _SHARED_ADDRESSES if variable.space == "shared" else _ADDRESSES
     algebra = Algebra(ranges)
     linear = plus(
         specials["%tid.x"],
-        product(specials["%tid.y"], specials["%ntid.x"]),
-        product(product(specials["%tid.z"], specials["%ntid.y"]), specials["%ntid.x"]),
+        specials["%tid.y"] * specials["%ntid.x"],
+        specials["%tid.z"] * specials["%ntid.y"] * specials["%ntid.x"],
     )
-    specials["%laneid"] = algebra.remainder(linear, constant(_WARP))
-    specials["%warpid"] = algebra.quotient(linear, constant(_WARP))
-    threads = launch.block[0] * launch.block[1] * launch.block[2]
-    specials["%nwarpid"] = constant(-(-threads // _WARP))
+    specials["%laneid"] = algebra.remainder(linear, _WARP)
+    specials["%warpid"] = algebra.quotient(linear, _WARP)
+    structures = {name: structure.data for name, structure in launch.structures.items()}
+    return Start(Interpreter(algebra, parameters, specials, structures), bases, shown)
+
+
+def _sizes(launch: KernelLaunch, ranges: dict[str, Interval]) -> dict[str, Sum]:
+    """Return the special registers that a launch says; add the ranges of what they stand for."""
+    specials: dict[str, Sum] = {}
+    for (name, register), sizes in zip(
+        _REGISTERS, (launch.block, launch.grid, launch.block, launch.grid), strict=True
+    ):
+        index = name.endswith("Idx")
+        for axis, size in zip("xyz", sizes, strict=True):
+            ranges[f"{name}.{axis}"] = Interval(0, size - 1) if index else Interval(size, size)
+            only = index and size == 1
+            specials[f"{register}.{axis}"] = constant(0) if only else single(Name(f"{name}.{axis}"))
+    specials["%nwarpid"] = constant(-(-math.prod(launch.block) // _WARP))
     specials["WARP_SZ"] = constant(_WARP)
     specials["%dynamic_smem_size"] = constant(launch.shared_bytes)
-    follower = Interpreter(algebra, parameters, specials, launch.structures)
-    return Start(follower, bases, shown)
+    return specials
 
 
 def _parameter(
@@ -176,23 +153,16 @@ def _parameter(
     bases: dict[str, Base],
     ranges: dict[str, Interval],
 ) -> None:
+    """Make known what a parameter holds."""
     value = launch.values.get(p.name)
+    readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name))
+    pointers: dict[int, tuple[str, str, str]] = {}
     if p.count is not None:
         ranges[base_name(p.name)] = _ADDRESSES
         for at in launch.fields.get(p.name, ()):
-            readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name)) + f"-at-{at}"
-            base = f"{BASE}{name}_at_{at}"
-            whole = field_name(p.name, at)
-            ranges[base] = _ADDRESSES
-            bases[base] = Base(readable, "global", launch.sizes.get(whole), whole)
-            parameters[p.name, at] = scaled(single(Name(base)), ALIGNED)
-        return
-    if p.name in launch.pointers:
-        base = f"{BASE}{name}"
-        ranges[base] = _ADDRESSES
-        readable = re.sub(r"[^\w-]", "_", launch.shown.get(p.name, name))
-        bases[base] = Base(readable, "global", launch.sizes.get(p.name), p.name)
-        parameters[p.name, 0] = scaled(single(Name(base)), ALIGNED)
+            pointers[at] = (f"{name}_at_{at}", f"{readable}-at-{at}", field_name(p.name, at))
+    elif p.name in launch.pointers:
+        pointers[0] = (name, readable, p.name)
     elif p.type[:1] == "f":
         parameters[p.name, 0] = Unknown()
     elif value is None:
@@ -204,6 +174,11 @@ def _parameter(
     else:
         ranges[name] = Interval(int(value), int(value))
         parameters[p.name, 0] = single(Name(name))
+    for at, (own, called, key) in pointers.items():
+        base = f"{BASE}{own}"
+        ranges[base] = _ADDRESSES
+        bases[base] = Base(called, "global", launch.size(key), key)
+        parameters[p.name, at] = single(Name(base)) * ALIGNED
 
 
 def field_name(parameter: str, at: int) -> str:

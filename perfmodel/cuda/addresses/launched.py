@@ -6,8 +6,8 @@ a pointer; for it a number is the size of its buffer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from typing import Final
 
@@ -35,103 +35,64 @@ _UNKNOWN: Final = Buffer(1)
 _SHOWN_FIELDS: Final = 12
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A launch whose arguments are matched with a kernel's parameters.
-
-    Attributes
-    ----------
-    launch : KernelLaunch
-    buffers : mapping of str to Buffer
-        What pointers point to, by PTX parameter, or `field_name` of a structure's.
-    structures : mapping of str to Structure
-        Structures passed by value, by PTX parameter.
-    """
-
-    launch: KernelLaunch
-    buffers: dict[str, Buffer] = field(default_factory=dict)
-    structures: dict[str, Structure] = field(default_factory=dict)
-
-
-def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> Bound:
+def bound(spec: LaunchSpec, function: Function, names: Sequence[str] = ()) -> KernelLaunch:
     """Return a launch with its arguments matched.
 
     Buffers whose size nobody states may be left out: they are as long as accesses reach.
 
-    Parameters
-    ----------
-    spec : LaunchSpec
-    function : Function
-    names : sequence of str
-        The parameters' names in the source, if they are known.
-
-    Raises
-    ------
-    PerfmodelError
-        If an argument is missing, or does not fit.
+    `names` are those of the parameters in the source, if they are known. Raises `PerfmodelError` if
+    an argument is missing, or does not fit.
     """
-    pointers = pointer_parameters(function)
-    fields = pointer_fields(function)
+    pointers, fields = pointer_parameters(function), pointer_fields(function)
     shown = parameter_names(function, names)
     unsized: frozenset[str] = frozenset()
     if not spec.positional:
-        named, unsized = _completed(spec, function, shown)
+        named, unsized = _completed(spec, function, shown, pointers, fields)
         spec = replace(spec, named=named)
-    arguments = bind(spec, function, names)
     values: dict[str, int | float] = {}
-    found = Bound(
-        KernelLaunch(
-            grid=spec.grid,
-            block=spec.block,
-            shared_bytes=spec.shared_bytes,
-            shown={p.name: n for p, n in zip(function.parameters, shown, strict=True)},
-        )
-    )
-    for parameter, argument in zip(function.parameters, arguments, strict=True):
+    buffers: dict[str, Buffer] = {}
+    structures: dict[str, Structure] = {}
+    for parameter, argument in zip(function.parameters, bind(spec, function, names), strict=True):
+        name = parameter.name
         match argument:
             case Buffer():
-                pointers |= {parameter.name}
-                if parameter.name not in unsized:
-                    found.buffers[parameter.name] = argument
+                pointers |= {name}
+                if name not in unsized:
+                    buffers[name] = argument
             case Structure():
-                found.structures[parameter.name] = argument
-                found.buffers.update(
-                    {field_name(parameter.name, at): b for at, b in argument.buffers.items()}
-                )
+                structures[name] = argument
+                buffers |= {field_name(name, at): b for at, b in argument.buffers.items()}
                 # Where a field is a pointer, the launch may say so, or its use shows it.
-                held = {*argument.buffers, *fields.get(parameter.name, ())}
-                fields[parameter.name] = tuple(
-                    sorted(at for at in held if at + POINTER_BYTES <= parameter.size)
-                )
+                held = sorted({*argument.buffers, *fields.get(name, ())})
+                fields[name] = tuple(at for at in held if at + POINTER_BYTES <= parameter.size)
             case Scalar(number):
-                values[parameter.name] = number
-    sizes = {name: buffer.bytes for name, buffer in found.buffers.items()}
-    launch = replace(
-        found.launch,
-        values=values,
-        sizes=sizes,
+                values[name] = number
+    return KernelLaunch(
+        *(spec.grid, spec.block, spec.shared_bytes, values, buffers),
+        shown={p.name: n for p, n in zip(function.parameters, shown, strict=True)},
         pointers=pointers,
-        structures={name: s.data for name, s in found.structures.items()},
-        fields={name: at for name, at in fields.items() if name in found.structures},
+        structures=structures,
+        fields={name: at for name, at in fields.items() if name in structures},
     )
-    return replace(found, launch=launch)
 
 
 def _completed(
-    spec: LaunchSpec, function: Function, shown: Sequence[str]
+    spec: LaunchSpec,
+    function: Function,
+    shown: Sequence[str],
+    pointers: frozenset[str],
+    fields: Mapping[str, tuple[int, ...]],
 ) -> tuple[dict[str, Argument], frozenset[str]]:
     """Return the arguments with those that may be left out, and the buffers of no stated size."""
-    pointers, fields = pointer_parameters(function), pointer_fields(function)
     named = dict(spec.named)
     unsized = set()
     for i, (parameter, name) in enumerate(zip(function.parameters, shown, strict=True)):
-        keys = {name, parameter.name, str(i), f"param_{i}"} & named.keys()
-        value = named[keys.pop()] if keys else None
+        key = next((k for k in (name, parameter.name, str(i), f"param_{i}") if k in named), name)
+        value = named.get(key)
         if parameter.name in pointers and value is None:
             named[name] = _UNKNOWN
             unsized.add(parameter.name)
         elif parameter.name in pointers and isinstance(value, Scalar):
-            key = next(k for k in (name, parameter.name, str(i), f"param_{i}") if k in named)
             named[key] = Buffer(_size(value, name))
         elif value is None and not parameter_reads(function, parameter.name):
             # Compilers leave parameters that nobody needs; tensor maps are only pointed to.

@@ -5,12 +5,13 @@ A first walk through a loop's body shows what changes; here that is solved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated
+from perfmodel.cuda.addresses.conditions import FALSE, all_of, any_of, conjuncts, negated
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.loops import (
     MOST_TRIPS,
@@ -21,7 +22,7 @@ from perfmodel.cuda.addresses.loops import (
     solved,
 )
 from perfmodel.cuda.addresses.records import LoopRun
-from perfmodel.cuda.addresses.sums import Sum, constant, minus, single, written
+from perfmodel.cuda.addresses.sums import Sum, constant, single, written
 from perfmodel.cuda.addresses.values import CARRIED, Unknown, Value
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.registers import is_memory
@@ -66,7 +67,9 @@ class LoopSolver:
         self, index: int, state: State, changed: frozenset[str]
     ) -> tuple[State, dict[str, Name]]:
         """Return registers for a first walk: names for what the loop changes, and these names."""
-        carried = {r: Name(f"{CARRIED}{index}_{_identifier(r)}") for r in sorted(changed)}
+        carried = {
+            r: Name(f"{CARRIED}{index}_{re.sub(r'[^0-9a-zA-Z]', '_', r)}") for r in sorted(changed)
+        }
         found: State = dict(state)
         for register, name in carried.items():
             value = state.get(register, Unknown())
@@ -118,9 +121,8 @@ class LoopSolver:
                 start[register] = Unknown(sources[register])
             else:
                 extra = self._extra(name.name)
-                made_condition = interpreter.condition_datum(extra, sources[register])
-                start[register] = made_condition
-                values[name.name] = made_condition
+                values[name.name] = interpreter.condition_datum(extra, sources[register])
+                start[register] = values[name.name]
         goes_on = any_of(e.condition for e in back)
         return start, algebra.condition(_put_in(goes_on, values))
 
@@ -153,7 +155,7 @@ class LoopSolver:
             runs = self.interpreter.condition_datum(self._extra(f"loop {index}"), ())
             guard = all_of((reach, runs))
             return LoopRun(index, variable.name, None, parent), guard, None
-        last = minus(count, constant(1))
+        last = count - 1
         tested_first = self._only_tests(loop)
         if tested_first:
             # The header runs once more than the body, but does nothing that counts.
@@ -169,35 +171,30 @@ class LoopSolver:
         if most <= 0:
             return None, FALSE, None
         algebra.add_variable(variable.name, 0, most - 1)
+        trips: Node = Number(most)
+        guard = reach
         if algebra.number(count) is not None:
-            return LoopRun(index, variable.name, written(count), parent), reach, last
-        if least == most:
-            return LoopRun(index, variable.name, Number(most), parent), reach, last
-        if tested_first:
+            trips = written(count)
+        elif least != most and tested_first:
             guard = all_of((reach, algebra.compared("<", single(variable), count)))
-        else:
+        elif least != most:
             condition = continued(goes_on, variable, conjuncts(reach), count, algebra)
             kept = [p for p in conjuncts(reach) if not _implied(p, condition, variable, algebra)]
             guard = all_of((*kept, condition))
-        return LoopRun(index, variable.name, Number(most), parent), guard, last
+        return LoopRun(index, variable.name, trips, parent), guard, last
 
     def _only_tests(self, loop: Loop) -> bool:
         """Say whether a loop is left from its header only, which makes no memory access."""
-        if {source for source, _ in loop.exits} != {loop.header}:
+        if {source for source, _ in loop.exits} != {loop.header} or loop.blocks == {loop.header}:
             return False
-        if loop.blocks == {loop.header}:
-            return False
-        block = self.flow.blocks[loop.header]
-        return not any(
-            is_memory(self.function.instructions[at]) for at in range(block.start, block.stop)
-        )
+        header = self.flow.places((loop.header,))
+        return not any(is_memory(self.function.instructions[at]) for at in header)
 
     def left(
         self, loop: Loop, edges: Sequence[Edge], variable: Name, last: Sum | None, reach: Node
     ) -> list[Edge]:
         """Return the edges out of a loop with registers as the last iteration leaves them."""
         outward = [e for e in edges if e.target != loop.header]
-        single_way = len(outward) == 1
         found = []
         for edge in outward:
             alive = self.alive[edge.target] if edge.target < len(self.flow.blocks) else frozenset()
@@ -217,15 +214,12 @@ class LoopSolver:
                     )
                 state[register] = value
             condition = reach
-            if not single_way:
-                own = edge.condition
-                if last is not None:
-                    own = self.algebra.condition(_put_in(own, {variable.name: written(last)}))
-                    condition = all_of((reach, own))
-                else:
-                    extra = self._extra(f"way from {edge.source} to {edge.target}")
-                    unknown = self.interpreter.condition_datum(extra, ())
-                    condition = all_of((reach, unknown))
+            if len(outward) > 1 and last is not None:
+                own = _put_in(edge.condition, {variable.name: written(last)})
+                condition = all_of((reach, self.algebra.condition(own)))
+            elif len(outward) > 1:
+                extra = self._extra(f"way from {edge.source} to {edge.target}")
+                condition = all_of((reach, self.interpreter.condition_datum(extra, ())))
             found.append(Edge(edge.source, edge.target, state, condition))
         return found
 
@@ -238,17 +232,6 @@ class LoopSolver:
         """Return a number, past those of the instructions, for a value that none of them makes."""
         made = len(self.function.instructions) + len(self._extras)
         return self._extras.setdefault(what, made)
-
-
-def _identifier(register: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in register)
-
-
-def conjuncts(condition: Node) -> tuple[Node, ...]:
-    """Return the conditions that make up one."""
-    if isinstance(condition, Operation) and condition.operator == "and":
-        return condition.operands
-    return () if condition == TRUE else (condition,)
 
 
 def _implied(part: Node, condition: Node, variable: Name, algebra: Algebra) -> bool:

@@ -10,18 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import TRUE
-from perfmodel.cuda.addresses.sums import (
-    Sum,
-    by_factor,
-    constant,
-    minus,
-    plus,
-    product,
-    scaled,
-    single,
-    written,
-)
+from perfmodel.cuda.addresses.conditions import conjuncts
+from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single, written
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
@@ -35,27 +25,21 @@ _TRIED: Final = 1 << 20
 """Iterations of a loop that has no closed form that are tried one by one."""
 _ALL_TRIED: Final = 1 << 18
 """Blocks, threads and iterations of loops around whose counts of iterations are all computed."""
+_ORDER: Final = frozenset({"<", "<=", ">", ">="})
 _ENDS: Final = 64
 """Of a range that is too long for that: the values at either end that are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A register that a loop changes.
-
-    Attributes
-    ----------
-    start : Sum
-        Its value when the loop begins.
-    carried : Name
-        Its value at the start of any iteration.
-    update : Sum
-        Its value at the end of that iteration.
-    """
+    """A register that a loop changes."""
 
     start: Sum
+    """Its value when the loop begins."""
     carried: Name
+    """Its value at the start of any iteration."""
     update: Sum
+    """Its value at the end of that iteration."""
 
 
 def solved(
@@ -63,14 +47,7 @@ def solved(
 ) -> dict[str, Sum]:
     """Return the value of registers at the start of iteration `variable`, where it has a formula.
 
-    Parameters
-    ----------
-    recurrences : mapping of str to Recurrence
-    variable : Name
-        0, 1, 2, ...
-    changing : iterable of str
-        Names whose values differ from iteration to iteration.
-    algebra : Algebra
+    Values of the names `changing` differ from iteration to iteration.
     """
     carried = {r.carried.name for r in recurrences.values()}
     moving = carried | set(changing)
@@ -89,7 +66,7 @@ def solved(
         if register in found or not r.update.names & moving <= known.keys():
             continue
         now = algebra.again(substitute(written(r.update), known))
-        before = at_iteration(now, variable, minus(single(variable), constant(1)), algebra)
+        before = at_iteration(now, variable, single(variable) - 1, algebra)
         first = at_iteration(now, variable, constant(-1), algebra)
         if first == r.start:
             found[register] = before
@@ -107,21 +84,21 @@ def at_iteration(value: Sum, variable: Name, iteration: Sum, algebra: Algebra) -
 
 
 def _solved(r: Recurrence, variable: Name, moving: set[str]) -> Sum | None:
-    step = minus(r.update, single(r.carried))
+    step = r.update - single(r.carried)
     if not step.names & moving:
-        return plus(r.start, product(step, single(variable)))
-    if not minus(r.update, scaled(single(r.carried), -1)).names & moving:
+        return r.start + step * single(variable)
+    if not (r.update + single(r.carried)).names & moving:
         # c - x: every other iteration the start, and what it is taken from.
-        other = minus(plus(r.update, single(r.carried)), r.start)
+        other = r.update + single(r.carried) - r.start
         odd = single(Operation("%", (variable, Number(2))))
-        return plus(r.start, product(odd, minus(other, r.start)))
+        return r.start + odd * (other - r.start)
     for operator, power in (("<<", "*"), (">>", "//")):
         by = _factor(r, power)
         if by is not None and by > 1 and by & by - 1 == 0:
-            shift = written(scaled(single(variable), by.bit_length() - 1))
+            shift = written(single(variable) * (by.bit_length() - 1))
             if operator == "<<":
                 power_of_two = Operation("<<", (Number(1), shift))
-                return product(r.start, single(power_of_two))
+                return r.start * single(power_of_two)
             return single(Operation(">>", (written(r.start), shift)))
     return None
 
@@ -166,21 +143,9 @@ def trips(
 ) -> Sum | None:
     """Return how many iterations a loop has, the first being sure; None if no formula says.
 
-    Parameters
-    ----------
-    goes_on : Node
-        Condition, in iteration `variable`, for another to follow.
-    variable : Name
-    entered : iterable of Node
-        Conditions that hold where the loop is entered.
-    algebra : Algebra
-    sure : bool
-        Whether the loop is surely entered.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is surely entered and never ends.
+    `goes_on` is the condition, in iteration `variable`, for another to follow; `entered` are those
+    that hold where the loop is entered, which it is for `sure`, or not. Raises `PerfmodelError` if
+    it is surely entered and never ends.
     """
     if isinstance(goes_on, Number):
         if goes_on.value and not sure:
@@ -207,7 +172,7 @@ def trips(
     # Entered only if the condition held: at least one iteration, whatever the formula's range.
     if not rotated:
         more = algebra.extreme("max", more, constant(0))
-    return plus(more, constant(1))
+    return more + 1
 
 
 def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
@@ -218,9 +183,9 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
     operator = goes_on.operator
     if operator in (">", ">="):
         a, b, operator = b, a, {">": "<", ">=": "<="}[operator]
-    distance = minus(b, a)
+    distance = b - a
     if operator == "<=":
-        distance, operator = plus(distance, constant(1)), "<"
+        distance, operator = distance + 1, "<"
     parts = _linear(distance, variable)
     if parts is None:
         return None
@@ -228,12 +193,12 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
     low, high = algebra.range(slope)
     if operator == "<" and high < 0:
         # distance = start + slope*k > 0 for k below start / -slope.
-        by = scaled(slope, -1)
+        by = -slope
         return algebra.quotient(plus(start, by, constant(-1)), by)
     if operator == "!=" and high < 0:
-        return algebra.quotient(start, scaled(slope, -1))
+        return algebra.quotient(start, -slope)
     if operator == "!=" and low > 0:
-        return algebra.quotient(scaled(start, -1), slope)
+        return algebra.quotient(-start, slope)
     return None
 
 
@@ -338,33 +303,14 @@ def continued(
 ) -> Node:
     """Return when a thread takes part in iteration `variable`.
 
-    Parameters
-    ----------
-    goes_on : Node
-        Condition, in iteration `variable`, for another to follow.
-    variable : Name
-    entered : iterable of Node
-        Conditions that hold where the loop is entered.
-    count : Sum
-        Iterations of the thread.
-    algebra : Algebra
+    It has `count` iterations; `goes_on` and `entered` as for `trips`.
     """
-    if _monotone(goes_on):
+    compares = (isinstance(p, Operation) and p.operator in _ORDER for p in conjuncts(goes_on))
+    if all(compares):  # linear in the variable: what fails once fails from then on
         # The condition itself reads best: i + k*step < n.
         at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
-        parts = at_start.operands if _is_and(at_start) else (at_start,)  # type: ignore[union-attr]
         known = list(entered)
-        if all(part in known or part == TRUE for part in parts):
+        if all(part in known for part in conjuncts(at_start)):
             before = {variable.name: Operation("-", (variable, Number(1)))}
             return algebra.condition(substitute(goes_on, before))
     return algebra.compared("<", single(variable), count)
-
-
-def _monotone(goes_on: Node) -> bool:
-    """Say whether a condition that fails once fails from then on, being linear in the variable."""
-    parts = goes_on.operands if _is_and(goes_on) else (goes_on,)  # type: ignore[union-attr]
-    return all(isinstance(p, Operation) and p.operator in ("<", "<=", ">", ">=") for p in parts)
-
-
-def _is_and(node: Node) -> bool:
-    return isinstance(node, Operation) and node.operator == "and"

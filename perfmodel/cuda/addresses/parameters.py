@@ -7,18 +7,10 @@ from typing import Final
 
 from perfmodel.cuda.addresses.conditions import all_of
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.sums import Sum, constant, minus, single
+from perfmodel.cuda.addresses.sums import Sum, constant, single
 from perfmodel.cuda.addresses.values import Unknown, Value
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import Part
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    Address,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    Symbol,
-)
 from perfmodel.expressions import Name, Node
 
 _WARP: Final = 32
@@ -27,17 +19,17 @@ _WARP: Final = 32
 def parameters(
     interpreter: Interpreter,
     at: int,
-    instruction: Instruction,
+    instruction: ptx.Instruction,
     state: Mapping[str, Value],
     count: int,
 ) -> list[Value]:
     """Return what a load reads of parameters, for each of its registers."""
     where = instruction.operands[1]
     place = structure_place(interpreter, where, state)
-    if isinstance(where, Address) and isinstance(where.base, Symbol):
-        place = (where.base.name, where.base.offset + where.offset)
+    if isinstance(where, ptx.Address) and where.place is not None:
+        place = where.place
     kind = instruction.modifiers[-1]
-    size = SIZES.get(kind, 4)
+    size = ptx.SIZES.get(kind, 4)
     if place is None or place[1] is None:
         if kind[:1] in "bsu" and kind[1:].isdecimal():
             return [interpreter.datum(at, {at}, kind, i) for i in range(count)]
@@ -47,10 +39,10 @@ def parameters(
 
 
 def structure_place(
-    interpreter: Interpreter, operand: Operand, state: Mapping[str, Value]
+    interpreter: Interpreter, operand: ptx.Operand, state: Mapping[str, Value]
 ) -> tuple[str, int | None] | None:
     """Return the structure that an address is in, and where if that is a constant [B]."""
-    if not interpreter.structure_names or not isinstance(operand, Address):
+    if not interpreter.structure_names or not isinstance(operand, ptx.Address):
         return None
     value = interpreter.value(operand.base, state)
     if not isinstance(value, Sum):
@@ -58,7 +50,7 @@ def structure_place(
     inside = [n for n in value.names if n in interpreter.structure_names]
     if len(inside) != 1 or value.terms.get((Name(inside[0]),)) != 1:
         return None
-    offset = minus(value, single(Name(inside[0]))).number
+    offset = (value - single(Name(inside[0]))).number
     name = interpreter.structure_names[inside[0]]
     return name, None if offset is None else offset + operand.offset
 
@@ -77,10 +69,7 @@ def _held(interpreter: Interpreter, name: str, at: int, kind: str, size: int) ->
 
 
 def takes_part(
-    interpreter: Interpreter,
-    part: Part,
-    instruction: Instruction,
-    state: Mapping[str, Value],
+    interpreter: Interpreter, part: Part, instruction: ptx.Instruction, state: Mapping[str, Value]
 ) -> Node:
     """Return the condition for a lane to take part in an access, besides the guard."""
     conditions: list[Node] = []
@@ -89,7 +78,7 @@ def takes_part(
         conditions.append(interpreter.algebra.compared("<", interpreter.specials["%laneid"], few))
     if instruction.opcode == "cp" and part.kind == "load" and not part.bulk:
         size = instruction.operands[3:4]
-        if size and isinstance(size[0], Register | Immediate):
+        if size and isinstance(size[0], ptx.Register | ptx.Immediate):
             # Bytes that are read; the rest of what is written is 0.
             read = interpreter.value(size[0], state)
             if isinstance(read, Sum):

@@ -10,17 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from perfmodel.cuda.addresses.sums import (
-    Factors,
-    Sum,
-    constant,
-    minus,
-    plus,
-    scaled,
-    single,
-    split,
-    sum_of,
-)
+from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, constant, single, split, sum_of
 from perfmodel.expressions import Number, Operation
 
 
@@ -75,10 +65,10 @@ def joined_quotients(a: Sum, by: int) -> tuple[Sum, int]:
     if quotient is None or a.terms[(quotient,)] != 1:
         return a, by
     dividend, n = dividend_of(quotient)
-    others = minus(a, single(quotient))
+    others = a - single(quotient)
     if dividend.factors.isdisjoint(others.factors):
         return a, by
-    return joined_quotients(plus(dividend, scaled(others, n)), n * by)
+    return joined_quotients(dividend + others * n, n * by)
 
 
 def divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
@@ -88,13 +78,6 @@ def divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
     if len(b.terms) == 1:
         ((factors, times),) = b.terms.items()
         if times == 1 and len(factors) == 1:
-            whole, rest = {}, {}
-            for product_of, count in a.terms.items():
-                if factors[0] in product_of:
-                    left = list(product_of)
-                    left.remove(factors[0])
-                    whole[tuple(left)] = count
-                else:
-                    rest[product_of] = count
+            whole, rest = by_factor(a.terms, factors[0])
             return Sum(whole), Sum(rest)
     return constant(0), a

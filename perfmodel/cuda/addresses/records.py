@@ -19,58 +19,38 @@ class NotFollowedError(PerfmodelError):
 
 @dataclass(frozen=True, slots=True)
 class LoopRun:
-    """A loop as it runs.
-
-    Attributes
-    ----------
-    index : int
-        In the control flow's list.
-    variable : str
-        Counts iterations from 0.
-    trips : Node or None
-        Iterations of the thread that has most; None if data decides.
-    parent : str or None
-        Variable of the loop around it.
-    """
+    """A loop as it runs."""
 
     index: int
+    """In the control flow's list."""
     variable: str
+    """Counts iterations from 0."""
     trips: Node | None
+    """Iterations of the thread that has most; None if data decides."""
     parent: str | None
+    """Variable of the loop around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryAccess:
-    """One memory instruction, where it runs.
-
-    Attributes
-    ----------
-    at : int
-        The instruction.
-    address : Sum or None
-        None if it is not followed.
-    guard : Node
-        Condition for a thread to make it.
-    loop : str or None
-        Variable of the innermost loop around it.
-    sources : frozenset of int
-        Loads that its address comes from.
-    part : int
-        Which of the instruction's `memory_parts` it is.
-    coordinates : tuple of Sum
-        Of a tensor copy.
-    stored : frozenset of int
-        Loads that what it stores, or adds and returns, comes from.
-    """
+    """One memory instruction, where it runs."""
 
     at: int
+    """The instruction."""
     address: Sum | None
+    """None if it is not followed."""
     guard: Node
+    """Condition for a thread to make it."""
     loop: str | None
+    """Variable of the innermost loop around it."""
     sources: frozenset[int]
+    """Loads that its address comes from."""
     part: int = 0
+    """Which of the instruction's `memory_parts` it is."""
     coordinates: tuple[Sum, ...] = ()
+    """Of a tensor copy."""
     stored: frozenset[int] = frozenset()
+    """Loads that what it stores, or adds and returns, comes from."""
 
     @property
     def key(self) -> int:
@@ -98,12 +78,7 @@ class Followed:
     def iterations(self, loop: str | None, trips: Mapping[str, float]) -> float:
         """Return how often a loop's body runs in all, once outside of loops.
 
-        Parameters
-        ----------
-        loop : str or None
-            Variable of the loop.
-        trips : mapping of str to float
-            Iterations of each loop; 0 counts as 1.
+        `trips` are the iterations of each loop; 0 counts as 1.
         """
         return math.prod(max(trips[own], 1.0) for own in self.nest(loop))
 

@@ -32,15 +32,10 @@ class TooLargeError(PerfmodelError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
-    """A polynomial with whole coefficients.
-
-    Attributes
-    ----------
-    terms : mapping of Factors to int
-        Coefficient of each product; none is 0.
-    """
+    """A polynomial with whole coefficients."""
 
     terms: Mapping[Factors, int]
+    """Coefficient of each product; none is 0."""
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -51,6 +46,20 @@ class Sum:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __add__(self, other: Sum | int) -> Sum:
+        return plus(self, constant(other) if isinstance(other, int) else other)
+
+    def __neg__(self) -> Sum:
+        return self * -1
+
+    def __sub__(self, other: Sum | int) -> Sum:
+        return self + -other
+
+    def __mul__(self, other: Sum | int) -> Sum:
+        if isinstance(other, int):
+            return _made(_times(self.terms, other))
+        return _made(_products(self, other))
 
     @property
     def number(self) -> int | None:
@@ -87,26 +96,7 @@ def single(node: Node) -> Sum:
 
 def plus(*parts: Sum) -> Sum:
     """Return the sum of sums."""
-    terms: dict[Factors, int] = {}
-    for part in parts:
-        for product, times in part.terms.items():
-            terms[product] = terms.get(product, 0) + times
-    return _made(terms)
-
-
-def scaled(value: Sum, times: int) -> Sum:
-    """Return a sum multiplied by a number."""
-    return _made({product: times * c for product, c in value.terms.items()})
-
-
-def minus(a: Sum, b: Sum) -> Sum:
-    """Return the difference of two sums."""
-    return plus(a, scaled(b, -1))
-
-
-def product(a: Sum, b: Sum) -> Sum:
-    """Return the product of two sums."""
-    return _made(_products(a, b))
+    return _made(_added_terms(*(part.terms for part in parts)))
 
 
 def split(value: Sum, divisor: int) -> tuple[Sum, Sum]:
@@ -194,7 +184,7 @@ def _one_remainder(
     column = ordered((*left, Operation("%", (dividend, columns))))
     if terms.get(column) != count:
         return None
-    period = written(product(sum_of(columns), sum_of(rows)))
+    period = written(sum_of(columns) * sum_of(rows))
     whole = ordered((*left, Operation("%", (dividend, period))))
     return _added_terms(terms, {factors: -times, column: -count}, {whole: count})
 
@@ -208,12 +198,12 @@ def sum_of(node: Node) -> Sum:
         parts = [sum_of(operand) for operand in node.operands]
         match node.operator:
             case "+":
-                return plus(*parts)
+                return parts[0] + parts[1]
             case "-":
-                return minus(*parts)
+                return parts[0] - parts[1]
             case "*":
-                return product(*parts)
-        return scaled(parts[0], -1)
+                return parts[0] * parts[1]
+        return -parts[0]
     return single(node)
 
 

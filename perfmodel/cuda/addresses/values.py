@@ -20,15 +20,10 @@ ALIGNED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that is no integer, or not followed: the loads that it comes from.
-
-    Attributes
-    ----------
-    sources : frozenset of int
-        Instructions of these loads.
-    """
+    """A value that is no integer, or not followed: the loads that it comes from."""
 
     sources: frozenset[int] = frozenset()
+    """Instructions of these loads."""
 
 
 Value: TypeAlias = Sum | Number | Name | Operation | Unknown
@@ -37,29 +32,20 @@ Value: TypeAlias = Sum | Number | Name | Operation | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """An integer or a condition that data decides.
-
-    Attributes
-    ----------
-    instruction : int
-        The instruction that makes it.
-    sources : frozenset of int
-        Loads that it comes from; empty for a number that is computed but not followed.
-    low, high : int
-        Range of its type.
-    computed : bool
-        Whether a loop computes it from turn to turn: data decides, but it is not just what was
-        read.
-    shuffled : bool
-        Whether it differs at all places that it is read at.
-    """
+    """An integer or a condition that data decides."""
 
     instruction: int
+    """The instruction that makes it."""
     sources: frozenset[int]
+    """Loads that it comes from; empty for a number that is computed but not followed."""
     low: int
     high: int
+    """Range of its type."""
     computed: bool = False
+    """Whether a loop computes it from turn to turn: data decides, but it is not just what was
+    read."""
     shuffled: bool = False
+    """Whether it differs at all places that it is read at."""
 
 
 def base_name(symbol: str) -> str:

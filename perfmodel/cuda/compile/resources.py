@@ -12,8 +12,8 @@ from typing import Final
 
 from perfmodel.cuda.compile.toolchain import check_architecture, find_tool, run_tool
 from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.liveness import live_registers
-from perfmodel.cuda.parse.references import reached
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.machine_code import MachineCode, read_cubin
 from perfmodel.errors import PerfmodelError
@@ -175,7 +175,16 @@ def _by_ptxas(text: str, architecture: str, entries: Sequence[str]) -> tuple[str
         source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(text, encoding="utf-8", newline="\n")
         only = [word for name in entries for word in ("-e", name)]
-        command = [ptxas, "-v", f"-arch={architecture}", *only, "-o", str(made), str(source)]
+        command = [
+            ptxas,
+            "-v",
+            "-lineinfo",
+            f"-arch={architecture}",
+            *only,
+            "-o",
+            str(made),
+            str(source),
+        ]
         try:
             ended = run_tool(command, "ptxas")
             if ended.returncode != 0:
@@ -195,7 +204,7 @@ def _by_jit_link(text: str, architecture: str, entries: Sequence[str]) -> tuple[
     try:
         from cuda.bindings import nvjitlink
 
-        handle = nvjitlink.create(2, [f"-arch={architecture}", "-verbose"])
+        handle = nvjitlink.create(2, [f"-arch={architecture}", "-verbose", "-lineinfo"])
     except Exception:  # no package, no library, another version
         return None
     try:

@@ -2,132 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate import values
-from perfmodel.cuda.emulate.machine import Active, Machine, Report, Step, address_of
-from perfmodel.cuda.emulate.matrices import matrix_access
-from perfmodel.cuda.emulate.memory import Region
-from perfmodel.cuda.emulate.tickets import draw
-from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    Address,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    Symbol,
-    Vector,
-)
+from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
+from perfmodel.cuda.parse import syntax as ptx
+from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, verb
 
 Array = npt.NDArray[Any]
-"""Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
-_OPERANDS: Final = {
-    **{"ld": 2, "ldu": 2, "st": 2, "atom": 2, "red": 2, "cp": 1},
-    **{"ldmatrix": 2, "stmatrix": 2, "multimem": 2},
-}
 _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""
 
 
-def access(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
     """Return what a memory instruction does, or None if it is none that is followed.
 
-    Parameters
-    ----------
-    machine : Machine
-    at : int
-        Its place in the function.
-    instruction : Instruction
-    report : callable
-        Told every execution that goes to global, shared or local memory.
+    `report` is told every execution that goes to global, shared or local memory.
     """
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    if len(instruction.operands) < _OPERANDS.get(opcode, 0):
-        return None  # broken: it does nothing
-    if opcode in ("ld", "ldu"):
-        if "param" in {m.partition("::")[0] for m in modifiers}:
-            return _parameter(machine, instruction)
-        return _load(machine, at, instruction, report)
-    if opcode == "multimem":
-        if "ld_reduce" in modifiers:
-            return _load(machine, at, instruction, report)
-        opcode = "red" if "red" in modifiers else "st"
-    if opcode == "st" and "bulk" not in modifiers:
-        return _store(machine, at, instruction, report)
-    if opcode in ("atom", "red"):
-        return _atomic(machine, at, instruction, report)
-    if opcode == "cp" and "async" in modifiers and "bulk" not in modifiers:
-        return _copy(machine, at, instruction, report)
-    if opcode in ("ldmatrix", "stmatrix"):
-        return matrix_access(machine, at, instruction, report)
-    return None
-
-
-def _parameter(machine: Machine, instruction: Instruction) -> Step | None:
-    where = instruction.operands[1]
-    kind = values.kind_of(instruction.modifiers)
-    dtype = values.dtype_of(kind)
-    if dtype is None:
+    opcode = verb(instruction)
+    make = _MAKERS.get(opcode)
+    if make is None or len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
         return None
-    if not isinstance(where, Address) or not isinstance(where.base, Symbol):
+    if opcode in ("ld", "ldu") and "param" in instruction.stems:
+        return _parameter(machine, instruction)
+    return make(machine, at, instruction, report)
+
+
+def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:
+    where = instruction.operands[1]
+    dtype = values.type_of(instruction.modifiers)
+    place = where.place if isinstance(where, ptx.Address) else None
+    if place is None:
         return _load(machine, 0, instruction, None)
-    data = machine.parameters.get(where.base.name, b"")
-    names = _targets(instruction.operands[0])
+    name, start = place
+    data = machine.parameters.get(name, b"")
+    writes = machine.setters(instruction.operands[0])
     whole = np.dtype(f"u{dtype.itemsize}")
-    start = where.base.offset + where.offset
-    end = start + len(names) * whole.itemsize
-    found = np.frombuffer(data[start:end].ljust(len(names) * whole.itemsize, b"\0"), dtype=whole)
+    end = start + len(writes) * whole.itemsize
+    found = np.frombuffer(data[start:end].ljust(end - start, b"\0"), dtype=whole)
 
     def run(active: Active) -> None:
-        for i, name in enumerate(names):
-            if name is not None:
-                machine.write(name, found[i].reshape(()), active)
+        for write, value in zip(writes, found, strict=True):
+            write(value.reshape(()), active)
 
     return run
 
 
 def _load(
-    machine: Machine, at: int, instruction: Instruction, report: Report | None
+    machine: Machine, at: int, instruction: ptx.Instruction, report: Report | None
 ) -> Step | None:
-    kind = values.kind_of(instruction.modifiers)
-    dtype = values.dtype_of(kind)
-    if dtype is None:
-        return None
+    kind, dtype = values.kind_of(instruction.modifiers), values.type_of(instruction.modifiers)
     read = address_of(machine, instruction.operands[1])
-    names = _targets(instruction.operands[0])
+    operand = instruction.operands[0]
+    elements = operand.elements if isinstance(operand, ptx.Vector) else (operand,)
     size = dtype.itemsize
-    width = min(size * len(names), 16)
+    width = min(size * len(elements), 16)
+    wanted = [i for i, e in enumerate(elements) if isinstance(e, ptx.Register)]
+    writes = machine.setters(operand)
 
     def run(active: Active) -> None:
         address = read(active)
         if report is not None:
             report(at, address, active.lanes, width)
-        for i, name in enumerate(names):
-            if name is None:
-                continue
+        for i in wanted:
             part = address + np.uint64(i * size) if i else address
             found = machine.memory.load(part, active.lanes, size, kind)
-            machine.write(name, found.view(dtype), active)
+            writes[i](found.view(dtype), active)
 
     return run
 
 
-def _store(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
-    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
-    if dtype is None:
-        return None
+def _store(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
+    dtype = values.type_of(instruction.modifiers)
     read = address_of(machine, instruction.operands[0])
     source = instruction.operands[1]
     whole = np.dtype(f"u{dtype.itemsize}")
-    elements = source.elements if isinstance(source, Vector) else (source,)
-    parts = [machine.getter(e, whole) for e in elements]
+    elements = source.elements if isinstance(source, ptx.Vector) else (source,)
+    parts = [machine.each(e, whole) for e in elements]
     size = dtype.itemsize
     width = min(size * len(parts), 16)
 
@@ -136,13 +93,12 @@ def _store(machine: Machine, at: int, instruction: Instruction, report: Report) 
         report(at, address, active.lanes, width)
         for i, part in enumerate(parts):
             place = address + np.uint64(i * size) if i else address
-            value = np.broadcast_to(part(active), (len(active.lanes),))
-            machine.memory.store(place, active.lanes, size, value)
+            machine.memory.store(place, active.lanes, size, part(active))
 
     return run
 
 
-def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
+def _copy(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
     operands = instruction.operands
     if not memory_parts(instruction):
         return None  # cp.async.commit_group and the like
@@ -150,7 +106,8 @@ def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -
     width = memory_parts(instruction)[0].width
     size = operands[3] if len(operands) > 3 else None
     read = None
-    if isinstance(size, Register | Immediate) and not _is_predicate(machine, size):
+    ignored = isinstance(size, ptx.Register) and machine.function.register_type(size.name) == "pred"
+    if isinstance(size, ptx.Register | ptx.Immediate) and not ignored:
         read = machine.getter(size, np.dtype(np.uint32))
 
     def run(active: Active) -> None:
@@ -169,72 +126,82 @@ def _copy(machine: Machine, at: int, instruction: Instruction, report: Report) -
     return run
 
 
-def _is_predicate(machine: Machine, operand: Operand) -> bool:
-    return isinstance(operand, Register) and machine.function.register_type(operand.name) == "pred"
+def _matrix(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
+    """Return what ldmatrix or stmatrix does: lane i holds 4 bytes of row i // 4 of each matrix.
 
+    Transposed ones and those of 8-bit numbers are counted alike; what they load is not followed.
+    """
+    (part,) = memory_parts(instruction)
+    loads = instruction.opcode == "ldmatrix"
+    read = address_of(machine, instruction.operands[part.operand])
+    held = instruction.operands[0 if loads else 1]
+    elements = held.elements if isinstance(held, ptx.Vector) else (held,)
+    known = "m8n8" in instruction.modifiers and "trans" not in instruction.modifiers
+    word = np.dtype(np.uint32)
+    gets = [] if loads else [machine.each(e, word) for e in elements]
+    writes = machine.setters(held)
 
-def _atomic(machine: Machine, at: int, instruction: Instruction, report: Report) -> Step | None:
-    modifiers, operands = instruction.modifiers, instruction.operands
-    returns = instruction.opcode == "atom"
-    rest = operands[1:] if returns else operands
-    dtype = values.dtype_of(values.kind_of(modifiers))
-    size = SIZES.get(modifiers[-1], 4)
-    if dtype is None or dtype.itemsize != size:
-        dtype = np.dtype(np.uint32)  # pairs of halves: their sum is not followed
-    read = address_of(machine, rest[0])
-    if len(rest) > 1 and isinstance(rest[1], Vector):
-        return _vector_atomic(machine, at, instruction, report)
-    parts = [machine.getter(o, dtype) for o in rest[1:3]]
-    targets = _targets(operands[0]) if returns else [None]
-    target = targets[0] if targets else None
-    change = _change(modifiers, dtype)
+    def places(active: Active, matrix: int) -> Array:
+        """Return the address of each lane's 4 bytes of a matrix."""
+        every = np.zeros(machine.lanes, dtype=np.uint64)
+        every[active.lanes] = read(active)
+        lane = active.lanes & LANES - 1
+        row = (active.lanes & ~(LANES - 1)) + 8 * matrix + lane // 4
+        return every[row] + (4 * (lane % 4)).astype(np.uint64)
 
     def run(active: Active) -> None:
-        address = read(active)
-        report(at, address, active.lanes, dtype.itemsize)
-        given = [np.broadcast_to(p(active), (len(active.lanes),)) for p in parts]
-        if not given:
-            return
-        old = None
-        if at in machine.tickets:
-            old = draw(machine, address, active.lanes, given[0])
-        if old is None:
-            old = _take_turns(machine, address, active.lanes, given, dtype, modifiers, change)
-        if target is not None:
-            machine.write(target, old, active)
+        gives = (active.lanes & LANES - 1) < part.lanes
+        report(at, read(active)[gives], active.lanes[gives], part.width)
+        for matrix, write in enumerate(writes[: part.lanes // 8]):
+            place = places(active, matrix) if known else None
+            if loads:
+                found = np.zeros((), dtype=word)
+                if place is not None:
+                    found = machine.memory.load(place, active.lanes, 4, "b32")
+                write(found, active)
+            elif place is not None:
+                machine.memory.store(place, active.lanes, 4, gets[matrix](active))
 
     return run
 
 
-def _vector_atomic(
-    machine: Machine, at: int, instruction: Instruction, report: Report
-) -> Step | None:
-    """Return an atomic on neighbouring elements, each of which changes on its own."""
+def _atomic(machine: Machine, at: int, instruction: ptx.Instruction, report: Report) -> Step | None:
+    """Return an atomic, or one on neighbouring elements, each of which changes on its own."""
+    modifiers, operands = instruction.modifiers, instruction.operands
     returns = instruction.opcode == "atom"
-    rest = instruction.operands[1:] if returns else instruction.operands
-    targets = _targets(instruction.operands[0]) if returns else []
-    (part,) = memory_parts(instruction)
-    assert isinstance(rest[1], Vector)
-    size = max(part.width // max(len(rest[1].elements), 1), 2)
-    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
-    if dtype is None or dtype.itemsize != size:
-        dtype = np.dtype(f"u{size}")
-    read = address_of(machine, rest[0])
-    parts = [machine.getter(o, dtype) for o in rest[1].elements]
-    change = _change(instruction.modifiers, dtype)
+    where, *given = operands[1:] if returns else operands
+    vector = given[0].elements if given and isinstance(given[0], ptx.Vector) else None
+    parts = memory_parts(instruction)
+    if not parts:
+        return None
+    width = parts[0].width
+    size = max(width // max(len(vector), 1), 2) if vector else ptx.SIZES.get(modifiers[-1], 4)
+    dtype = values.type_of(modifiers)
+    if dtype.itemsize != size:
+        # Pairs of halves: their sum is not followed.
+        dtype = np.dtype(f"u{size}") if vector else np.dtype(np.uint32)
+    width = width if vector else dtype.itemsize
+    read = address_of(machine, where)
+    elements = [(e,) for e in vector] if vector else [tuple(given[:2])]
+    gets = [[machine.each(o, dtype) for o in element] for element in elements]
+    nothing = ptx.Vector((ptx.Sink(),) * len(gets))
+    writes = machine.setters(operands[0] if returns else nothing)
+    change = _change(modifiers, dtype)
 
     def run(active: Active) -> None:
         address = read(active)
-        report(at, address, active.lanes, part.width)
-        for i, get in enumerate(parts):
-            given = [np.broadcast_to(get(active), (len(active.lanes),))]
-            place = address + np.uint64(i * size)
-            old = _take_turns(
-                machine, place, active.lanes, given, dtype, instruction.modifiers, change
-            )
-            name = targets[i] if i < len(targets) else None
-            if name is not None:
-                machine.write(name, old, active)
+        report(at, address, active.lanes, width)
+        for i, (write, element) in enumerate(zip(writes, gets, strict=False)):
+            values_of = [get(active) for get in element]
+            if not values_of:
+                return
+            place = address + np.uint64(i * size) if i else address
+            old = None
+            if at in machine.tickets:
+                old = _draw(machine, place, active.lanes, values_of[0])
+            if old is None:
+                old = _take_turns(machine, place, active.lanes, values_of, modifiers, change)
+            write(old, active)
 
     return run
 
@@ -262,11 +229,11 @@ def _take_turns(
     address: Array,
     lanes: Array,
     given: list[Array],
-    dtype: np.dtype[Any],
     modifiers: tuple[str, ...],
     change: Callable[..., Array],
 ) -> Array:
     """Change memory lane by lane where several go to one address; return the old values."""
+    dtype = given[0].dtype
     size = dtype.itemsize
     kind = f"{'f' if dtype.kind == 'f' else 'u'}{8 * size}"
     # Shared addresses are alike in all blocks, but other places.
@@ -303,9 +270,46 @@ def _take_turns(
     return found
 
 
-def _targets(operand: Operand) -> list[str | None]:
-    elements = operand.elements if isinstance(operand, Vector) else (operand,)
-    return [e.name if isinstance(e, Register) else None for e in elements]
+def ticket_draws(function: ptx.Function, flow: ControlFlow) -> frozenset[int]:
+    """Return the additions in loops whose old values are used: tickets, if all are to one word.
+
+    Few blocks of the launch are run, but all of them draw, until all the work is given out. So each
+    ticket that a sampled block draws stands for as many as there are blocks for it.
+    """
+    looped = {at for loop in flow.loops for at in flow.places(loop.blocks)}
+    return frozenset(
+        at
+        for at, i in enumerate(function.instructions)
+        if at in looped
+        and i.opcode == "atom"
+        and "add" in i.modifiers
+        and i.modifiers[-1][:1] in "us"
+        and "shared" not in i.modifiers
+    )
 
 
-__all__ = ["Region", "access"]
+def _draw(machine: Machine, address: Array, lanes: Array, given: Array) -> Array | None:
+    """Return the old values of lanes that add to one counter, and raise it for all blocks.
+
+    None where lanes do not all add to one word, or all blocks are run.
+    """
+    if machine.others <= 1 or not np.all(address == address[0]):
+        return None
+    size, where = given.dtype.itemsize, int(address[0])
+    word = machine.memory.load(address[:1], lanes[:1], size, f"u{8 * size}")
+    held = int(word[0])
+    exact = machine.drawn.get(where, float(held))
+    if int(exact) != held:
+        exact = float(held)  # somebody else has set it
+    sums = np.cumsum(given.astype(np.float64)) * machine.others
+    machine.drawn[where] = exact + float(sums[-1])
+    after = np.array([int(machine.drawn[where])]).astype(word.dtype)
+    machine.memory.store(address[:1], lanes[:1], size, after)
+    before = exact + sums - given.astype(np.float64) * machine.others
+    return np.asarray(np.floor(before).astype(np.int64).astype(given.dtype))
+
+
+_MAKERS: Final[Mapping[str, Callable[..., Step | None]]] = {
+    **{"ld": _load, "ldu": _load, "st": _store, "atom": _atomic, "red": _atomic},
+    **{"cp": _copy, "ldmatrix": _matrix, "stmatrix": _matrix},
+}

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from perfmodel.cuda.addresses.launched import Bound
-from perfmodel.cuda.emulate.launch import UNSIZED, emulated_launch
+from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
+from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.provenance import Provenance, Sources, provenance
 from perfmodel.cuda.emulate.result import UNKNOWN
-from perfmodel.cuda.emulate.run import Emulation, NoEndError, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, NoEndError, emulate
 from perfmodel.cuda.emulate.values import kind_of
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
@@ -55,27 +55,18 @@ DOUBTS: Final[Mapping[Use, Doubt]] = {
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """What stands for the content of one argument.
-
-    Attributes
-    ----------
-    key, name : str
-        Of the buffer: in `Bound.buffers`, and as the user knows it.
-    use : {"counter", "offsets", "index", "length", "flag"}
-    words : str
-        What it holds.
-    taken : Buffer or None
-        The buffer with this content; None for random numbers.
-    others : tuple of Buffer
-        The same with other content that is as plausible.
-    """
+    """What stands for the content of one argument."""
 
     key: str
     name: str
+    """Of the buffer: in `KernelLaunch.buffers`, and as the user knows it."""
     use: Use
     words: str
+    """What it holds."""
     taken: Buffer | None
+    """The buffer with this content; None for random numbers."""
     others: tuple[Buffer, ...] = ()
+    """The same with other content that is as plausible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +105,15 @@ class _Probe:
 
 
 def stand_ins(
-    module: Module, function: Function, bound: Bound, assume: bool = False
+    module: Module, function: Function, bound: KernelLaunch, assume: bool = False
 ) -> tuple[StandIn, ...]:
     """Return what stands for contents that nobody states and that decide what threads do.
 
     Empty where all contents are stated, where none decides anything, and where the launch does not
     end with small numbers.
 
-    Parameters
-    ----------
-    module, function
-        The PTX and the kernel in it.
-    bound : Bound
-        Its launch.
-    assume : bool
-        Whether to go on where a loop does not end with small numbers, nor with larger ones.
-
-    Raises
-    ------
-    PerfmodelError
-        If one does not, unless `assume`.
+    Raises `PerfmodelError` if a loop does not end with small numbers, nor with larger ones, unless
+    `assume`.
     """
     keys = list(emulated_launch(bound, function).buffers)
     if all(bound.buffers.get(key, _UNSTATED).known for key in keys):
@@ -165,30 +145,18 @@ def stand_ins(
     return tuple(s for s in made if s in sized or s.use == "length")
 
 
-def contents_of(names: Sequence[str]) -> str:
+def _contents_of(names: Sequence[str]) -> str:
     """Return the start of a sentence: ``"content of idx decides"``."""
     return f"{UNKNOWN}{', '.join(names[:8])} decides"
-
-
-def how_to_give(names: Sequence[str]) -> str:
-    """Return how the content of some arguments is stated, and what else can be done."""
-    return (
-        f"give it (--arg {names[0]}=FILE.npy, or fill or npy in a launch file), or --assume to go "
-        "on with what is assumed"
-    )
 
 
 def no_end(names: Sequence[str]) -> PerfmodelError:
     """Return what to say of a loop that contents which nobody states keep from ending."""
     return PerfmodelError(
-        f"{contents_of(names)} when a loop ends, nobody states it, and with what is assumed the "
-        f"loop does not end: {how_to_give(names)}"
+        f"{_contents_of(names)} when a loop ends, nobody states it, and with what is assumed the "
+        f"loop does not end: give it (--arg {names[0]}=FILE.npy, or fill or npy in a launch file), "
+        "or --assume to go on with what is assumed"
     )
-
-
-def with_contents(bound: Bound, chosen: Mapping[str, Buffer]) -> Bound:
-    """Return a launch with some buffers in place of its own, by their keys."""
-    return replace(bound, buffers={**bound.buffers, **chosen})
 
 
 def variants(found: tuple[StandIn, ...]) -> Iterator[dict[str, Buffer]]:
@@ -202,15 +170,8 @@ def with_assumption(
 ) -> Kernel:
     """Return a kernel that says which contents were assumed, and how far they may be off.
 
-    Parameters
-    ----------
-    made : Kernel
-    found : sequence of StandIn
-        What it was made with.
-    others : sequence of Kernel
-        The same launch with other contents.
-    allowed : bool
-        Whether to go on however far the time hangs on them.
+    It was made with `found`; `others` are the same launch with other contents, and `allowed` says
+    whether to go on however far the time hangs on them.
     """
     told = [s for s in found if s.use != "counter"]
     if not told:
@@ -218,7 +179,7 @@ def with_assumption(
     words = "; ".join(f"{s.name}: {s.words}" for s in told)
     names = tuple(s.name for s in told)
     reason = (
-        f"{contents_of(names)} what threads do and is assumed ({words}): give it (--arg "
+        f"{_contents_of(names)} what threads do and is assumed ({words}): give it (--arg "
         f"{names[0]}=FILE.npy, or fill or npy in a launch file)"
     )
     doubt = Doubt(reasons=(reason,))
@@ -233,16 +194,16 @@ def with_assumption(
     )
 
 
-def _probed(module: Module, function: Function, bound: Bound, below: int) -> Emulation:
+def _probed(module: Module, function: Function, bound: KernelLaunch, below: int) -> Emulation:
     launch = emulated_launch(bound, function, below)
-    return emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, assume=True)
+    return emulate(module, function, launch, Effort(_LANES, _SECONDS, assume=True))
 
 
-def _ends(module: Module, function: Function, bound: Bound) -> bool:
+def _ends(module: Module, function: Function, bound: KernelLaunch) -> bool:
     """Return whether the launch ends with numbers of any size in what nobody states."""
     launch = emulated_launch(bound, function)
     try:
-        emulate(module, function, launch, lanes=_LANES, most_seconds=_SECONDS, patient=False)
+        emulate(module, function, launch, Effort(_LANES, _SECONDS, patient=False))
     except NoEndError:
         return False
     return True

@@ -8,15 +8,23 @@ are shared out among the tensor copies that arrive at it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate.counts import LINE, SECTOR, Count, Counter
-from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
+from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step, address_of
 from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.syntax import Address, Immediate, Instruction, Register, SpecialRegister
+from perfmodel.cuda.parse.syntax import (
+    Address,
+    Immediate,
+    Instruction,
+    Register,
+    Sink,
+    SpecialRegister,
+)
 
 Array = npt.NDArray[Any]
 
@@ -29,22 +37,15 @@ _WORD: Final = np.dtype(np.uint32)
 
 @dataclass(slots=True)
 class Arrivals:
-    """What barriers wait for: bytes, and copies by instruction; by the barrier's address.
-
-    Attributes
-    ----------
-    expected, known : dict of int to float
-        Bytes that barriers are told to wait for, and those of copies whose size is stated.
-    copies : dict of int to dict of int to int
-        Tensor copies of each instruction.
-    stores : dict of int to int
-        Tensor copies from shared memory, which no barrier waits for, by instruction.
-    """
+    """What barriers wait for: bytes, and copies by instruction; by the barrier's address."""
 
     expected: dict[int, float] = field(default_factory=dict)
     known: dict[int, float] = field(default_factory=dict)
+    """Bytes that barriers are told to wait for, and those of copies whose size is stated."""
     copies: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Tensor copies of each instruction."""
     stores: dict[int, int] = field(default_factory=dict)
+    """Tensor copies from shared memory, which no barrier waits for, by instruction."""
 
     def sizes(self) -> tuple[dict[int, float], str]:
         """Return the bytes of a tensor copy by instruction, and what that takes for granted."""
@@ -79,11 +80,7 @@ class Arrivals:
 
 
 def bulk_copy(
-    machine: Machine,
-    at: int,
-    instruction: Instruction,
-    counter: Counter,
-    arrivals: Arrivals,
+    machine: Machine, at: int, instruction: Instruction, counter: Counter, arrivals: Arrivals
 ) -> Step | None:
     """Return what a bulk copy between global and shared memory counts; None for other copies."""
     parts = memory_parts(instruction)
@@ -96,20 +93,17 @@ def bulk_copy(
     barrier = _barrier(machine, instruction) if part.kind == "load" else None
     if "tensor" in instruction.modifiers:
         return _tensor_copy(at, barrier, arrivals, counter)
-    base = machine.getter(where.base, _ADDRESS)
+    base = address_of(machine, where)
     sizes = instruction.operands[2:3]
     if not sizes or not isinstance(sizes[0], Immediate | Register | SpecialRegister):
         return None
-    size = machine.getter(sizes[0], _WORD)
+    size = machine.each(sizes[0], _WORD)
 
     def run(active: Active) -> None:
-        count = len(active.lanes)
-        address = np.broadcast_to(base(active), (count,)) + np.uint64(where.offset & (1 << 64) - 1)
-        moved = np.broadcast_to(size(active), (count,)).astype(np.int64)
-        address, moved = machine.memory.runs(address, moved)
+        address, moved = machine.memory.runs(base(active), size(active).astype(np.int64))
         counter.report_run(at, address, moved)
         if barrier is not None:
-            for key in _keys(barrier, active):
+            for key in barrier(active).tolist():
                 arrivals.known[key] = arrivals.known.get(key, 0.0) + float(moved.mean())
 
     return run
@@ -122,7 +116,7 @@ def _tensor_copy(at: int, barrier: Getter | None, arrivals: Arrivals, counter: C
         if barrier is None:
             arrivals.stores[at] = arrivals.stores.get(at, 0) + len(active.lanes)
             return
-        for key in _keys(barrier, active):
+        for key in barrier(active).tolist():
             copies = arrivals.copies.setdefault(key, {})
             copies[at] = copies.get(at, 0) + 1
 
@@ -133,24 +127,18 @@ def barrier_step(machine: Machine, instruction: Instruction, arrivals: Arrivals)
     """Return what an mbarrier instruction does: what is waited for has come."""
     modifiers, operands = instruction.modifiers, instruction.operands
     if not {"test_wait", "try_wait"}.isdisjoint(modifiers):
-        target = operands[0] if operands else None
-        if not isinstance(target, Register):
-            return None
-        yes = np.ones((), dtype=bool)
-        return lambda active: machine.write(target.name, yes, active)
+        (write,) = machine.setters(operands[0] if operands else Sink())
+        return lambda active: write(np.ones((), dtype=bool), active)
     if "expect_tx" not in modifiers:
         return None
-    places = [i for i, o in enumerate(operands) if isinstance(o, Address)]
-    if not places or places[0] + 1 >= len(operands):
+    pairs = ((o, count) for o, count in pairwise(operands) if isinstance(o, Address))
+    place, count = next(pairs, (None, None))
+    if place is None or count is None:
         return None
-    place = operands[places[0]]
-    assert isinstance(place, Address)
-    barrier = _place(machine, place)
-    told = machine.getter(operands[places[0] + 1], _WORD)
+    barrier, told = _place(machine, place), machine.each(count, _WORD)
 
     def run(active: Active) -> None:
-        count = np.broadcast_to(told(active), (len(active.lanes),))
-        for key, value in zip(_keys(barrier, active), count.tolist(), strict=True):
+        for key, value in zip(barrier(active).tolist(), told(active).tolist(), strict=True):
             arrivals.expected[key] = arrivals.expected.get(key, 0.0) + value
 
     return run
@@ -163,13 +151,7 @@ def _barrier(machine: Machine, instruction: Instruction) -> Getter | None:
 
 
 def _place(machine: Machine, address: Address) -> Getter:
-    base = machine.getter(address.base, _ADDRESS)
+    base = machine.each(address.base, _ADDRESS)
+    offset = np.uint64(address.offset & 0xFFFFFFFF)
     # Addresses in another block of a cluster have its number above.
-    return lambda active: (
-        (base(active) + np.uint64(address.offset & 0xFFFFFFFF)) & np.uint64(0xFFFFFF)
-    )
-
-
-def _keys(barrier: Getter, active: Active) -> list[int]:
-    found: list[int] = np.broadcast_to(barrier(active), (len(active.lanes),)).tolist()
-    return found
+    return lambda active: (base(active) + offset) & np.uint64(0xFFFFFF)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -13,8 +13,14 @@ from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
-from perfmodel.cuda.parse import opcodes
-from perfmodel.cuda.parse.syntax import Immediate, Instruction, Pair, Register, Sink, Vector
+from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.syntax import (
+    Immediate,
+    Instruction,
+    Register,
+    Sink,
+    Vector,
+)
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +33,7 @@ _NOTHING: Final = frozenset(
         *("griddepcontrol", "setmaxnreg", "tensormap", "createpolicy"),
     }
 )
-_EXCHANGES: Final = frozenset({"shfl", "vote", "match", "redux", "activemask", "elect"})
+_JOINS: Final = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 _COUNTS: Final = {"popc": values.population, "clz": values.leading, "brev": values.reversed_bits}
 
 
@@ -46,29 +52,23 @@ def step(machine: Machine, instruction: Instruction) -> Step | None:
 
 
 def _make(machine: Machine, instruction: Instruction) -> Step | None:
-    opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
+    opcode, operands = instruction.opcode, instruction.operands
     if not operands:
         return None
-    if opcode in _EXCHANGES:
-        return exchange(machine, instruction)
+    maker = _MAKERS.get(opcode, _computed)
     if opcode in ("mov", "cvta") and any(isinstance(o, Vector) for o in operands):
-        return _packed(machine, instruction)
-    if not isinstance(operands[0], Register | Sink | Pair):
-        return None
-    if opcode == "setp":
-        return _compared(machine, instruction)
-    target = operands[0].name if isinstance(operands[0], Register) else ""
-    kind = values.kind_of(modifiers)
-    dtype = values.dtype_of(kind)
-    if dtype is None:
-        return None
-    if modifiers and modifiers[-1] in NARROW and opcode in NARROW_WORK:
-        return narrow_step(machine, instruction)
+        maker = _packed
+    elif instruction.type_name in NARROW and opcode in NARROW_WORK:
+        maker = narrow_step
+    return maker(machine, instruction)
 
-    if opcode == "cvt":
-        return _convert(machine, instruction, target)
-    if opcode == "set":
-        return _set(machine, instruction, target)
+
+def _computed(machine: Machine, instruction: Instruction) -> Step | None:
+    operands, kind = instruction.operands, values.kind_of(instruction.modifiers)
+    if not isinstance(operands[0], Register | Sink):
+        return None
+    (write,) = machine.setters(operands[0])
+    dtype = values.type_of(instruction.modifiers)
     found = _special_work(instruction, dtype) or _work(instruction, dtype, kind)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     getters = [machine.getter(o, t) for o, t in zip(operands[1:], types, strict=False)]
 
     def run(active: Active) -> None:
-        machine.write(target, work(*(get(active) for get in getters)), active)
+        write(work(*(get(active) for get in getters)), active)
 
     return run
 
@@ -152,31 +152,20 @@ def _compared(machine: Machine, instruction: Instruction) -> Step | None:
     dtype = values.dtype_of(modifiers[-1])
     if modifiers[-1] in ("f16x2", "bf16x2") or dtype is None:
         return None
-    first = operands[0]
-    parts = (first.first, first.second) if isinstance(first, Pair) else (first,)
-    targets = [p.name if isinstance(p, Register) else None for p in parts]
+    writes = machine.setters(operands[0])
     a, b = (machine.getter(o, dtype) for o in operands[1:3])
     other = machine.getter(operands[3], _BOOL) if len(operands) > 3 else None
-    join = next((m for m in modifiers[1:-1] if m in ("and", "or", "xor")), None)
-    operator = modifiers[0]
-
-    def joined(found: Array, more: Array) -> Array:
-        if join == "and":
-            return found & more
-        return found | more if join == "or" else found ^ more
+    join = next((_JOINS[m] for m in modifiers[1:-1] if m in _JOINS), np.bitwise_xor)
 
     def run(active: Active) -> None:
-        found = values.compare(operator, a(active), b(active))
-        results = (found, ~found)
-        for target, result in zip(targets, results, strict=False):
-            if target is not None:
-                value = result if other is None else joined(result, other(active))
-                machine.write(target, value, active)
+        found = values.compare(modifiers[0], a(active), b(active))
+        for write, result in zip(writes, (found, ~found), strict=False):
+            write(result if other is None else join(result, other(active)), active)
 
     return run
 
 
-def _convert(machine: Machine, instruction: Instruction, target: str) -> Step | None:
+def _convert(machine: Machine, instruction: Instruction) -> Step | None:
     modifiers = instruction.modifiers
     if len(modifiers) < 2:
         return None
@@ -187,24 +176,26 @@ def _convert(machine: Machine, instruction: Instruction, target: str) -> Step | 
     if dtype is None or values.dtype_of(to) is None:
         return None
     get = machine.getter(instruction.operands[1], dtype)
+    (write,) = machine.setters(instruction.operands[0])
 
     def run(active: Active) -> None:
-        machine.write(target, values.converted(get(active), to, modifiers), active)
+        write(values.converted(get(active), to, modifiers), active)
 
     return run
 
 
-def _set(machine: Machine, instruction: Instruction, target: str) -> Step | None:
+def _set(machine: Machine, instruction: Instruction) -> Step | None:
     modifiers, operands = instruction.modifiers, instruction.operands
     to, dtype = values.dtype_of(modifiers[-2]), values.dtype_of(modifiers[-1])
     if to is None or dtype is None or len(operands) > 3:
         return None
+    (write,) = machine.setters(operands[0])
     a, b = (machine.getter(o, dtype) for o in operands[1:3])
     yes = np.ones((), to) if to.kind == "f" else np.asarray(-1).astype(to)
 
     def run(active: Active) -> None:
         found = values.compare(modifiers[0], a(active), b(active))
-        machine.write(target, np.where(found, yes, np.zeros((), to)), active)
+        write(np.where(found, yes, np.zeros((), to)), active)
 
     return run
 
@@ -212,44 +203,39 @@ def _set(machine: Machine, instruction: Instruction, target: str) -> Step | None
 def _packed(machine: Machine, instruction: Instruction) -> Step | None:
     """Return a move between a register and the parts that it is made of."""
     to, source = instruction.operands[:2]
-    dtype = values.dtype_of(values.kind_of(instruction.modifiers))
-    if dtype is None:
-        return None
+    dtype = values.type_of(instruction.modifiers)
     whole = np.dtype(f"u{dtype.itemsize}")
-    if isinstance(to, Vector):
-        size = dtype.itemsize // max(len(to.elements), 1)
-        if size not in (1, 2, 4):
-            return None
-        names = [e.name if isinstance(e, Register) else None for e in to.elements]
-        read = machine.getter(source, whole)
-
-        def unpack(active: Active) -> None:
-            value = np.broadcast_to(read(active), (len(active.lanes),))
-            for i, name in enumerate(names):
-                if name is not None:
-                    part = (value >> whole.type(8 * size * i)).astype(np.dtype(f"u{size}"))
-                    machine.write(name, part, active)
-
-        return unpack
-    if not isinstance(source, Vector) or not isinstance(to, Register):
+    held = to if isinstance(to, Vector) else source
+    if not isinstance(held, Vector):
         return None
-    size = dtype.itemsize // max(len(source.elements), 1)
+    size = dtype.itemsize // max(len(held.elements), 1)
     if size not in (1, 2, 4):
         return None
-    parts = [machine.getter(e, np.dtype(f"u{size}")) for e in source.elements]
+    part_type = np.dtype(f"u{size}")
+    writes = machine.setters(to)
+    if isinstance(to, Vector):
+        read = machine.each(source, whole)
+
+        def unpack(active: Active) -> None:
+            value = read(active)
+            for i, write in enumerate(writes):
+                write((value >> whole.type(8 * size * i)).astype(part_type), active)
+
+        return unpack
+    parts = [machine.getter(e, part_type) for e in held.elements]
 
     def pack(active: Active) -> None:
         value = np.zeros(len(active.lanes), dtype=whole)
         for i, part in enumerate(parts):
             value |= part(active).astype(whole) << whole.type(8 * size * i)
-        machine.write(to.name, value, active)
+        writes[0](value, active)
 
     return pack
 
 
 def _unfollowed(machine: Machine, instruction: Instruction) -> Step | None:
     """Return a step that sets what an instruction writes to 0, and notes that."""
-    names = list(opcodes.written(instruction))
+    names = written_registers(instruction)
     if not names:
         return None
     zero = np.zeros((), dtype=np.uint32)
@@ -260,3 +246,9 @@ def _unfollowed(machine: Machine, instruction: Instruction) -> Step | None:
             machine.write(name, zero, active)
 
     return run
+
+
+_MAKERS: Final[Mapping[str, Callable[[Machine, Instruction], Step | None]]] = {
+    **{"setp": _compared, "cvt": _convert, "set": _set},
+    **dict.fromkeys(("shfl", "vote", "match", "redux", "activemask", "elect"), exchange),
+}

@@ -1,55 +1,66 @@
-"""A stated launch as the emulator runs it: bytes of the parameters, content of the buffers."""
+"""A launch as it is emulated: its blocks, special registers, parameters and buffers."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.addresses.launch import field_name
-from perfmodel.cuda.addresses.launched import Bound
-from perfmodel.cuda.emulate.layout import EmulatedLaunch
-from perfmodel.cuda.emulate.memory import Region
+from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, field_name
+from perfmodel.cuda.emulate.machine import LANES, Machine
+from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
+from perfmodel.cuda.emulate.reuse import MOST_BLOCKS
 from perfmodel.cuda.emulate.values import dtype_of
 from perfmodel.cuda.launch.content import TYPES
 from perfmodel.cuda.launch.spec import Buffer
-from perfmodel.cuda.parse.syntax import Function
+from perfmodel.cuda.parse.syntax import Function, Module, Variable
 from perfmodel.expressions.mixing import mixed_arrays
 
 Array = npt.NDArray[Any]
 
-UNSIZED: Final = 1 << 38
-"""Bytes of a buffer whose size nobody states: more than any index reaches."""
+
+MOST_LOCAL: Final = 1 << 22
+"""Bytes of local memory of all emulated lanes, unless one block has more."""
 
 
-def emulated_launch(bound: Bound, function: Function, below: int | None = None) -> EmulatedLaunch:
+@dataclass(frozen=True, slots=True)
+class EmulatedLaunch:
+    """What a launch is emulated with."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    """Dynamic shared memory [B]."""
+    parameters: Mapping[str, bytes]
+    """What each parameter holds, but for pointers."""
+    buffers: Mapping[str, Region]
+    """What pointers point to, by parameter."""
+
+
+def emulated_launch(
+    launch: KernelLaunch, function: Function, below: int | None = None
+) -> EmulatedLaunch:
     """Return what a kernel is emulated with.
 
-    Parameters
-    ----------
-    bound : Bound
-        Its launch, matched with its parameters.
-    function : Function
-    below : int, optional
-        What integers are below of which nobody states the content.
+    Integers of which nobody states the content are below `below`.
     """
-    launch = bound.launch
     parameters: dict[str, bytes] = {}
     buffers: dict[str, Region] = {}
     for p in function.parameters:
         name = launch.shown.get(p.name, p.name)
-        if p.name in bound.structures:
-            parameters[p.name] = bound.structures[p.name].data
+        if p.name in launch.structures:
+            parameters[p.name] = launch.structures[p.name].data
             for at in launch.fields.get(p.name, ()):
                 key, readable = field_name(p.name, at), f"{name}-at-{at}"
-                buffers[key] = _buffer(readable, bound.buffers.get(key))
+                buffers[key] = _buffer(readable, launch.buffers.get(key))
         elif p.name in launch.values:
             parameters[p.name] = _bytes(launch.values[p.name], p.type, p.size)
         elif p.name in launch.pointers:
-            buffers[p.name] = _buffer(name, bound.buffers.get(p.name))
+            buffers[p.name] = _buffer(name, launch.buffers.get(p.name))
     for region in buffers.values():
         region.below = below
     return EmulatedLaunch(launch.grid, launch.block, launch.shared_bytes, parameters, buffers)
@@ -109,3 +120,168 @@ def _recipe(name: str, buffer: Buffer) -> Callable[[Array, int], Array]:
         return np.asarray((bits >> (8 * (offset % size)).astype(bits.dtype)).astype(whole))
 
     return read
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The blocks of a launch that are emulated, and their lanes."""
+
+    blocks: int
+    """Of the launch."""
+    numbers: Array
+    """Of the blocks that are emulated."""
+    padded: int
+    """Lanes of a block, in whole warps."""
+    block_of: Array
+    thread: Array
+    """Of each lane: its block's place in `numbers`, and its thread in the block."""
+    inside: Array
+    """Lanes that are threads."""
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of all emulated blocks."""
+        return len(self.numbers) * self.padded
+
+
+def sample_lanes(function: Function, launch: EmulatedLaunch, lanes: int) -> Sample:
+    """Return which blocks are emulated, for about so many lanes; one block at least."""
+    x, y, z = launch.block
+    threads = x * y * z
+    padded = -(-threads // LANES) * LANES
+    # What all lanes have in local memory is to stay in this machine's caches.
+    lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
+    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    numbers = sampled_blocks(blocks, max(1, lanes // padded))
+    thread = np.tile(np.arange(padded), len(numbers))
+    block_of = np.repeat(np.arange(len(numbers)), padded)
+    return Sample(blocks, numbers, padded, block_of, thread, thread < threads)
+
+
+def sampled_blocks(blocks: int, most: int) -> Array:
+    """Return numbers of blocks, spread evenly, each at random in its stretch; all if few.
+
+    The first are neighbours, as many as are followed closely.
+    """
+    if blocks <= most:
+        return np.arange(blocks)
+    edges = np.linspace(0, blocks, most + 1)
+    random = np.random.default_rng(0).random(most)
+    found = np.floor(edges[:-1] + random * np.diff(edges)).astype(np.int64)
+    if most > MOST_BLOCKS:
+        first = found[0] // MOST_BLOCKS * MOST_BLOCKS
+        found[:MOST_BLOCKS] = first + np.arange(MOST_BLOCKS)
+    return found
+
+
+def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> dict[str, Array]:
+    """Return the special registers of all lanes."""
+    x, y, z = launch.block
+    gx, gy, _ = launch.grid
+    lane = thread % LANES
+    one = np.int64(1) << lane
+    found = {
+        "%tid.x": thread % x,
+        "%tid.y": thread // x % y,
+        "%tid.z": thread // (x * y) % z,
+        "%ctaid.x": block % gx,
+        "%ctaid.y": block // gx % gy,
+        "%ctaid.z": block // (gx * gy),
+        "%laneid": lane,
+        "%warpid": thread // LANES,
+        "%lanemask_eq": one,
+        "%lanemask_lt": one - 1,
+        "%lanemask_le": 2 * one - 1,
+        "%lanemask_ge": (1 << 32) - one,
+        "%lanemask_gt": (1 << 32) - 2 * one,
+        **{f"%ntid.{axis}": n for axis, n in zip("xyz", launch.block, strict=True)},
+        **{f"%nctaid.{axis}": n for axis, n in zip("xyz", launch.grid, strict=True)},
+        "%nwarpid": -(-x * y * z // LANES),
+        "WARP_SZ": LANES,
+        "%dynamic_smem_size": launch.shared_bytes,
+        "%envreg1": WORKSPACE,
+        "%envreg2": 0,
+    }
+    return {name: np.full(len(thread), value).astype(np.uint32) for name, value in found.items()}
+
+
+def laid_out(
+    module: Module, function: Function, launch: EmulatedLaunch, sample: Sample
+) -> tuple[list[Region], Machine]:
+    """Return the buffers, and a machine whose lanes are about to begin."""
+    regions, symbols, parameters = _buffers(module, function, launch)
+    shared = shared_bytes(module, function, symbols, launch.shared_bytes)
+    local = local_bytes(function, symbols)
+    memory = Memory(regions, shared, local, sample.block_of)
+    specials = special_registers(launch, sample.thread, sample.numbers[sample.block_of])
+    machine = Machine(function, memory, specials, symbols, parameters, sample.lanes)
+    machine.others = sample.blocks / len(sample.numbers)
+    return regions, machine
+
+
+def _buffers(
+    module: Module, function: Function, launch: EmulatedLaunch
+) -> tuple[list[Region], dict[str, int], dict[str, bytes]]:
+    """Return the buffers, addresses of variables, and what the parameters hold."""
+    regions: list[Region] = []
+    symbols: dict[str, int] = {}
+    parameters = dict(launch.parameters)
+    for name, region in launch.buffers.items():
+        pointer = Memory.base(len(regions)).to_bytes(8, "little")
+        whole, field, at = name.partition("+")
+        held = parameters.get(whole)
+        if field and held is not None:
+            parameters[whole] = held[: int(at)] + pointer + held[int(at) + len(pointer) :]
+        else:
+            parameters[name] = pointer
+        regions.append(region)
+    for p in function.parameters:
+        if p.count is not None:  # its address may be taken
+            symbols[p.name] = Memory.base(len(regions))
+            content = np.frombuffer(parameters.get(p.name, b"").ljust(p.size, b"\0"), np.uint8)
+            regions.append(Region(p.name, max(p.size, 1), content=content))
+    for variable in (*module.variables, *function.variables):
+        if variable.space in ("global", "const"):
+            symbols[variable.name] = Memory.base(len(regions))
+            regions.append(_variable(variable))
+    return regions, symbols, parameters
+
+
+def _variable(variable: Variable) -> Region:
+    """Return a variable in global or constant memory, with its initial values."""
+    size = max(variable.size or 0, 1)
+    content = np.zeros(size, dtype=np.uint8)
+    dtype = dtype_of(variable.type)
+    if variable.values and dtype is not None:
+        numbers = [v if isinstance(v, int | float) else 0 for v in variable.values]
+        if dtype.kind in "iu":
+            mask = (1 << 8 * dtype.itemsize) - 1
+            numbers = [int(v) & mask for v in numbers]
+            dtype = np.dtype(f"u{dtype.itemsize}")
+        made = np.array(numbers, dtype=dtype).view(np.uint8)
+        content[: min(size, len(made))] = made[:size]
+    return Region(variable.name, size, content=content)
+
+
+def shared_bytes(module: Module, function: Function, symbols: dict[str, int], dynamic: int) -> int:
+    """Give shared variables their addresses; return the bytes of a block."""
+    shared = [v for v in (*module.variables, *function.variables) if v.space == "shared"]
+    used = _addresses((v for v in shared if v.size is not None), SHARED_BASE, symbols)
+    used += -used % 16
+    symbols |= {v.name: used for v in shared if v.size is None}
+    return used - SHARED_BASE + dynamic
+
+
+def local_bytes(function: Function, symbols: dict[str, int]) -> int:
+    """Give local variables their addresses; return the bytes of a thread."""
+    local = (v for v in function.variables if v.space == "local")
+    return _addresses(local, LOCAL_BASE, symbols) - LOCAL_BASE
+
+
+def _addresses(variables: Iterable[Variable], used: int, symbols: dict[str, int]) -> int:
+    """Give variables their addresses, one behind the other; return where the last ends."""
+    for variable in variables:
+        used += -used % max(variable.alignment, 1)
+        symbols[variable.name] = used
+        used += variable.size or 0
+    return used

@@ -7,23 +7,24 @@ are there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.emulate.any_step import any_step
+from perfmodel.cuda.emulate.accesses import access, ticket_draws
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
-from perfmodel.cuda.emulate.bulk import Arrivals
-from perfmodel.cuda.emulate.contracted import contracted
+from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
+from perfmodel.cuda.emulate.contracted import contracted, contracted_step
 from perfmodel.cuda.emulate.counts import Counter
-from perfmodel.cuda.emulate.deciding import mark_deciding
-from perfmodel.cuda.emulate.layout import EmulatedLaunch, laid_out, sample_lanes
+from perfmodel.cuda.emulate.instructions import step
+from perfmodel.cuda.emulate.launch import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
 from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
-from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, stand_for, told
+from perfmodel.cuda.emulate.provenance import mark_deciding
+from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
     Emulation,
     gave_up,
@@ -31,19 +32,17 @@ from perfmodel.cuda.emulate.result import (
     run_doubt,
     run_notes,
     unequal,
+    waited_for,
 )
 from perfmodel.cuda.emulate.reuse import Touches, cached_loads
 from perfmodel.cuda.emulate.segments import differ, join, segments
-from perfmodel.cuda.emulate.tickets import ticket_draws
 from perfmodel.cuda.emulate.values import dtype_of
-from perfmodel.cuda.emulate.waits import PATIENCE, wait_exits, waited_for
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
-from perfmodel.cuda.parse.lock_loops import exits_of_tries
 from perfmodel.cuda.parse.syntax import Function, Instruction, Module, Register
+from perfmodel.cuda.parse.waiting_loops import exits_of_tries, wait_exits
 from perfmodel.cuda.sass.branch_tables import ways_of
-from perfmodel.cuda.sass.machine_instructions import unrolled_loops
 from perfmodel.cuda.sass.sure_waits import waits_within
-from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, first_copy
+from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, Counted, first_copy
 from perfmodel.kernels.doubt import SURE, Doubt
 
 Array = npt.NDArray[Any]
@@ -52,6 +51,8 @@ Progress = Callable[[int, int], None]
 
 ENDLESS: Final = Doubt(1.5, 20.0)
 """How far the time may be off of a loop that was left without knowing when it ends: assumed."""
+PATIENCE: Final = 4
+"""Rounds after which a wait is taken to be over."""
 MOST_LEFT: Final = 4
 """Loops that are left before their end."""
 
@@ -60,7 +61,12 @@ class LockStep:
     """Lanes of sampled blocks, and where each of them stands."""
 
     def __init__(
-        self, module: Module, function: Function, launch: EmulatedLaunch, lanes: int
+        self,
+        module: Module,
+        function: Function,
+        launch: EmulatedLaunch,
+        lanes: int,
+        together: Mapping[int, Counted],
     ) -> None:
         self.function = function
         self.flow: ControlFlow = control_flow(function)
@@ -71,7 +77,7 @@ class LockStep:
         self.arrivals = Arrivals()
         self.odd = OddValues()
         self.contracted = contracted(function, self.flow) if with_ways(function) else {}
-        self.together = unrolled_loops(function, self.flow)
+        self.together = together
         self.segments, self.first = segments(
             function, self.flow, self.together, self.machine, self._step
         )
@@ -84,7 +90,6 @@ class LockStep:
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.work = np.zeros(self.sample.lanes // LANES)
         self.edges: dict[tuple[int, int], int] = {}
-        self.around: dict[int, int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
         self.endless: list[Loop] = []
@@ -172,11 +177,14 @@ class LockStep:
 
     def _leave(self, found: Rest) -> None:
         """Let lanes leave a loop before its end."""
-        stand_for(found, (self.warps, self.threads), (self.around, self.edges))
-        for block in found.loop.blocks:
+        inside, factor = found.loop.blocks, found.factor
+        for block in inside:
             part = self.flow.blocks[block]
-            self.counter.multiply(range(part.start, part.stop), found.factor)
-        length = sum(len(s.steps) + 1 for s in self.segments if s.block in found.loop.blocks)
+            self.counter.multiply(range(part.start, part.stop), factor)
+            self.warps[block] = round(self.warps[block] * factor)
+            self.threads[block] = round(self.threads[block] * factor)
+        self.edges |= {e: round(n * factor) for e, n in self.edges.items() if {*e} <= inside}
+        length = sum(len(s.steps) + 1 for s in self.segments if s.block in inside)
         self.work += found.turns * length
         some = self.machine.some(found.lanes)
         if found.register:
@@ -236,8 +244,6 @@ class LockStep:
             taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:
             taken = self._let_go(block, taken, targets, active.lanes)
-        if block in self.together and copy in LAST_COPIES:
-            self.around[block] = self.around.get(block, 0) + active.warps
         for target, lanes in (
             (targets[0], active.lanes[taken]),
             (targets[1], active.lanes[~taken]),
@@ -320,15 +326,19 @@ class LockStep:
         raise gave_up(self.function, line, self.regions, budget.steps, budget.elapsed, slow)
 
     def _step(self, at: int, instruction: Instruction) -> Step | None:
-        return any_step(
-            self.machine,
-            at,
-            instruction,
-            self.counter,
-            self.arrivals,
-            self.contracted,
-            self.odd,
-        )
+        """Return what runs the instruction of a place, or None if nothing is to be done."""
+        machine = self.machine
+        if instruction.opcode == "mbarrier":
+            return barrier_step(machine, instruction, self.arrivals)
+        if instruction.opcode == "cp" and "bulk" in instruction.modifiers:
+            return bulk_copy(machine, at, instruction, self.counter, self.arrivals)
+        run = access(machine, at, instruction, self.counter.report)
+        if run is not None:
+            return run
+        if at in self.contracted:
+            return contracted_step(machine, instruction, self.contracted[at])
+        made = step(machine, instruction)
+        return made and self.odd.watched(machine, at, instruction, made)
 
     def result(self) -> Emulation:
         """Return what was counted."""
@@ -350,17 +360,10 @@ class LockStep:
             threads=self.threads,
             edges=self.edges,
             counts=self.counter.counts,
-            misses=self.counter.touches.misses(),
-            once=self.counter.touches.once(),
-            drawn=self.counter.touches.drawn(),
-            apart=self.counter.touches.apart(),
-            jumping=self.counter.touches.jumping(),
-            alike=self.counter.touches.alike(),
-            met=self.counter.touches.met(),
+            reuse=self.counter.touches.reuse(),
             unequal=unequal(self.work.reshape(len(self.sample.numbers), -1)),
             regions=self.regions,
             notes=tuple(notes),
-            rounds=self.around,
             odd=self.odd.shares(),
             doubt=self.doubt.beside(run_doubt(self.machine, self.regions)),
             warps_per_block=self.sample.padded // LANES,

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.emulate.memory import Memory
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Component,
-    FloatImmediate,
-    Function,
-    Immediate,
-    Negated,
-    Operand,
-    Register,
-    SpecialRegister,
-    Symbol,
-)
+from perfmodel.cuda.parse import syntax as ptx
 
 Array = npt.NDArray[Any]
 
@@ -41,43 +31,36 @@ class Active(NamedTuple):
     @property
     def warps(self) -> int:
         """How many warps they are in."""
-        return len(self.numbers)
+        return len(self.starts)
+
+    @property
+    def starts(self) -> Array:
+        """Where in `lanes` each warp begins."""
+        warp = self.lanes >> 5
+        first = np.ones(len(warp), dtype=bool)
+        first[1:] = warp[1:] != warp[:-1]
+        return np.flatnonzero(first)
 
     @property
     def numbers(self) -> Array:
         """Numbers of the warps that they are in."""
-        warp = self.lanes >> 5
-        first = np.ones(len(warp), dtype=bool)
-        first[1:] = warp[1:] != warp[:-1]
-        return np.asarray(warp[first])
+        return np.asarray(self.lanes[self.starts] >> 5)
 
 
 Getter = Callable[[Active], Array]
+Setter = Callable[[Array, Active], None]
 Step = Callable[[Active], None]
 """What runs an instruction for some lanes."""
 Report = Callable[[int, Array, Array, int], None]
+"""Told an instruction, its addresses, their lanes, and the bytes a lane moves."""
 
 
 class Machine:
-    """Registers of all lanes.
-
-    Parameters
-    ----------
-    function : Function
-    memory : Memory
-    specials : mapping of str to array
-        Special registers of all lanes.
-    symbols : mapping of str to int
-        Addresses of variables.
-    parameters : mapping of str to bytes
-        What the parameters hold.
-    lanes : int
-        All lanes; a multiple of 32.
-    """
+    """Registers of all lanes, a multiple of 32; `symbols` are the addresses of variables."""
 
     def __init__(
         self,
-        function: Function,
+        function: ptx.Function,
         memory: Memory,
         specials: Mapping[str, Array],
         symbols: Mapping[str, int],
@@ -107,33 +90,47 @@ class Machine:
         """Note an instruction that is not emulated."""
         self.unfollowed[name] = self.unfollowed.get(name, 0) + 1
 
-    def getter(self, operand: Operand, dtype: np.dtype[Any]) -> Getter:
+    def getter(self, operand: ptx.Operand, dtype: np.dtype[Any]) -> Getter:
         """Return a function that reads an operand as a type."""
         match operand:
-            case Register(name):
+            case ptx.Register(name):
                 return lambda active: self.read(name, dtype, active)
-            case Immediate(value):
+            case ptx.Immediate(value):
                 constant = _constant(value, dtype)
                 return lambda active: constant
-            case FloatImmediate():
+            case ptx.FloatImmediate():
                 constant = _float(operand, dtype)
                 return lambda active: constant
-            case SpecialRegister(name):
+            case ptx.SpecialRegister(name):
                 known = self.specials.get(name)
                 if known is None:
                     known = np.zeros(self.lanes, dtype=np.uint32)
                 table = seen(known, dtype)
                 return lambda active: table[active.select]
-            case Symbol(name, offset):
+            case ptx.Symbol(name, offset):
                 constant = _constant(self.symbols.get(name, 0) + offset, dtype)
                 return lambda active: constant
-            case Negated(inner):
+            case ptx.Negated(inner):
                 read = self.getter(inner, np.dtype(bool))
                 return lambda active: ~read(active)
-            case Component(register, part):
+            case ptx.Component(register, part):
                 return lambda active: _part(self.read(register.name, dtype, active), part)
         zero = np.zeros((), dtype=dtype)
         return lambda active: zero
+
+    def each(self, operand: ptx.Operand, dtype: np.dtype[Any]) -> Getter:
+        """Return a function that reads an operand as a type, one value a lane."""
+        read = self.getter(operand, dtype)
+        return lambda active: np.broadcast_to(read(active), (len(active.lanes),))
+
+    def setters(self, operand: ptx.Operand) -> list[Setter]:
+        """Return functions that write the parts of an operand; what is no register, they leave."""
+        parts: tuple[ptx.Operand, ...] = (operand,)
+        if isinstance(operand, ptx.Vector):
+            parts = operand.elements
+        elif isinstance(operand, ptx.Pair):
+            parts = (operand.first, operand.second)
+        return [partial(self.write, p.name if isinstance(p, ptx.Register) else "") for p in parts]
 
     def read(self, name: str, dtype: np.dtype[Any], active: Active) -> Array:
         """Return a register as a type."""
@@ -143,7 +140,9 @@ class Machine:
         return seen(found[active.select], dtype)
 
     def write(self, name: str, value: Array, active: Active) -> None:
-        """Set a register."""
+        """Set a register; no name is none."""
+        if not name:
+            return
         held = self.registers.get(name)
         if held is None:
             held = self._new(name, value)
@@ -170,9 +169,9 @@ class Machine:
         return held
 
 
-def address_of(machine: Machine, operand: Operand) -> Getter:
+def address_of(machine: Machine, operand: ptx.Operand) -> Getter:
     """Return a function that gives the addresses that an operand names."""
-    if not isinstance(operand, Address):
+    if not isinstance(operand, ptx.Address):
         return machine.getter(operand, _ADDRESS)
     base = machine.getter(operand.base, _ADDRESS)
     offset = np.asarray(operand.offset & (1 << 64) - 1, dtype=np.uint64)
@@ -214,7 +213,7 @@ def _constant(value: int, dtype: np.dtype[Any]) -> Array:
     return np.asarray(value & (1 << 8 * dtype.itemsize) - 1, dtype=unsigned).view(dtype)
 
 
-def _float(operand: FloatImmediate, dtype: np.dtype[Any]) -> Array:
+def _float(operand: ptx.FloatImmediate, dtype: np.dtype[Any]) -> Array:
     if dtype.kind == "f":
         return np.asarray(operand.value, dtype=dtype)
     bits = np.asarray(operand.bits, dtype=_BITS[operand.width // 8])

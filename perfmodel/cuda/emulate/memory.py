@@ -33,48 +33,32 @@ _MOST_SHARED: Final = 1 << 18
 MOST_BACKED: Final = 1 << 30
 """Bytes of a buffer that keeps what is stored to it; larger ones forget."""
 
-_UNSIZED: Final = 1 << 36
-
 
 @dataclass
 class Region:
-    """A buffer in global memory.
-
-    Attributes
-    ----------
-    name : str
-    size : int
-        Bytes.
-    content : array or None
-        What it holds at first, as bytes; None is generated.
-    generated : callable or None
-        From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
-        None is a hash.
-    below : int or None
-        What generated integers are below, if anything.
-    sized : bool
-        Whether its size is known; if not, nothing is wrapped around.
-    guessed : bool
-        Whether generated content was read.
-    largest : int
-        Largest number among it, as an unsigned integer.
-    assumed : bool
-        Whether its content is a recipe that stands for what nobody states.
-    decides : bool
-        Whether branches or addresses depend on the content, as far as the code shows.
-    """
+    """A buffer in global memory."""
 
     name: str
     size: int
+    """Bytes."""
     content: Array | None = None
+    """What it holds at first, as bytes; None is generated."""
     generated: Callable[[Array, int], Array] | None = None
+    """From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
+    None is a hash."""
     sized: bool = True
+    """Whether its size is known; if not, nothing is wrapped around."""
     below: int | None = None
+    """What generated integers are below, if anything."""
     wrapped: bool = False
     guessed: bool = False
+    """Whether generated content was read."""
     largest: int = 0
+    """Largest number among it, as an unsigned integer."""
     assumed: bool = False
+    """Whether its content is a recipe that stands for what nobody states."""
     decides: bool = True
+    """Whether branches or addresses depend on the content, as far as the code shows."""
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
     _touched: Array | None = field(default=None, repr=False)
@@ -147,15 +131,7 @@ class Region:
 def generated(offset: Array, whole: np.dtype[Any], kind: str, below: int | None = None) -> Array:
     """Return what an unknown buffer holds: floats from 0 to 1, integers of any value from 0 up.
 
-    Parameters
-    ----------
-    offset : array of int
-    whole : dtype
-        Unsigned integer of the size that is read.
-    kind : str
-        PTX type.
-    below : int, optional
-        What integers are below; without it they take any value.
+    Of the size of the unsigned integer `whole`, as the PTX type `kind`; integers are below `below`.
     """
     width = whole.itemsize
     key = offset // width
@@ -170,19 +146,7 @@ def generated(offset: Array, whole: np.dtype[Any], kind: str, below: int | None 
 
 
 class Memory:
-    """All memory of the sampled blocks.
-
-    Parameters
-    ----------
-    regions : list of Region
-        Buffers in global memory; the i-th begins at `base(i)`.
-    shared_bytes : int
-        Of a block.
-    local_bytes : int
-        Of a thread.
-    block_of : array of int
-        Block of each lane, among the sampled ones.
-    """
+    """All memory of the sampled blocks; buffer i in global memory begins at `base(i)`."""
 
     def __init__(
         self, regions: list[Region], shared_bytes: int, local_bytes: int, block_of: Array
@@ -230,37 +194,34 @@ class Memory:
 
     def runs(self, address: Array, sizes: Array) -> tuple[Array, Array]:
         """Return where in the address space runs of bytes lie, put inside of their buffers."""
-        found = address.copy()
-        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
-        inside = np.zeros(len(address), dtype=bool)
-        known = (number >= 0) & (number < len(self.regions))
-        self.strayed += int(np.count_nonzero(~known))
-        for group in np.unique(number[known]).tolist():
-            which = np.flatnonzero(number == group)
-            base = self.base(group)
-            longest = int(sizes[which].max(initial=0))
+        found, inside = address.copy(), np.zeros(len(address), dtype=bool)
+        for group, which in self._groups(address):
+            if not 0 <= group < len(self.regions):
+                self.strayed += len(address[which])
+                continue
+            base, longest = self.base(group), int(sizes[which].max(initial=0))
             offset = self.regions[group].place(address[which].astype(np.int64) - base, longest or 1)
             found[which] = (offset + base).astype(np.uint64)
             inside[which] = True
         return found[inside], sizes[inside]
 
+    def _groups(self, address: Array) -> list[tuple[int, Any]]:
+        """Return the buffers that addresses go to, and which go there; -1 is near."""
+        if not len(address):
+            return []
+        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
+        if np.all(number == number[0]):
+            return [(int(number[0]), slice(None))]
+        # Addresses made of garbage may be anywhere: those are told apart no further.
+        number = np.where((number < -1) | (number >= len(self.regions)), -2, number)
+        return [(group, np.flatnonzero(number == group)) for group in np.unique(number).tolist()]
+
     def parts(
         self, address: Array, lanes: Array, width: int
     ) -> list[tuple[Any, Region | Array, Array]]:
         """Return which lanes go where: their places, the memory, and the offsets in it [B]."""
-        if not len(address):
-            return []
-        number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
-        first = int(number[0])
-        groups = [first]
-        if not np.all(number == first):
-            # Addresses made of garbage may be anywhere: those are told apart no further.
-            nowhere = (number < -1) | (number >= len(self.regions))
-            groups = np.unique(np.where(nowhere, -2, number)).tolist()
-            number = np.where(nowhere, -2, number)
         found: list[tuple[Any, Region | Array, Array]] = []
-        for group in groups:
-            which: Any = slice(None) if len(groups) == 1 else np.flatnonzero(number == group)
+        for group, which in self._groups(address):
             at = address[which].astype(np.int64)
             if 0 <= group < len(self.regions):
                 region = self.regions[group]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
-from perfmodel.cuda.parse.syntax import Instruction, Register, Vector
+from perfmodel.cuda.parse.syntax import Instruction, Vector
 
 Array = npt.NDArray[Any]
 
@@ -29,18 +29,11 @@ NARROW_WORK: Final = frozenset(
 
 
 def narrow_step(machine: Machine, instruction: Instruction) -> Step | None:
-    """Return arithmetic on narrow floats, or None if it is not followed.
-
-    Parameters
-    ----------
-    machine : Machine
-    instruction : Instruction
-        One of `NARROW_WORK`, on one of `NARROW`.
-    """
+    """Return arithmetic on narrow floats, or None if it is not followed."""
     kind = instruction.modifiers[-1]
     work = values.work(instruction.opcode, ("f32",))
-    target = instruction.operands[0]
-    if work is None or not isinstance(target, Register):
+    (write,) = machine.setters(instruction.operands[0])
+    if work is None:
         return None
     held = np.dtype(f"u{_width(kind) // 8}")
     reads = [machine.getter(o, held) for o in instruction.operands[1:]]
@@ -48,7 +41,7 @@ def narrow_step(machine: Machine, instruction: Instruction) -> Step | None:
     def run(active: Active) -> None:
         parts = zip(*(unpacked(read(active), kind) for read in reads), strict=True)
         found = [np.asarray(work(*part), dtype=_FLOAT) for part in parts]
-        machine.write(target.name, packed(found, kind), active)
+        write(packed(found, kind), active)
 
     return run
 
@@ -56,17 +49,13 @@ def narrow_step(machine: Machine, instruction: Instruction) -> Step | None:
 def narrow_conversion(machine: Machine, instruction: Instruction) -> Step | None:
     """Return a conversion from or to narrow floats, or None if it is not followed.
 
-    Parameters
-    ----------
-    machine : Machine
-    instruction : Instruction
-        A ``cvt``; with two sources the first is the upper half.
+    Of two sources the first is the upper half.
     """
     to, source = instruction.modifiers[-2:]
-    target = instruction.operands[0]
-    if not isinstance(target, Register) or any(isinstance(o, Vector) for o in instruction.operands):
+    target, *sources = instruction.operands
+    if any(isinstance(o, Vector) for o in instruction.operands):
         return None
-    sources = instruction.operands[1:]
+    (write,) = machine.setters(target)
     read: Callable[[Active], list[Array]]
     if source in NARROW:
         get = machine.getter(sources[0], np.dtype(f"u{_width(source) // 8}"))
@@ -86,24 +75,15 @@ def narrow_conversion(machine: Machine, instruction: Instruction) -> Step | None
     if to in NARROW:
         if source in NARROW and _count(to) != _count(source):
             return None
-        return lambda active: machine.write(target.name, packed(read(active), to), active)
+        return lambda active: write(packed(read(active), to), active)
     if values.dtype_of(to) is None or _count(source) != 1:
         return None
     modifiers = instruction.modifiers
-    return lambda active: machine.write(
-        target.name, values.converted(read(active)[0], to, modifiers), active
-    )
+    return lambda active: write(values.converted(read(active)[0], to, modifiers), active)
 
 
 def unpacked(value: Array, kind: str) -> list[Array]:
-    """Return the floats that a register holds, the lowest first.
-
-    Parameters
-    ----------
-    value : array of unsigned integers
-    kind : str
-        One of `NARROW`.
-    """
+    """Return the floats that a register holds, the lowest first."""
     one = kind.removesuffix("x2")
     bits = _BITS[one]
     mask = (1 << bits) - 1
@@ -114,14 +94,7 @@ def unpacked(value: Array, kind: str) -> list[Array]:
 
 
 def packed(parts: list[Array], kind: str) -> Array:
-    """Return the register that holds some floats, the lowest first, rounded to a narrow type.
-
-    Parameters
-    ----------
-    parts : list of array of float32
-    kind : str
-        One of `NARROW`.
-    """
+    """Return the register that holds some floats, the lowest first, rounded to a narrow type."""
     one = kind.removesuffix("x2")
     found = np.zeros((), dtype=np.uint32)
     for i, part in enumerate(parts):

@@ -36,21 +36,14 @@ OddShares = Mapping[int, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a warp does besides for some odd values.
-
-    Attributes
-    ----------
-    values : str
-        "zero", "extreme" or "subnormal".
-    counts : mapping of str to float
-        Machine instructions by pipe.
-    clocks : float
-        Until the result is there, besides.
-    """
+    """What a warp does besides for some odd values."""
 
     values: str
+    """One of "zero", "extreme" and "subnormal"."""
     counts: Mapping[str, float]
+    """Machine instructions by pipe."""
     clocks: float
+    """Until the result is there, besides."""
 
 
 @lru_cache(maxsize=1)
@@ -91,13 +84,6 @@ def odd_lanes(instruction: Instruction, operands: Sequence[Array]) -> dict[str, 
     bits, was asked for all pairs of exponents: it lets pass exponents from 25 above and from 2 to
     251 below the line, as far as those of quotients are from -124 to 126 (measurements/
     instructions/h200-sxm/slow-paths, divisions.csv).
-
-    Parameters
-    ----------
-    instruction : Instruction
-        One that has ways of odd values.
-    operands : sequence of array
-        As floats.
     """
     single = instruction.modifiers[-1] == "f32"
     divides = instruction.opcode == "div"
@@ -164,18 +150,12 @@ def _odd_64(opcode: str, value: Array) -> Array:
 
 @dataclass(slots=True)
 class OddValues:
-    """How many warps took each way of odd values, and how many came there.
-
-    Attributes
-    ----------
-    warps : dict of int to dict of str to float
-        By instruction and way.
-    came : dict of int to float
-        By instruction, all warps that ran it.
-    """
+    """How many warps took each way of odd values, and how many came there."""
 
     warps: dict[int, dict[str, float]] = field(default_factory=dict)
+    """By instruction and way."""
     came: dict[int, float] = field(default_factory=dict)
+    """By instruction, all warps that ran it."""
 
     def watched(self, machine: Machine, at: int, instruction: Instruction, run: Step) -> Step:
         """Return a step that also counts who takes which way."""
@@ -231,14 +211,8 @@ def odd_doubt(
 
     As far as the instructions are: at most, for a kernel may wait for memory instead.
 
-    Parameters
-    ----------
-    issued : mapping of tuple to float
-        Instructions by pipe and loop, of a turn each, with those that odd values add.
-    added : mapping of str or None to tuple of float
-        By `odd_added`, of each.
-    runs : mapping of str or None to float
-        How often each loop's body runs.
+    `issued` has instructions by pipe and loop, of a turn each, with those that odd values add;
+    `added` by `odd_added`, of each; `runs`, how often each loop's body runs.
     """
     total = sum(n * runs[loop] for (_, loop), n in issued.items())
     taken = sum(n * runs[loop] for loop, (n, _) in added.items())

@@ -52,21 +52,14 @@ _RAISES: Final = frozenset({"max", "min", "cas"})
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What most lanes find that look before they raise.
-
-    Attributes
-    ----------
-    first : float
-        Share of the blocks that start together, and find what was there at first.
-    words : list of (Region, array, array, int)
-        Buffers, offsets in them, what is there once the others look, and bytes of a word.
-    told : str
-        What was assumed.
-    """
+    """What most lanes find that look before they raise."""
 
     first: float
+    """Share of the blocks that start together, and find what was there at first."""
     words: list[tuple[Region, Array, Array, int]]
+    """Buffers, offsets in them, what is there once the others look, and bytes of a word."""
     told: str
+    """What was assumed."""
 
     def put(self) -> None:
         """Let the others begin."""
@@ -84,17 +77,8 @@ def raised_before(
 ) -> Raised | None:
     """Return what most lanes find that look before they raise; None where none do.
 
-    Parameters
-    ----------
-    function : Function
-    counts : mapping of int to Count
-        What each memory instruction of the sampled blocks did.
-    regions : sequence of Region
-        Buffers of the launch, as these blocks left them; forgotten if anything is returned.
-    scale : float
-        Blocks of the launch over those that were sampled.
-    threads : int
-        Of the launch.
+    `counts` and `regions` are as the sampled blocks left them, of which there are `scale` times as
+    many in the launch, with `threads` in all. The regions are forgotten if anything is returned.
     """
     first = UNDER_WAY / threads
     if max(first, 1 / scale) > _RARE:

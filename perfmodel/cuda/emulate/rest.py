@@ -7,7 +7,7 @@ differed from the earlier says how far that can be trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -32,33 +32,22 @@ _MOST: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A loop that is left before its end.
-
-    Attributes
-    ----------
-    loop : Loop
-    target : int
-        Block after it.
-    lanes : array
-        Lanes that leave it.
-    factor : float
-        What each of its counts is to be multiplied by.
-    register : str
-        Its counter, and `value` what it holds at the end.
-    whole : bool
-        Whether all these lanes are between two iterations.
-    turns : array
-        Iterations that each warp has left.
-    """
+    """A loop that is left before its end."""
 
     loop: Loop
     target: int
+    """Block after it."""
     lanes: Array
+    """Lanes that leave it."""
     factor: float
+    """What each of its counts is to be multiplied by."""
     register: str
+    """Its counter, and `value` what it holds at the end."""
     value: Array
     whole: bool
+    """Whether all these lanes are between two iterations."""
     turns: Array
+    """Iterations that each warp has left."""
 
 
 def rest(
@@ -66,15 +55,8 @@ def rest(
 ) -> Rest | None:
     """Return the outermost loop in which lanes are, if it counts and has gone round often enough.
 
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    machine : Machine
-    where : array
-        Block that each lane stands in, -1 for those that are done.
-    warps : array
-        Warps that ran each block.
+    `where` has the block that each lane stands in, -1 for those that are done; `warps`, how many
+    ran each block.
     """
     for loop in flow.loops:
         inside = np.flatnonzero(np.isin(where, list(loop.blocks)))
@@ -111,15 +93,7 @@ def assumed_end(
 ) -> Rest | None:
     """Return the outermost loop in which lanes are, to be left though nothing tells when it ends.
 
-    Parameters
-    ----------
-    flow : ControlFlow
-    where : array
-        As for `rest`.
-    edges : mapping of (int, int) to int
-        Warps that went from one block to another: lanes leave where most did.
-    turns : array
-        Nothing, for each warp.
+    Lanes leave where most did that went along `edges`, from one block to another.
     """
     for loop in flow.loops:
         inside = np.flatnonzero(np.isin(where, list(loop.blocks)))
@@ -145,31 +119,6 @@ def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted
     return None
 
 
-def stand_for(
-    found: Rest,
-    by_block: Iterable[Array],
-    by_place: Iterable[dict[Any, int]],
-) -> None:
-    """Multiply counts of a loop's blocks, and those of blocks or edges by name.
-
-    Parameters
-    ----------
-    found : Rest
-    by_block : iterable of array
-        Counts of every block.
-    by_place : iterable of dict
-        Counts by block, or by the two blocks of an edge.
-    """
-    blocks = found.loop.blocks
-    for counts in by_block:
-        for block in blocks:
-            counts[block] = round(counts[block] * found.factor)
-    for named in by_place:
-        for place, count in named.items():
-            if {place} <= blocks or (isinstance(place, tuple) and set(place) <= blocks):
-                named[place] = round(count * found.factor)
-
-
 def told(
     found: Rest, function: Function, flow: ControlFlow, history: Sequence[tuple[float, Array]]
 ) -> str:
@@ -191,12 +140,7 @@ def told(
 def drift(history: Sequence[tuple[float, Array]], header: int) -> float:
     """Return by how much more work an iteration made in the second half than in the first.
 
-    Parameters
-    ----------
-    history : sequence of (float, array)
-        Work and warps that had run each block, from time to time.
-    header : int
-        First block of the loop.
+    `history` has the work, and the warps that had run each block, from time to time.
     """
     turns = np.array([w[header] for _, w in history], dtype=float)
     work = np.array([spent for spent, _ in history])

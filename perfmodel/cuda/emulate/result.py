@@ -12,9 +12,9 @@ from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
-from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
-from perfmodel.cuda.parse.syntax import Function
-from perfmodel.cuda.sass.unrolling import Around
+from perfmodel.cuda.emulate.reuse import Reuse
+from perfmodel.cuda.parse.control_flow import Loop, control_flow
+from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.unequal import Unequal
@@ -39,84 +39,35 @@ class NoEndError(PerfmodelError):
 
 @dataclass(slots=True)
 class Emulation:
-    """What the sampled blocks did.
-
-    Attributes
-    ----------
-    sampled, blocks : int
-        Blocks that were run, and those of the launch.
-    warps, threads : array
-        By basic block: warps and threads that ran it, each time they did.
-    edges : mapping of (int, int) to int
-        Warps with a lane that went from one basic block to another.
-    counts : mapping of int to Count
-        By memory instruction.
-    regions : list of Region
-        Buffers, in the order in which counts number them.
-    notes : tuple of str
-        What was assumed or left out.
-    misses : mapping of int to tuple of float
-        By load, the share of its sectors that caches of `LINES` lines a block do not have.
-    once : mapping of int to (float, float)
-        By load, of its sectors the share that its block asks for the first time, and the pieces of
-        64 B that it does, for each sector.
-    drawn : mapping of int to float
-        By load that reads at random places of a table, as all blocks do: lines of the table.
-    apart : frozenset of int
-        Loads by which each block goes through a dense part of its own.
-    jumping : frozenset of int
-        Loads whose requests follow no order.
-    alike : mapping of int to float
-        By load, of neighbouring blocks, how many ask for a sector at a time.
-    met : mapping of int to float
-        By load, how many requests of a block wait for its new sectors, for each that asks for one.
-    unequal : Unequal
-        How much of it each warp and block did.
-    doubt : Doubt
-        How far what was assumed may be off.
-    rounds : mapping of int to int
-        Warps that came to the end of iterations that are put together, by the loop's block.
-    odd : mapping of int to mapping of str to float
-        By instruction, the share of its warps that take each way of odd values.
-    warps_per_block : int
-    endless : tuple of str
-        Buffers whose unknown content decides loops that had not ended when they were left.
-    strayed : float
-        Share of the accesses that go to addresses which no buffer has, and are left out.
-    """
+    """What the sampled blocks did."""
 
     sampled: int
     blocks: int
+    """Blocks that were run, and those of the launch."""
     warps: Array
     threads: Array
+    """By basic block: warps and threads that ran it, each time they did."""
     edges: dict[tuple[int, int], int]
+    """Warps with a lane that went from one basic block to another."""
     counts: dict[int, Count]
+    """By memory instruction."""
     regions: list[Region]
+    """Buffers, in the order in which counts number them."""
     notes: tuple[str, ...] = ()
-    misses: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
-    once: Mapping[int, tuple[float, float]] = field(default_factory=dict)
-    drawn: Mapping[int, float] = field(default_factory=dict)
-    apart: frozenset[int] = frozenset()
-    jumping: frozenset[int] = frozenset()
-    alike: Mapping[int, float] = field(default_factory=dict)
-    met: Mapping[int, float] = field(default_factory=dict)
+    """What was assumed or left out."""
+    reuse: Mapping[int, Reuse] = field(default_factory=dict)
+    """By load, of those that L1 caches."""
     unequal: Unequal = field(default_factory=Unequal)
-    rounds: Mapping[int, int] = field(default_factory=dict)
+    """How much of it each warp and block did."""
     odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    """By instruction, the share of its warps that take each way of odd values."""
     doubt: Doubt = SURE
+    """How far what was assumed may be off."""
     warps_per_block: int = 1
     endless: tuple[str, ...] = ()
+    """Buffers whose unknown content decides loops that had not ended when they were left."""
     strayed: float = 0.0
-
-    def around(self, flow: ControlFlow) -> dict[int, Around]:
-        """Return how often loops whose iterations are put together were entered and gone around."""
-        found = {}
-        for block, rounds in self.rounds.items():
-            before = (source for source in flow.blocks[block].predecessors if source != block)
-            entries = sum(self.edges.get((source, block), 0) for source in before)
-            warps = max(int(self.warps[block]), 1)
-            found[block] = Around(rounds / warps, entries / warps)
-        return found
+    """Share of the accesses that go to addresses which no buffer has, and are left out."""
 
     @property
     def sampled_warps(self) -> int:
@@ -130,12 +81,7 @@ class Emulation:
 
 
 def gave_up(
-    function: Function,
-    line: int,
-    regions: Sequence[Region],
-    steps: int,
-    seconds: float,
-    slow: bool,
+    function: Function, line: int, regions: Sequence[Region], steps: int, seconds: float, slow: bool
 ) -> NoEndError:
     """Return what to say of an emulation whose time or (not `slow`) steps are up at a line."""
     guessed = [r.name for r in regions if r.guessed]
@@ -157,13 +103,7 @@ def gave_up(
 
 
 def unequal(work: Array) -> Unequal:
-    """Return how the warps of some blocks differ.
-
-    Parameters
-    ----------
-    work : array
-        Instructions of each warp, a row a block.
-    """
+    """Return how the warps of some blocks differ in their instructions, a row a block."""
     average = max(float(work.mean()), 1e-9)
     slowest = work.max(axis=1) / average
     return Unequal(
@@ -174,14 +114,7 @@ def unequal(work: Array) -> Unequal:
 
 
 def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
-    """Return in words what stood for unknown content.
-
-    Parameters
-    ----------
-    regions : sequence of Region
-    every : bool
-        Whether content matters that decides no branch and no address.
-    """
+    """Return in words what stood for unknown content that decides anything, or for `every`."""
     notes = []
     unknown = [r for r in regions if r.guessed and (r.decides or every)]
     guessed = [r.name for r in unknown]
@@ -197,10 +130,7 @@ def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
 
 
 def never_ended(
-    function: Function,
-    left: Sequence[Loop],
-    counts: Mapping[int, Count],
-    regions: Sequence[Region],
+    function: Function, left: Sequence[Loop], counts: Mapping[int, Count], regions: Sequence[Region]
 ) -> tuple[str, ...]:
     """Return the buffers of unknown content that decide the ends of loops which were left."""
     if not left:
@@ -212,14 +142,16 @@ def never_ended(
     return tuple(regions[n].name for n in numbers if n >= 0 and regions[n].guessed)
 
 
-def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
-    """Return how far the time may be off by what an emulation assumed, or left out.
+def waited_for(function: Function) -> str:
+    """Return in words what threads wait for, and that it is left out."""
+    operands = (o for i in function.instructions for o in i.operands)
+    if SpecialRegister("%envreg1") in operands:
+        return "grid.sync(): how long blocks wait for all others is not modelled"
+    return "threads wait in a loop for what others write: how long is not modelled"
 
-    Parameters
-    ----------
-    machine : Machine
-    regions : sequence of Region
-    """
+
+def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
+    """Return how far the time may be off by what an emulation assumed, or left out."""
     found = Doubt(reasons=tuple(content_notes(regions)))
     lost = machine.memory.lost
     if not lost:
@@ -235,15 +167,7 @@ def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
 def run_notes(
     machine: Machine, regions: Sequence[Region], sampled: int, blocks: int
 ) -> Iterator[str]:
-    """Yield in words what an emulation left out, or took for granted.
-
-    Parameters
-    ----------
-    machine : Machine
-    regions : sequence of Region
-    sampled, blocks : int
-        Blocks that were run, and those of the launch.
-    """
+    """Yield in words what an emulation left out, or took for granted."""
     if sampled < blocks:
         yield f"{sampled} of {blocks} blocks were emulated"
     wrapped = [r.name for r in regions if r.wrapped]

@@ -8,8 +8,8 @@ wait for their next touch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -42,19 +42,37 @@ over those that it touches, and sectors of a block: up to and from which on a lo
 through dense parts of their own. Chosen."""
 ATOM: Final = 2
 """Sectors that DRAM brings together."""
+_PER_LINE: Final = LINE // SECTOR
 _WARP: Final = 48
 """Bits below a warp's number: sectors of all memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """How the sectors of a load come again in the blocks that are followed."""
+
+    misses: tuple[float, ...] = ()
+    """Share of the sectors that caches of `LINES` lines a block do not have."""
+    once: tuple[float, float] = (1.0, 1.0)
+    """Share of the sectors that their block asks for the first time, and the pieces of `ATOM`
+    sectors that it does, for each sector."""
+    drawn: float = 0.0
+    """Lines of the table that is read at random places, as all blocks do; 0 of other loads."""
+    apart: bool = False
+    """Whether each block goes through a dense part of its own."""
+    jumping: bool = False
+    """Whether each warp goes in no order from one request to the next."""
+    alike: float = 1.0
+    """How many neighbouring blocks ask for a sector at a time."""
+    met: float = 1.0
+    """How many requests of a block wait for its new sectors, for each that asks for one: warps that
+    come to a sector in one turn all wait, whoever asks first."""
 
 
 class Touches:
     """Writes down which sectors some blocks load.
 
-    Parameters
-    ----------
-    loads : mapping of int to float
-        Instructions that L1 caches, and how many waits of their straight code come before each.
-    padded : int
-        Lanes of a block.
+    `loads` are those that L1 caches, and how many waits of their straight code come before each.
     """
 
     def __init__(self, loads: Mapping[int, float], padded: int) -> None:
@@ -79,160 +97,46 @@ class Touches:
         self._parts.append((at, self.turn, touched - (warp << _WARP), warp))
         self._count += len(touched)
 
-    def alike(self) -> Mapping[int, float]:
-        """Return how many blocks a load's sector is asked for by at a time, of those followed."""
-        found = {}
-        for at in {part[0] for part in self._parts}:
-            own = [part for part in self._parts if part[0] == at]
-            turn = np.concatenate([np.full(len(s), t) for _, t, s, _ in own])
-            sector = np.concatenate([s for *_, s, _ in own])
-            block = np.concatenate([w for *_, w in own]) * 32 // self._padded
-            each = np.unique(np.stack([turn, sector, block]), axis=1)
-            found[at] = each.shape[1] / np.unique(each[:2], axis=1).shape[1]
-        return MappingProxyType(found)
-
     @property
     def full(self) -> bool:
         """Whether no more is written down."""
         return self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS
 
-    def once(self) -> Mapping[int, tuple[float, float]]:
-        """Return of each load's sectors those that its block has not asked for before, as a share.
-
-        And the pieces of `ATOM` sectors that it has not asked for, for each sector.
-        """
+    def reuse(self) -> dict[int, Reuse]:
+        """Return what the loads that were written down show, by instruction."""
         if not self._parts:
-            return MappingProxyType({})
-        at, sector, block = self._sorted()
-        new = []
-        for piece in (1, ATOM):
-            own = (block << _WARP) + sector // piece
-            first = np.zeros(len(at), dtype=bool)
-            first[np.unique(own, return_index=True)[1]] = True
-            new.append(first)
-        return MappingProxyType(
-            {
-                int(one): (float(new[0][at == one].mean()), float(new[1][at == one].mean()))
-                for one in distinct(at)
-            }
-        )
-
-    def met(self) -> Mapping[int, float]:
-        """Return how many of a block's requests wait for a load's new sectors, for each that asks.
-
-        Warps of a block that come to a sector in one turn all wait, whoever asks first.
-        """
-        if not self._parts:
-            return MappingProxyType({})
-        parts = self._parts
-        at = np.concatenate([np.full(len(s), a) for a, _, s, _ in parts])
-        turn = np.concatenate([np.full(len(s), t) for _, t, s, _ in parts])
-        sector = np.concatenate([s for *_, s, _ in parts])
-        warp = np.concatenate([w for *_, w in parts])
+            return {}
+        sizes = [len(sector) for _, _, sector, _ in self._parts]
+        at, turn = (np.repeat([part[i] for part in self._parts], sizes) for i in (0, 1))
+        sector, warp = (np.concatenate([part[i] for part in self._parts]) for i in (2, 3))
         block = warp * 32 // self._padded
-        _, start, place = np.unique(
-            (block << _WARP) + sector, return_index=True, return_inverse=True
-        )
-        # In the order of turns, and of warps: the first is who asks.
-        new = turn[start][place] == turn
-        asks = np.zeros(len(new), dtype=bool)
-        asks[start] = True
-        found = {}
-        for load in distinct(at):
-            own = at == load
-            every, request = np.unique((turn[own] << 32) + warp[own], return_inverse=True)
-            waits, first = (
-                float(np.count_nonzero(np.bincount(request, some[own], len(every))))
-                for some in (new, asks)
-            )
-            found[int(load)] = max(waits / max(first, 1.0), 1.0)
-        return MappingProxyType(found)
-
-    def drawn(self) -> Mapping[int, float]:
-        """Return the lines of a table that a load reads at random places, as all blocks do.
-
-        Only of loads that do: two blocks have some lines in common by which the table's are known
-        (capture and recapture), each meets as many as it would at random, and requests follow no
-        order.
-        """
-        if not self._parts:
-            return MappingProxyType({})
-        found = {}
-        for one in {part[0] for part in self._parts}:
-            own = [(t, s // (LINE // SECTOR), w) for a, t, s, w in self._parts if a == one]
-            if not _in_order([(line, warp) for _, line, warp in own]):
-                line = np.concatenate([line for _, line, _ in own])
-                block = np.concatenate([w for *_, w in own]) * 32 // self._padded
-                lines = _table_lines(line, block)
-                if lines:
-                    found[one] = lines
-        return MappingProxyType(found)
-
-    def apart(self) -> frozenset[int]:
-        """Return the loads by which each block goes through a dense part of its own."""
-        found = set()
-        for one in {part[0] for part in self._parts}:
-            sector = np.concatenate([s for a, _, s, _ in self._parts if a == one])
-            line = sector // (LINE // SECTOR)
-            warp = np.concatenate([w for a, *_, w in self._parts if a == one])
-            block = warp * 32 // self._padded
-            parts = [np.unique(line[block == b]) for b in np.unique(block)]
-            own, every = sum(map(len, parts)), len(np.unique(line))
-            reach = sum(int(part[-1] - part[0]) + 1 for part in parts)
-            if (
-                own <= _SHARED * every
-                and reach <= _DENSE * own
-                and len(np.unique(sector)) >= _LEAST * len(parts)
-            ):
-                found.add(one)
-        return frozenset(found)
-
-    def jumping(self) -> frozenset[int]:
-        """Return the loads by which each warp goes in no order from one request to the next."""
-        found = set()
-        for load in {part[0] for part in self._parts}:
-            sectors = [(s, w) for a, _, s, w in self._parts if a == load]
-            line, warp = (np.concatenate(column) for column in zip(*sectors, strict=True))
-            order = np.argsort(warp, kind="stable")
-            turn = np.concatenate([np.full(len(s), t) for t, (s, _) in enumerate(sectors)])[order]
-            _, start = np.unique(np.stack([warp[order], turn]), axis=1, return_index=True)
-            place = np.add.reduceat(line[order], start) / np.diff([*start, len(line)])
-            own = warp[order][start]
-            ratios = [_unevenness(place[own == w]) for w in distinct(own)]
-            if float(np.median(ratios)) >= JUMPS:
-                found.add(load)
-        return frozenset(found)
-
-    def _sorted(self) -> tuple[Array, Array, Array]:
-        """Return load, sector and block of all touches: block by block, as they come."""
-
-        def column(values: Iterator[Any]) -> Array:
-            return np.concatenate([*values])
-
-        parts = self._parts
-        at = column(np.full(len(s), a) for a, _, s, _ in parts)
-        waits = column(np.full(len(s), self._loads[a]) for a, _, s, _ in parts)
-        turn = column(np.full(len(s), t) for _, t, s, _ in parts)
-        sector = column(s for *_, s, _ in parts)
-        warp = column(w for *_, w in parts)
-        block = warp * 32 // self._padded
+        execution = np.repeat(np.arange(len(sizes)), sizes)
+        waits = np.repeat([self._loads[part[0]] for part in self._parts], sizes)
+        # Block by block, as they come.
         order = np.lexsort((warp, waits, turn, block))
-        return at[order], sector[order], block[order]
-
-    def misses(self) -> Mapping[int, tuple[float, ...]]:
-        """Return the share of each load's sectors that are not there, for each of `LINES`."""
-        if not self._parts:
-            return MappingProxyType({})
-        at, sector, block = self._sorted()
-        order, since = _since(block, sector // (LINE // SECTOR))
-        part = sector[order] % (LINE // SECTOR)
-        absent = np.stack([_absent(since[order] > reach, part) for reach in _reach(since)])
-        at = at[order]
-        found = {
-            int(one): tuple(float(share) for share in absent[:, at == one].mean(axis=1))
-            for one in distinct(at)
-        }
-        return MappingProxyType(found)
+        own = (block[order] << _WARP) + sector[order]
+        pieces = (block[order] << _WARP) + sector[order] // ATOM
+        once = np.stack([_first(own), _first(pieces)])
+        by_line, absent = _absent_lines(block[order], sector[order])
+        asks, waiting = _asking(turn, (block << _WARP) + sector)
+        found = {}
+        for load in distinct(at).tolist():
+            mine = at == load
+            places, warps = _requests(execution[mine], warp[mine], sector[mine] // _PER_LINE)
+            drawn = _unevenness(places) >= JUMPS
+            ratios = [_unevenness(places[warps == w]) for w in distinct(warps)]
+            missed = absent[:, at[order][by_line] == load].mean(axis=1)
+            first = once[:, at[order] == load].mean(axis=1)
+            found[load] = Reuse(
+                misses=tuple(missed.tolist()),
+                once=(float(first[0]), float(first[1])),
+                drawn=_table_lines(sector[mine] // _PER_LINE, block[mine]) if drawn else 0.0,
+                apart=_goes_apart(sector[mine], block[mine]),
+                jumping=float(np.median(ratios)) >= JUMPS,
+                alike=_alike(turn[mine], sector[mine], block[mine]),
+                met=_met(turn[mine], warp[mine], asks[mine], waiting[mine]),
+            )
+        return found
 
 
 def cached_loads(function: Function) -> frozenset[int]:
@@ -244,8 +148,59 @@ def cached_loads(function: Function) -> frozenset[int]:
     )
 
 
+def _first(keys: Array) -> Array:
+    """Return which of some keys come for the first time."""
+    found = np.zeros(len(keys), dtype=bool)
+    found[np.unique(keys, return_index=True)[1]] = True
+    return found
+
+
+def _alike(turn: Array, sector: Array, block: Array) -> float:
+    """Return how many blocks a sector is asked for by at a time."""
+    each = np.unique(np.stack([turn, sector, block]), axis=1)
+    return float(each.shape[1] / np.unique(each[:2], axis=1).shape[1])
+
+
+def _asking(turn: Array, own: Array) -> tuple[Array, Array]:
+    """Return which touches ask for a block's own sector first, and which come in the same turn."""
+    _, start, place = np.unique(own, return_index=True, return_inverse=True)
+    # In the order of turns, and of warps: the first is who asks.
+    return _first(own), turn[start][place] == turn
+
+
+def _met(turn: Array, warp: Array, asks: Array, waiting: Array) -> float:
+    """Return how many requests wait for new sectors, for each that asks for one."""
+    every, request = np.unique((turn << 32) + warp, return_inverse=True)
+    waits, first = (
+        float(np.count_nonzero(np.bincount(request, some, len(every)))) for some in (waiting, asks)
+    )
+    return max(waits / max(first, 1.0), 1.0)
+
+
+def _goes_apart(sector: Array, block: Array) -> bool:
+    """Say whether each block goes through a dense part of its own."""
+    line = sector // _PER_LINE
+    parts = [np.unique(line[block == b]) for b in np.unique(block)]
+    own, every = sum(map(len, parts)), len(np.unique(line))
+    reach = sum(int(part[-1] - part[0]) + 1 for part in parts)
+    dense = own <= _SHARED * every and reach <= _DENSE * own
+    return dense and len(np.unique(sector)) >= _LEAST * len(parts)
+
+
+def _requests(execution: Array, warp: Array, line: Array) -> tuple[Array, Array]:
+    """Return the mean line of each request, one after the other, and its warp."""
+    new = np.ones(len(warp), dtype=bool)
+    new[1:] = (execution[1:] != execution[:-1]) | (warp[1:] != warp[:-1])
+    start = np.flatnonzero(new)
+    return np.add.reduceat(line, start) / np.diff([*start, len(line)]), warp[start]
+
+
 def _table_lines(line: Array, block: Array) -> float:
-    """Return how many lines the table of some touches has if blocks draw from it, else 0."""
+    """Return how many lines the table of some touches has if blocks draw from it, else 0.
+
+    They do if two have some lines in common by which the table's are known (capture and recapture),
+    and each meets as many as it would at random.
+    """
     blocks = np.unique(block)
     met = [np.unique(line[block == b]) for b in blocks]
     pairs = [(a, b) for i, a in enumerate(met) for b in met[:i]]
@@ -259,35 +214,23 @@ def _table_lines(line: Array, block: Array) -> float:
     return lines if abs(mean / random - 1) < DRAWN else 0.0
 
 
-def _in_order(requests: list[tuple[Array, Array]]) -> bool:
-    """Say whether a load's requests, lines and warp of each touch, follow an order."""
-    means = []
-    for line, warp in requests:
-        _, start = np.unique(warp, return_index=True)
-        means.append(np.add.reduceat(line, start) / np.diff([*start, len(line)]))
-    place = np.concatenate(means)
-    spread = float(np.var(place))
-    return len(place) < 3 or float(np.mean(np.diff(place) ** 2)) < 2 * JUMPS * spread or not spread
-
-
 def _unevenness(place: Array) -> float:
     """Return the mean square from one place to the next over twice the variance (von Neumann)."""
     spread = float(np.var(place))
     return float(np.mean(np.diff(place) ** 2)) / (2 * spread) if len(place) > 2 and spread else 0.0
 
 
-def _absent(gone: Array, part: Array) -> Array:
-    """Return which touches, line by line, find no such sector: the first since the line came.
+def _absent_lines(block: Array, sector: Array) -> tuple[Array, Array]:
+    """Return touches line by line, and which find no such sector, for each of `LINES`."""
+    order, since = _since(block, sector // _PER_LINE)
+    part = sector[order] % _PER_LINE
+    return order, np.stack([_absent(since[order] > reach, part) for reach in _reach(since)])
 
-    Parameters
-    ----------
-    gone : array of bool
-        Touches that find no such line.
-    part : array of int
-        Sector of the line.
-    """
-    key = np.cumsum(gone) * (LINE // SECTOR) + part
-    first = np.empty(int(key[-1]) + LINE // SECTOR, dtype=np.int64)
+
+def _absent(gone: Array, part: Array) -> Array:
+    """Return which touches, line by line, find no such sector: the first since the line came."""
+    key = np.cumsum(gone) * _PER_LINE + part
+    first = np.empty(int(key[-1]) + _PER_LINE, dtype=np.int64)
     places = np.arange(len(key))
     first[key[::-1]] = places[::-1]
     return np.asarray(first[key] == places)

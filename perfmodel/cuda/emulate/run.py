@@ -5,86 +5,78 @@ How many lanes, and for how long; what runs them is `perfmodel.cuda.emulate.lock
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
-from perfmodel.cuda.emulate.layout import EmulatedLaunch
+from perfmodel.cuda.emulate.launch import EmulatedLaunch
 from perfmodel.cuda.emulate.lock_step import LockStep, Progress
 from perfmodel.cuda.emulate.machine import LANES
-from perfmodel.cuda.emulate.raised import raised_before
+from perfmodel.cuda.emulate.raised import Raised, raised_before
 from perfmodel.cuda.emulate.result import Emulation, NoEndError
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.retry_loops import retry_loops
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.parse.waiting_loops import retry_loops
+from perfmodel.cuda.sass.unrolling import Counted
 
-SAMPLED_LANES: Final = 1 << 14
-"""Lanes that are emulated at a time; whole blocks, at least one."""
-MOST_STEPS: Final = 400_000
-"""Blocks of instructions that are run, each for all lanes that stand there."""
-MOST_SECONDS: Final = 12.0
-"""Time of an emulation as its work says it [s]; a third for all lanes, then the rest for fewer."""
 CLAIMING_LANES: Final = 1 << 17
 """Threads of a launch up to which all are emulated where they claim places of a table."""
 FEWER: Final = 16
 """Lanes over those that have to do where loops are long."""
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much is emulated, and when it is given up."""
+
+    lanes: int = 1 << 14
+    """Threads that are run, about: whole blocks, spread over the grid; at least one."""
+    seconds: float = 12.0
+    """Time, told by the work [s]: how many blocks are run must not depend on how busy the machine
+    is. A third is for all lanes, the rest for fewer."""
+    steps: int = 400_000
+    """Pieces of straight code that are run, each for all lanes that stand there."""
+    patient: bool = True
+    """Whether to try with fewer lanes where all take too long, and to let the iterations so far
+    stand for those to come where these are known."""
+    assume: bool = False
+    """Whether to do so, as often again, where nothing tells when a loop ends."""
+
+
+USUAL: Final = Effort()
+
+
 def emulate(
     module: Module,
     function: Function,
     launch: EmulatedLaunch,
-    *,
-    lanes: int = SAMPLED_LANES,
-    most_seconds: float = MOST_SECONDS,
-    most_steps: int = MOST_STEPS,
+    effort: Effort = Effort(),
     progress: Progress | None = None,
-    patient: bool = True,
-    assume: bool = False,
+    together: Mapping[int, Counted] = MappingProxyType({}),
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
-    Parameters
-    ----------
-    module, function
-        The PTX and the kernel in it.
-    launch : EmulatedLaunch
-    lanes : int
-        Threads to run, about: whole blocks, spread over the grid.
-    most_seconds : float
-        Time after which it gives up [s], told by its work: how many blocks are run must not
-        depend on how busy the machine is.
-    most_steps : int
-        Executions of a piece of straight code after which it gives up.
-    progress : callable, optional
-    patient : bool
-        Whether to try with fewer lanes where all take too long, and to let the iterations so far
-        stand for those to come where these are known.
-    assume : bool
-        Whether to do so, as often again, where nothing tells when a loop ends.
-
-    Raises
-    ------
-    NoEndError
-        If it does not end in that time.
+    Iterations of the loops `together`, by their block, are put together. Raises `NoEndError` if it
+    does not end with this effort.
     """
-    every = prod(launch.grid) * prod(launch.block)
+    lanes, every = effort.lanes, prod(launch.grid) * prod(launch.block)
     # Only all of them fill a table as it gets; of more, `raised_before` has what others find there.
-    if lanes == SAMPLED_LANES < every <= CLAIMING_LANES and _claims_places(function):
+    if lanes == Effort.lanes < every <= CLAIMING_LANES and _claims_places(function):
         lanes = every
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
-            runner = LockStep(module, function, launch, some)
+            runner = LockStep(module, function, launch, some, together)
             try:
                 last = some < lanes
-                runner.run(
-                    part * most_seconds, most_steps, progress, last=last, assume=assume and last
-                )
+                budget = (part * effort.seconds, effort.steps, progress)
+                runner.run(*budget, last=last, assume=effort.assume and last)
             except NoEndError as error:
-                if last or not patient or not (error.slow or assume):
+                if last or not effort.patient or not (error.slow or effort.assume):
                     raise
                 continue
             break
@@ -93,15 +85,24 @@ def emulate(
         buffers = list(launch.buffers.values())
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
-            again = LockStep(module, function, launch, some)
-            first = again.sample.block_of < round(late.first * len(again.sample.numbers))
-            with suppress(NoEndError):  # then what came first has to do
-                again.run(most_seconds, most_steps, progress, some=first, last=False)
-                late.put()
-                again.run(most_seconds, most_steps, progress, some=~first, last=False)
-                again.told.append(late.told)
+            again = LockStep(module, function, launch, some, together)
+            if _ran_in_turn(again, late, effort, progress):
                 runner = again
     return runner.result()
+
+
+def _ran_in_turn(runner: LockStep, late: Raised, effort: Effort, progress: Progress | None) -> bool:
+    """Run the blocks that start together, then the others; say whether both came to an end."""
+    first = runner.sample.block_of < round(late.first * len(runner.sample.numbers))
+    budget = (effort.seconds, effort.steps, progress)
+    try:
+        runner.run(*budget, some=first, last=False)
+        late.put()
+        runner.run(*budget, some=~first, last=False)
+    except NoEndError:
+        return False
+    runner.told.append(late.told)
+    return True
 
 
 def _claims_places(function: Function) -> bool:
@@ -115,4 +116,4 @@ def _claims_places(function: Function) -> bool:
     )
 
 
-__all__ = ["MOST_SECONDS", "Emulation", "NoEndError", "Progress", "emulate"]
+__all__ = ["Effort", "Emulation", "NoEndError", "Progress", "emulate"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.syntax import Function, Instruction, Register
+from perfmodel.cuda.parse.syntax import Function, Instruction, Negated, Register
 from perfmodel.cuda.sass.unrolling import COPIES
 
 Array = npt.NDArray[Any]
@@ -42,15 +42,7 @@ def segments(
 ) -> tuple[list[Segment], list[int]]:
     """Return the pieces of straight code, and the first of each basic block.
 
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    together : container of int
-        Blocks of which several iterations are put together.
-    machine : Machine
-        Reads the predicates.
-    made : callable
+    Of the blocks `together` several iterations are put together.
     """
     found: list[Segment] = []
     first: list[int] = []
@@ -66,12 +58,7 @@ def join(
 ) -> None:
     """Let lanes that wait at barriers know what those reduce.
 
-    Parameters
-    ----------
-    pieces : sequence of Segment
-    machine : Machine
-    waiting, resume, block_of : array
-        Which lanes wait, the piece after each one's barrier, and its block.
+    `waiting` says which, `resume` has the piece after each one's barrier.
     """
     for place in np.unique(resume[waiting]):
         joined = pieces[int(place) - 1].joined
@@ -116,8 +103,8 @@ def _straight(
         guard = instruction.guard
         getter = None
         if guard is not None:
-            read = machine.getter(guard.register, np.dtype(bool))
-            getter = _negated(read) if guard.negated else read
+            asked = Negated(guard.register) if guard.negated else guard.register
+            getter = machine.getter(asked, np.dtype(bool))
         current.steps.append(run)
         current.guards.append(getter)
     current.ends = True
@@ -130,21 +117,16 @@ def _joined(machine: Machine, instruction: Instruction) -> Callable[[Active, Arr
     modifiers, operands = instruction.modifiers, instruction.operands
     if "red" not in modifiers or not operands or not isinstance(operands[0], Register):
         return None
-    read = machine.getter(operands[-1], np.dtype(bool))
-    target = operands[0].name
+    read = machine.each(operands[-1], np.dtype(bool))
+    (write,) = machine.setters(operands[0])
 
     def run(active: Active, block: Array) -> None:
-        value = np.broadcast_to(read(active), block.shape)
-        holds = np.bincount(block, value)[block]
+        holds = np.bincount(block, read(active))[block]
         if "popc" in modifiers:
-            machine.write(target, holds.astype(np.uint32), active)
+            write(holds.astype(np.uint32), active)
         elif "and" in modifiers:
-            machine.write(target, holds == np.bincount(block)[block], active)
+            write(holds == np.bincount(block)[block], active)
         else:
-            machine.write(target, holds > 0, active)
+            write(holds > 0, active)
 
     return run
-
-
-def _negated(read: Callable[[Active], Array]) -> Callable[[Active], Array]:
-    return lambda active: ~read(active)

@@ -38,6 +38,11 @@ def kind_of(modifiers: Sequence[str]) -> str:
     return next((m for m in reversed(modifiers) if m in _TYPES), "b32")
 
 
+def type_of(modifiers: Sequence[str]) -> np.dtype[Any]:
+    """Return how NumPy sees the type that an instruction works on."""
+    return _TYPES[kind_of(modifiers)]
+
+
 def work(opcode: str, modifiers: tuple[str, ...]) -> Work | None:
     """Return what an instruction computes from its operands, or None if that is not followed."""
     kind = kind_of(modifiers)
@@ -69,26 +74,18 @@ def compare(operator: str, a: Array, b: Array) -> Array:
 def converted(value: Array, to: str, modifiers: Sequence[str]) -> Array:
     """Return values of one type as another, rounded and saturated as the modifiers say."""
     dtype = _TYPES[to]
+    whole = next((_ROUNDINGS[m] for m in modifiers if m in _ROUNDINGS), None)
     if value.dtype.kind == "f" and dtype.kind in "iu":
-        rounded = np.rint(value)
-        if "rzi" in modifiers:
-            rounded = np.trunc(value)
-        elif "rmi" in modifiers:
-            rounded = np.floor(value)
-        elif "rpi" in modifiers:
-            rounded = np.ceil(value)
         info = np.iinfo(dtype)
-        wide = np.nan_to_num(rounded.astype(np.float64), nan=0.0)
+        wide = np.nan_to_num((whole or np.rint)(value).astype(np.float64), nan=0.0)
         inside = np.clip(wide, float(info.min), float(info.max))
         # The largest 64-bit number is no float: those at the edge are set by hand.
         found = np.where(inside >= float(info.max), 0, inside).astype(dtype)
         return np.asarray(np.where(inside >= float(info.max), info.max, found).astype(dtype))
     if dtype.kind == "f":
         found = value.astype(dtype)
-        if value.dtype.kind == "f":
-            for name, function in _ROUNDINGS.items():
-                if name in modifiers:
-                    found = function(found).astype(dtype)
+        if whole is not None and value.dtype.kind == "f":
+            found = whole(found).astype(dtype)
         return np.clip(found, 0, 1) if "sat" in modifiers else found
     if "sat" in modifiers:
         info = np.iinfo(dtype)
@@ -285,14 +282,10 @@ _ROUNDINGS: Final[dict[str, Work]] = {
 _COMPARE: Final[dict[str, Work]] = {
     "eq": np.equal,
     "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "lo": np.less,
-    "ls": np.less_equal,
-    "hi": np.greater,
-    "hs": np.greater_equal,
+    **dict.fromkeys(("lt", "lo"), np.less),
+    **dict.fromkeys(("le", "ls"), np.less_equal),
+    **dict.fromkeys(("gt", "hi"), np.greater),
+    **dict.fromkeys(("ge", "hs"), np.greater_equal),
 }
 _WHOLE: Final[dict[str, Work]] = {
     "add": np.add,

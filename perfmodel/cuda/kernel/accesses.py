@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from perfmodel.cuda.addresses.conditions import TRUE, all_of
-from perfmodel.cuda.addresses.loop_solver import conjuncts
+from perfmodel.cuda.addresses.conditions import TRUE, all_of, conjuncts
 from perfmodel.cuda.addresses.records import MemoryAccess, is_data
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.memory_instructions import Moved
@@ -21,25 +20,16 @@ _UNORDERED: Final = frozenset({"nc", "shared", "local"})
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An access with what it moves, and where, as far as that is known.
-
-    Attributes
-    ----------
-    access : MemoryAccess
-    base : str
-        What its address starts at; empty if nothing shows it.
-    offset : Sum or None
-        From there [B].
-    moved : Moved
-    counted : bool
-        Whether data decides where it goes or who makes it, so that it was counted.
-    """
+    """An access with what it moves, and where, as far as that is known."""
 
     access: MemoryAccess
     base: str
+    """What its address starts at; empty if nothing shows it."""
     offset: Sum | None
+    """From there [B]."""
     moved: Moved
     counted: bool
+    """Whether data decides where it goes or who makes it, so that it was counted."""
 
 
 def known_part(guard: Node) -> Node:
@@ -101,7 +91,7 @@ def chained(
     may write what the load reads: ptxas keeps their order, and warps issue in order. An atomic that
     returns waits for what it adds, and for loads before a barrier, where warps hand on what they
     read; buffers called `shared` are none of these. In loops the paces have it
-    (`perfmodel.cuda.sass.loop_pace`).
+    (`perfmodel.cuda.kernel.code_work`).
     """
     by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
     held: dict[str, frozenset[int]] = {}

@@ -16,28 +16,12 @@ from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.expressions import Name, evaluate, names
-from perfmodel.kernels.kernel import (
-    Parameter,
-)
+from perfmodel.kernels.kernel import Parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """A kernel and a launch of it, as followed and, where symbols end, emulated.
-
-    Attributes
-    ----------
-    function : Function
-    flow : ControlFlow
-    found : Followed
-    launch : KernelLaunch
-    parameters : tuple of Parameter
-    parts : sequence of (Name, Sum)
-        Positions in the grid, by the names that guards have for them.
-    emulation : Emulation or None
-    counted : frozenset of str
-        Loops whose iterations emulation counted.
-    """
+    """A kernel and a launch of it, as followed and, where symbols end, emulated."""
 
     function: Function
     flow: ControlFlow
@@ -45,8 +29,10 @@ class Analysed:
     launch: KernelLaunch
     parameters: tuple[Parameter, ...]
     parts: Sequence[tuple[Name, Sum]]
+    """Positions in the grid, by the names that guards have for them."""
     emulation: Emulation | None = None
     counted: frozenset[str] = frozenset()
+    """Loops whose iterations emulation counted."""
 
     def trips(self) -> dict[str, float]:
         """Return the iterations of each loop, where the launch decides; else that they are many."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from perfmodel.cuda.addresses.conditions import TRUE
-from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.addresses.sums import written
 from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.kernel.analysed import Analysed, known_numbers
@@ -29,23 +27,6 @@ from perfmodel.models.requests.warp_requests import ActivityCache, access_reques
 def shares_of(kernel: Analysed) -> list[tuple[float, float]]:
     """Return the share of all warps that run each block, and the threads of the launch that do."""
     return _followed(kernel) if kernel.emulation is None else _emulated(kernel, kernel.emulation)
-
-
-def issued_shares(
-    found: Followed, predicated: Mapping[int, int], shares: Sequence[float]
-) -> list[tuple[float, float]]:
-    """Return the share of warps that issue each block's instructions, and that of its branch.
-
-    A short block that a branch skips becomes instructions with a predicate: all warps issue them,
-    and nobody branches.
-    """
-    issued = {run.block: share for run, share in zip(found.blocks, shares, strict=True)}
-    branches = dict(issued)
-    for number in sorted(predicated):
-        before = predicated[number]
-        issued[number] = max(issued[number], issued[before])
-        branches[before] = 0.0
-    return [(issued[run.block], branches[run.block]) for run in found.blocks]
 
 
 def _emulated(kernel: Analysed, emulation: Emulation) -> list[tuple[float, float]]:

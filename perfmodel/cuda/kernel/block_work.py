@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.addresses.conditions import TRUE
+from perfmodel.cuda.addresses.conditions import TRUE, conjuncts
 from perfmodel.cuda.addresses.launch import KernelLaunch
-from perfmodel.cuda.addresses.loop_solver import conjuncts
 from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError

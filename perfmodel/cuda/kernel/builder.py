@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
+from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.launch import KernelLaunch, Start
 from perfmodel.cuda.addresses.records import Followed, LoopRun
@@ -37,17 +40,17 @@ from perfmodel.cuda.kernel.parts import (
 )
 from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
 from perfmodel.cuda.kernel.work import work_of
-from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.lock_loops import held_inside
+from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.source_places import place_name, users_line
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.parse.waiting_loops import held_inside
 from perfmodel.cuda.sass.copies_ahead import copies_ahead
 from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.doubt import SURE
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
 from perfmodel.kernels.unequal import Unequal
 
@@ -60,62 +63,59 @@ _LINEAR: Final = Operation(
 )
 _FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
+_SPACES: Final[Mapping[str, Space]] = {"shared": "shared", "local": "local"}
 _APART: Final = 40503
 """What tells an index of one load from that of another in a key of both: any large odd number."""
 
 
-def _space(name: str) -> Space:
-    return "shared" if name == "shared" else "local" if name == "local" else "global"
-
-
+@dataclass
 class Builder:
     """Puts a kernel together; holds what its parts need of each other."""
 
-    def __init__(
-        self,
-        module: Module,
-        function: Function,
-        launch: KernelLaunch,
-        registers: int,
-        start: Start,
-        emulation: Emulation | None = None,
-    ) -> None:
-        self.emulation = emulation
-        self.machine: MachineCode = ()
-        self.odd: OddShares = {}
-        self.counted_loops: frozenset[str] = frozenset()
-        self.assumed = False
-        """Whether the size of a buffer had to be assumed."""
-        self.odd_doubt = SURE
-        self.flow = control_flow(function)
-        self.held = held_inside(function, self.flow)
-        self.found = Followed()
-        self.module = module
-        self.function = function
-        self.launch = launch
-        self.registers = registers
-        self.follower = start.interpreter
-        self.algebra = start.interpreter.algebra
-        self.bases = start.bases
-        self.shown = start.shown
-        self.notes: list[str] = [*emulation.notes] if emulation is not None else []
+    module: Module
+    function: Function
+    launch: KernelLaunch
+    start: Start
+    found: Followed
+    registers: int
+    machine: MachineCode = ()
+    emulation: Emulation | None = None
+    counted_loops: frozenset[str] = frozenset()
+    odd: OddShares = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    assumed: bool = False
+    """Whether the size of a buffer had to be assumed."""
+    odd_doubt: Doubt = SURE
 
-    def build(self, found: Followed, placed: Sequence[Placed]) -> Kernel:
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    elements: Mapping[str, int] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    """Buffers, bytes of an element and elements of each, by the base that they begin at."""
+
+    @cached_property
+    def flow(self) -> ControlFlow:
+        """The function's control flow."""
+        return control_flow(self.function)
+
+    @cached_property
+    def held(self) -> dict[int, int]:
+        """Atomics that hold a lock inside of loops, each with what frees it."""
+        return held_inside(self.function, self.flow)
+
+    @property
+    def algebra(self) -> Algebra:
+        """Arithmetic with what the launch says of ranges."""
+        return self.start.interpreter.algebra
+
+    def build(self, placed: Sequence[Placed]) -> Kernel:
         """Return the kernel."""
-        self.found = found
-        parts = self._index_names(found, placed)
-        elements = elements_of(placed, self.bases)
-        sizes = lengths_of(
-            placed, elements, self.bases, self._threads, self.follower, self.emulation
-        )
-        lengths, self.assumed = sizes.lengths, sizes.assumed
-        self.notes += sizes.notes
-        names_of = self._buffer_names(placed)
-        accesses = self._accesses(placed, elements, lengths, names_of, parts)
+        found = self.found
+        parts = self._index_names(placed)
+        self._take_buffers(placed)
+        accesses = self._accesses(placed, parts)
         shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
-        accesses = named_accesses(accesses)
-        on_chip = {n for base, n in names_of.items() if self.bases[base].space == "shared"}
-        accesses = chained(accesses, placed, self.function, on_chip)
+        on_chip = {buffer.name for buffer in self.buffers.values() if buffer.space == "shared"}
+        accesses = chained(named_accesses(accesses), placed, self.function, on_chip)
         parameters = self._parameters()
         analysed = Analysed(
             *(self.function, self.flow, found, self.launch, parameters, parts),
@@ -124,36 +124,16 @@ class Builder:
         waits = rounds_of_loads(accesses, on_chip)
         work = work_of(analysed, self.registers, waits, self.machine, self.odd)
         self.odd_doubt = work.doubt
+        self.notes.append(work.origin)
         return Kernel(
             name=self.function.name,
             summary="from PTX",
             parameters=parameters,
-            launch=Launch(
-                grid=three_numbers(self.launch.grid),
-                block=three_numbers(self.launch.block),
-                registers=Number(self.registers),
-                shared_bytes=Number(self._shared_bytes(elements, lengths)),
-            ),
-            buffers=tuple(
-                Buffer(
-                    name=names_of[base],
-                    length=Number(lengths[base]),
-                    element_bytes=Number(elements[base]),
-                    space=_space(self.bases[base].space),
-                )
-                for base in dict.fromkeys(p.base for p in placed)
-            ),
+            launch=self._launch(),
+            buffers=tuple(self.buffers.values()),
             accesses=tuple(accesses),
             definitions=tuple((name.name, written(part)) for name, part in parts),
-            loops=tuple(
-                Loop(
-                    loop.variable,
-                    renamed(loop.trips or Number(1), parts),
-                    loop.parent,
-                    Number(self._turns(loop, work.by_block.turns)),
-                )
-                for loop in found.loops
-            ),
+            loops=tuple(self._loop(loop, parts, work.by_block.turns) for loop in found.loops),
             arithmetic=work.arithmetic,
             guard=shared_guard,
             flop=Number(work.flop),
@@ -168,13 +148,24 @@ class Builder:
             block_work=work.by_block.blocks,
         )
 
+    def _take_buffers(self, placed: Sequence[Placed]) -> None:
+        """Name and size the buffers."""
+        bases, interpreter = self.start.bases, self.start.interpreter
+        self.elements = elements_of(placed, bases)
+        sizes = lengths_of(placed, self.elements, bases, self._threads, interpreter, self.emulation)
+        self.lengths, self.assumed = sizes.lengths, sizes.assumed
+        self.notes += sizes.notes
+        taken: set[str] = set()
+        for base, size in self.elements.items():
+            name = bases[base].name[:60]
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            length, space = Number(self.lengths[base]), _SPACES.get(bases[base].space, "global")
+            self.buffers[base] = Buffer(name, length, Number(size), space)
+
     def _accesses(
-        self,
-        placed: Sequence[Placed],
-        elements: Mapping[str, int],
-        lengths: Mapping[str, int],
-        names_of: Mapping[str, str],
-        parts: Sequence[tuple[Name, Sum]],
+        self, placed: Sequence[Placed], parts: Sequence[tuple[Name, Sum]]
     ) -> list[Access]:
         """Return the accesses, each with its index and its guard."""
         accesses: list[Access] = []
@@ -182,14 +173,14 @@ class Builder:
         ahead = copies_ahead(self.function)
         together = aggregated(self.function)
         for p in placed:
-            size = elements[p.base]
-            index = self._index(p, size, lengths[p.base], indices)
+            size = self.elements[p.base]
+            index = self._index(p, indices)
             guard = renamed(known_part(p.access.guard), parts)
             loads = p.moved.kind == "load"
             copied = self.function.instructions[p.access.at].opcode == "cp"
             accesses.append(
                 Access(
-                    buffer=names_of[p.base],
+                    buffer=self.buffers[p.base].name,
                     kind=p.moved.kind,
                     index=renamed(index, parts),
                     vector=Number(1 if self._is_local(p) else p.moved.width // size),
@@ -210,17 +201,27 @@ class Builder:
                 indices[p.access.at] = index
         return accesses
 
-    def _shared_bytes(self, elements: Mapping[str, int], lengths: Mapping[str, int]) -> int:
-        """Return the shared memory of a block [B].
+    def _launch(self) -> Launch:
+        """Return grid, block and what they need.
 
         Blocks take dynamic shared memory whether they use it or not, and all its arrays are one.
         """
-        on_sm = {name: b for name, b in self.bases.items() if b.space == "shared"}
-        dynamic = self.launch.shared_bytes or max(
-            (lengths.get(x, 0) * elements.get(x, 1) for x, b in on_sm.items() if b.dynamic),
-            default=0,
+        on_sm = {name: b for name, b in self.start.bases.items() if b.space == "shared"}
+        dynamic = (name for name, b in on_sm.items() if b.dynamic and name in self.buffers)
+        reached = max((self.lengths[x] * self.elements[x] for x in dynamic), default=0)
+        stated = sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+        return Launch(
+            grid=three_numbers(self.launch.grid),
+            block=three_numbers(self.launch.block),
+            registers=Number(self.registers),
+            shared_bytes=Number((self.launch.shared_bytes or reached) + stated),
         )
-        return dynamic + sum(b.size or 0 for b in on_sm.values() if not b.dynamic)
+
+    def _loop(
+        self, loop: LoopRun, parts: Sequence[tuple[Name, Sum]], stated: Mapping[str, float]
+    ) -> Loop:
+        trips = renamed(loop.trips or Number(1), parts)
+        return Loop(loop.variable, trips, loop.parent, Number(self._turns(loop, stated)))
 
     def _turns(self, loop: LoopRun, stated: Mapping[str, float]) -> float:
         """Return the share of a loop's iterations, in those around it, that the last warp runs."""
@@ -237,7 +238,7 @@ class Builder:
     def _parameters(self) -> tuple[Parameter, ...]:
         found = []
         for p in self.function.parameters:
-            name = self.shown[p.name]
+            name = self.start.shown[p.name]
             if p.name not in self.launch.values:
                 continue
             value = self.algebra.number(single(Name(name)))
@@ -254,13 +255,13 @@ class Builder:
                 )
         return tuple(found)
 
-    def _index_names(self, found: Followed, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
+    def _index_names(self, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
         """Return names for the positions in the grid that indices and guards are made of."""
         used = " ".join(
             [text(written(p.offset)) for p in placed if p.offset is not None]
             + [text(p.access.guard) for p in placed]
         )
-        taken = {*self.shown.values(), *(loop.variable for loop in found.loops)}
+        taken = {*self.start.shown.values(), *(loop.variable for loop in self.found.loops)}
         parts = []
         for axis, tries in _INDEX_NAMES.items():
             if f"blockIdx.{axis}" not in used or f"threadIdx.{axis}" not in used:
@@ -276,18 +277,9 @@ class Builder:
     def _threads(self) -> int:
         return math.prod(self.launch.grid) * math.prod(self.launch.block)
 
-    def _buffer_names(self, placed: Sequence[Placed]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for p in placed:
-            if p.base not in found:
-                name = self.bases[p.base].name[:60]
-                while name in found.values():
-                    name += "_"
-                found[p.base] = name
-        return found
-
-    def _index(self, p: Placed, size: int, length: int, indices: dict[int, Node]) -> Node:
+    def _index(self, p: Placed, indices: dict[int, Node]) -> Node:
         """Return the index of an access, in elements; at random where data decides it."""
+        size, length = self.elements[p.base], self.lengths[p.base]
         local = self._is_local(p)
         wide = 1 if local else p.moved.width // size
         if p.offset is None or (p.counted and (local or self._data(p.offset))):
@@ -307,7 +299,7 @@ class Builder:
         if not self._data(elements):
             return written(elements)
         key = self._key(p, indices)
-        data = self.follower.data
+        data = self.start.interpreter.data
         drawing = Drawing(length - wide + 1, key, p.access.guard, data, self.algebra)
         elements = unwrapped(elements, drawing.length, data, self.algebra)
         found = None
@@ -318,7 +310,7 @@ class Builder:
             found = at_random(elements, drawing, wide, read_at_key=read == [key])
         if found is None and p.moved.kind != "atomic":
             found = drawn_inside(elements, drawing)
-        name = self.bases[p.base].name
+        name = self.start.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:
             drawn = Operation("random", (key, Number(max(1, length // wide))))
@@ -326,10 +318,10 @@ class Builder:
         return found
 
     def _is_local(self, p: Placed) -> bool:
-        return self.bases[p.base].space == "local"
+        return self.start.bases[p.base].space == "local"
 
     def _data(self, value: Sum) -> bool:
-        return bool(data_factors(value, self.follower.data))
+        return bool(data_factors(value, self.start.interpreter.data))
 
     def _key(self, p: Placed, indices: dict[int, Node]) -> Node:
         """Return what tells the random places of threads apart: where they read the index.

@@ -7,17 +7,13 @@ from collections.abc import Mapping
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.registers import read_registers, written_registers
-from perfmodel.cuda.parse.syntax import SIZES, Address, Function, Module, Symbol
+from perfmodel.cuda.parse.syntax import SIZES, Function, Module, Symbol, leaves
 
 
 def constant_bytes(module: Module, function: Function) -> float:
     """Return the bytes of the variables in constant memory that a function names [B]."""
-    named = set()
-    for i in function.instructions:
-        for o in i.operands:
-            base = o.base if isinstance(o, Address) else o
-            if isinstance(base, Symbol):
-                named.add(base.name)
+    operands = (o for i in function.instructions for each in i.operands for o in leaves(each))
+    named = {o.name for o in operands if isinstance(o, Symbol)}
     every = (*module.variables, *function.variables)
     return float(sum(v.size or 0 for v in every if v.space == "const" and v.name in named))
 
@@ -29,14 +25,6 @@ def constants_read(
 
     Loads of one block of instructions are on their way together, so one of them counts; words at
     fixed places are operands of instructions, which wait in order.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    found : Followed
-    trips : mapping of str to float
-        Iterations of each loop.
     """
     read = 0.0
     for run in found.blocks:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.emulate.counts import LOCAL_REGION, Count
-from perfmodel.cuda.emulate.reuse import LINES
+from perfmodel.cuda.emulate.reuse import LINES, Reuse
 from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.kernels.counted import Counted
@@ -60,6 +60,8 @@ def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -
     words = max(1, count.width // 4) if count.region == LOCAL_REGION else 1
     requests = count.requests * emulation.scale * words
 
+    reuse = emulation.reuse.get(at, Reuse())
+
     def total(sum_of_looked: float) -> float:
         return count.mean(sum_of_looked) * requests
 
@@ -75,13 +77,13 @@ def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -
         sampled=sampled,
         addresses=_addresses(count) if changes and count.kept else None,
         run=count.width * count.lanes / count.requests if count.bulk else 0.0,
-        misses=tuple(zip(LINES, emulation.misses.get(at, ()), strict=False)),
-        once=emulation.once.get(at, (1.0, 1.0)),
-        drawn=emulation.drawn.get(at, 0.0),
-        apart=at in emulation.apart,
-        jumping=at in emulation.jumping,
-        alike=emulation.alike.get(at, 1.0),
-        met=emulation.met.get(at, 1.0),
+        misses=tuple(zip(LINES, reuse.misses, strict=False)),
+        once=reuse.once,
+        drawn=reuse.drawn,
+        apart=reuse.apart,
+        jumping=reuse.jumping,
+        alike=reuse.alike,
+        met=reuse.met,
     )
 
 

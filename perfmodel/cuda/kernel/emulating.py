@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
-from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.emulate.assumed_contents import no_end
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
 from perfmodel.cuda.emulate.result import content_notes
-from perfmodel.cuda.emulate.run import Emulation, NoEndError, Progress, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, NoEndError, Progress, emulate
 from perfmodel.cuda.parse.syntax import Function, Module
+from perfmodel.cuda.sass.unrolling import Counted
 from perfmodel.errors import PerfmodelError
 
 _FEW_LANES: Final = 1 << 10
@@ -32,43 +33,46 @@ _MOST_LOST: Final = 0.5
 
 
 def emulated(
-    module: Module, function: Function, bound: Bound, progress: Progress | None
+    module: Module,
+    function: Function,
+    bound: KernelLaunch,
+    progress: Progress | None,
+    together: Mapping[int, Counted],
 ) -> Emulation:
     """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
 
     Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
     beyond reason. What does not end with small ones either is left after a while.
     """
-    run = partial(emulate, module, function, progress=progress)
+
+    def run(effort: Effort, below: int | None = None) -> Emulation:
+        launch = emulated_launch(bound, function, below)
+        return emulate(module, function, launch, effort, progress, together)
+
     launch = emulated_launch(bound, function)
     told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
     if any(r.assumed for r in launch.buffers.values()):
-        return run(launch, most_seconds=_ASSUMED_SECONDS, assume=True)
+        return run(Effort(seconds=_ASSUMED_SECONDS, assume=True))
     if not told:
         # Content that is unknown and read may be what keeps it going; else it only needs time.
         try:
-            return run(launch, most_seconds=_GUESS_SECONDS, patient=False)
+            return run(Effort(seconds=_GUESS_SECONDS, patient=False))
         except NoEndError as error:
-            guessed = error.guessed
-        launch = emulated_launch(bound, function, _SMALL if guessed else None)
-        if guessed:
-            return run(launch, most_seconds=_SMALL_SECONDS, assume=True)
+            if error.guessed:
+                return run(Effort(seconds=_SMALL_SECONDS, assume=True), _SMALL)
     try:
-        return run(launch)
+        return run(Effort())
     except NoEndError as error:
         if not error.slow:
             raise
-    launch = emulated_launch(bound, function)
-    return run(launch, most_seconds=_SMALL_SECONDS, assume=True)
+    return run(Effort(seconds=_SMALL_SECONDS, assume=True))
 
 
 def check_followed(emulation: Emulation) -> None:
     """Refuse what would be nothing but assumed.
 
-    Raises
-    ------
-    PerfmodelError
-        If a loop does not end under assumed contents, or most accesses go to no buffer.
+    Raises `PerfmodelError` if a loop does not end under assumed contents, or most accesses go to no
+    buffer.
     """
     if emulation.endless:
         raise no_end(emulation.endless)
@@ -81,7 +85,7 @@ def check_followed(emulation: Emulation) -> None:
 
 
 def odd_shares(
-    module: Module, function: Function, bound: Bound, emulation: Emulation | None
+    module: Module, function: Function, bound: KernelLaunch, emulation: Emulation | None
 ) -> tuple[OddShares, list[str], bool]:
     """Return how often odd values come, what to say of it, and if it is read from unknown content.
 
@@ -91,7 +95,7 @@ def odd_shares(
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
-            emulation = emulate(module, function, launch, lanes=_FEW_LANES, most_seconds=_SHORT)
+            emulation = emulate(module, function, launch, Effort(_FEW_LANES, _SHORT))
     if emulation is None or not emulation.odd:
         return {}, [], False
     said = odd_notes(function, emulation.odd)

@@ -12,18 +12,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.liveness import register_words
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Function,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    RegisterDeclaration,
-    SpecialRegister,
-    Vector,
-)
 
 _SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _SIZES: Final = {"f16": 2, "bf16": 2, "f32": 4, "s32": 4}
@@ -31,11 +21,14 @@ _GROUP: Final = 8
 """Lines, and elements of a line, of the parts that a fragment is made of."""
 _MATRICES: Final = 4
 """Parts that one ldmatrix loads."""
-_LANE, _LINE, _PAIR = (Register(f"%fragment_{name}") for name in ("lane", "line", "pair"))
+_LANE, _LINE, _PAIR = (ptx.Register(f"%fragment_{name}") for name in ("lane", "line", "pair"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Fragment:
+    """What a load or store of a fragment moves."""
+
+    made: ptx.Instruction
     lines: int
     """Across which the leading dimension is stepped."""
     length: int
@@ -45,30 +38,44 @@ class _Fragment:
     turned: bool
     """Whether a lane's two neighbours are of two lines; pairs of halves are turned in registers."""
 
+    @property
+    def loads(self) -> bool:
+        """Whether it is loaded."""
+        return "load" in self.made.modifiers
 
-def with_fragments(function: Function) -> Function:
+    @property
+    def rows(self) -> bool:
+        """Whether it comes from shared memory by rows, as matrices do."""
+        given = {*self.made.modifiers}
+        return self.loads and "shared" in given and self.size == 2 and not {"c", "d"} & given
+
+    @property
+    def held(self) -> tuple[ptx.Operand, ...]:
+        """The registers that hold it."""
+        held = self.made.operands[0 if self.loads else 1]
+        return held.elements if isinstance(held, ptx.Vector) else ()
+
+    def registers(self, first: int, count: int) -> tuple[ptx.Operand, ...]:
+        """Return so many of the registers, which begin again behind the last."""
+        return tuple(self.held[i % len(self.held)] for i in range(first, first + count))
+
+
+def with_fragments(function: ptx.Function) -> ptx.Function:
     """Return a function whose fragments are loaded and stored by plain loads and stores.
 
     Those of types whose layout is not known stay.
-
-    Parameters
-    ----------
-    function : Function
-        With the functions that it calls put in.
     """
-    places = [at for at, i in enumerate(function.instructions) if _fragment(i) is not None]
-    if not places:
+    fragments = {at: f for at, i in enumerate(function.instructions) if (f := _fragment(i))}
+    if not fragments:
         return function
     writer = _Writer(function)
     starts: list[int] = []
-    writer.start()
-    for instruction in function.instructions:
+    for at, instruction in enumerate(function.instructions):
         starts.append(len(writer.made))
-        fragment = _fragment(instruction)
-        if fragment is None:
-            writer.made.append(instruction)
+        if at in fragments:
+            writer.take(fragments[at])
         else:
-            writer.take(instruction, fragment)
+            writer.made.append(instruction)
     starts.append(len(writer.made))
     return replace(
         function,
@@ -79,7 +86,7 @@ def with_fragments(function: Function) -> Function:
     )
 
 
-def _fragment(instruction: Instruction) -> _Fragment | None:
+def _fragment(instruction: ptx.Instruction) -> _Fragment | None:
     """Return what a load or store of a fragment moves; None of others, and of unknown layouts."""
     given = instruction.modifiers
     if instruction.opcode != "wmma" or not {"load", "store"} & {*given}:
@@ -90,143 +97,101 @@ def _fragment(instruction: Instruction) -> _Fragment | None:
     m, n, k = (int(part) for part in shape.groups())
     which = next((name for name in given if name in ("a", "b", "c", "d")), "")
     height, width = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
-    by_row = "row" in given
+    by_row, size = "row" in given, _SIZES[given[-1]]
     lines, length = (height, width) if by_row else (width, height)
-    if k != 16 or not isinstance(_held(instruction), Vector):
-        return None
-    size = _SIZES[given[-1]]
-    return _Fragment(lines, length, size, which in ("c", "d") and not by_row and size == 4)
-
-
-def _held(instruction: Instruction) -> Operand:
-    return instruction.operands[0 if "load" in instruction.modifiers else 1]
+    turned = which in ("c", "d") and not by_row and size == 4
+    found = _Fragment(instruction, lines, length, size, turned)
+    return found if k == 16 and found.held else None
 
 
 class _Writer:
     """Writes the instructions of a function, and what becomes of its fragments."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: ptx.Function) -> None:
         self.function = function
-        self.made: list[Instruction] = []
-        self.registers = [RegisterDeclaration(r.name, "b32") for r in (_LANE, _LINE, _PAIR)]
-        self.line = function.line
+        self.made: list[ptx.Instruction] = []
+        self.registers = [ptx.RegisterDeclaration(r.name, "b32") for r in (_LANE, _LINE, _PAIR)]
+        # What all fragments share: each lane's line, and its pair of elements.
+        first = replace(function.instructions[0], guard=None)
+        self._write(first, "mov.u32", _LANE, ptx.SpecialRegister("%laneid"))
+        self._write(first, "shr.u32", _LINE, _LANE, ptx.Immediate(2))
+        self._write(first, "and.b32", _PAIR, _LANE, ptx.Immediate(3))
+        self._write(first, "shl.b32", _PAIR, _PAIR, ptx.Immediate(1))
 
-    def start(self) -> None:
-        """Write what all fragments share: each lane's line, and its pair of elements."""
-        first = replace(self.function.instructions[0], guard=None)
-        self._write(first, "mov.u32", _LANE, SpecialRegister("%laneid"))
-        self._write(first, "shr.u32", _LINE, _LANE, Immediate(2))
-        self._write(first, "and.b32", _PAIR, _LANE, Immediate(3))
-        self._write(first, "shl.b32", _PAIR, _PAIR, Immediate(1))
-
-    def _write(self, like: Instruction, name: str, *operands: Operand) -> None:
+    def _write(self, like: ptx.Instruction, name: str, *operands: ptx.Operand) -> None:
         opcode, *modifiers = name.split(".")
         self.made.append(
             replace(like, opcode=opcode, modifiers=tuple(modifiers), operands=operands)
         )
 
-    def _register(self, kind: str) -> Register:
-        name = f"%fragment_{kind}_{len(self.registers)}"
-        self.registers.append(RegisterDeclaration(name, kind))
-        return Register(name)
+    def _new(self, like: ptx.Instruction, name: str, *operands: ptx.Operand) -> ptx.Register:
+        """Write an instruction whose result goes to a register of its own."""
+        kind = "b64" if "wide" in name or name.endswith("64") else "b32"
+        register = ptx.Register(f"%fragment_{kind}_{len(self.registers)}")
+        self.registers.append(ptx.RegisterDeclaration(register.name, kind))
+        self._write(like, name, register, *operands)
+        return register
 
-    def take(self, like: Instruction, fragment: _Fragment) -> None:
+    def take(self, f: _Fragment) -> None:
         """Write what becomes of one load or store of a fragment."""
-        given, operands = like.modifiers, like.operands
-        held = _held(like)
-        assert isinstance(held, Vector)  # `_fragment` has seen to it
-        place = operands[1 if "load" in given else 0]
-        step = operands[2] if len(operands) > 2 else Immediate(fragment.length)
-        rows = "shared" in given and "load" in given and fragment.size == 2
-        if rows and not {"c", "d"} & {*given}:
-            self._rows(like, fragment, place, step, held)
-        else:
-            self._pairs(like, fragment, place, step, held)
+        done = self._rows(f) if f.rows else self._pairs(f)
+        # Registers that hold nothing of their own: older machines held values twice.
+        for i, register in enumerate(f.held[done:] if f.loads else ()):
+            self._write(f.made, "mov.b32", register, f.held[i % done])
 
-    def _pairs(
-        self, like: Instruction, f: _Fragment, place: Operand, step: Operand, held: Vector
-    ) -> None:
-        """Write the loads or stores by which each lane moves its pairs."""
+    def _pairs(self, f: _Fragment) -> int:
+        """Write the loads or stores by which each lane moves its pairs; return how many."""
         line, along = (_PAIR, _LINE) if f.turned else (_LINE, _PAIR)
-        space = next((m for m in like.modifiers if m in ("global", "shared")), None)
-        verb = "ld" if "load" in like.modifiers else "st"
-        registers = list(held.elements)
-        packed = f.size == 2
-        per = 1 if f.turned or packed else 2
+        space = next((m for m in f.made.modifiers if m in ("global", "shared")), None)
+        single = f.turned or f.size == 2
+        verb, width = "ld" if f.loads else "st", None if single else "v2"
+        name = ".".join(part for part in (verb, space, width, "b32") if part)
         done = 0
         for group in range(0, f.lines, _GROUP):
             for second in range(2 if f.turned else 1):
-                base = self._address(like, place, step, line, group + second, along, f.size)
+                base = self._address(f, line, group + second, along)
                 for part in range(0, f.length, _GROUP):
-                    at = Address(base, part * f.size)
-                    taken = [registers[(done + i) % len(registers)] for i in range(per)]
-                    done += per
-                    value: Operand = Vector(tuple(taken)) if per > 1 else taken[0]
-                    width = ["v2"] if per > 1 else []
-                    name = ".".join(part for part in (verb, space, *width, "b32") if part)
-                    self._write(like, name, *((value, at) if verb == "ld" else (at, value)))
-        self._copies(like, registers, done, verb)
+                    at = ptx.Address(base, part * f.size)
+                    taken = f.registers(done, 1 if single else 2)
+                    done += len(taken)
+                    value = taken[0] if single else ptx.Vector(taken)
+                    self._write(f.made, name, *((value, at) if f.loads else (at, value)))
+        return done
 
-    def _rows(
-        self, like: Instruction, f: _Fragment, place: Operand, step: Operand, held: Vector
-    ) -> None:
+    def _rows(self, f: _Fragment) -> int:
         """Write the matrix loads of a fragment in shared memory, whose lanes each name a row."""
-        registers = list(held.elements)
         parts = f.lines * f.length // _GROUP**2
         at_once = min(parts, _MATRICES)
-        line, along = self._register("b32"), self._register("b32")
         deep = _GROUP * (2 if f.lines > _GROUP else 1)
-        self._write(like, "and.b32", line, _LANE, Immediate(deep - 1))
-        self._write(like, "shr.u32", along, _LANE, Immediate(deep.bit_length() - 1))
-        self._write(like, "shl.b32", along, along, Immediate(3))
-        base: Register | None = None
+        line = self._new(f.made, "and.b32", _LANE, ptx.Immediate(deep - 1))
+        along = self._new(f.made, "shr.u32", _LANE, ptx.Immediate(deep.bit_length() - 1))
+        self._write(f.made, "shl.b32", along, along, ptx.Immediate(3))
+        name = f"ldmatrix.sync.aligned.m8n8.x{at_once}.shared.b16"
+        base: ptx.Register | None = None
         for done in range(0, parts, at_once):
             lines = done * _GROUP**2 // f.length if f.lines > deep else 0
             across = 0 if f.lines > deep else done * _GROUP // (deep // _GROUP)
             if base is None or lines:
-                base = self._address(like, place, step, line, lines, along, f.size)
-            taken = tuple(registers[(done + i) % len(registers)] for i in range(at_once))
-            name = f"ldmatrix.sync.aligned.m8n8.x{at_once}.shared.b16"
-            self._write(like, name, Vector(taken), Address(base, across * f.size))
-        self._copies(like, registers, parts, "ld")
-
-    def _copies(self, like: Instruction, registers: list[Operand], done: int, verb: str) -> None:
-        """Write the registers that hold nothing of their own: older machines held values twice."""
-        if verb == "ld":
-            for i, register in enumerate(registers[done:]):
-                self._write(like, "mov.b32", register, registers[i % done])
+                base = self._address(f, line, lines, along)
+            taken = ptx.Vector(f.registers(done, at_once))
+            self._write(f.made, name, taken, ptx.Address(base, across * f.size))
+        return parts
 
     def _address(
-        self,
-        like: Instruction,
-        place: Operand,
-        step: Operand,
-        line: Register,
-        more: int,
-        along: Register,
-        size: int,
-    ) -> Register:
+        self, f: _Fragment, line: ptx.Register, more: int, along: ptx.Register
+    ) -> ptx.Register:
         """Write the address of an element: of a line and so many more, and along it [B]."""
-        base, offset = (place.base, place.offset) if isinstance(place, Address) else (place, 0)
-        wide = isinstance(base, Register) and register_words(self.function, base.name) == 2
+        like, operands = f.made, f.made.operands
+        place = operands[1 if f.loads else 0]
+        step = operands[2] if len(operands) > 2 else ptx.Immediate(f.length)
+        base, offset = (place.base, place.offset) if isinstance(place, ptx.Address) else (place, 0)
         if more:
-            further = self._register("b32")
-            self._write(like, "add.s32", further, line, Immediate(more))
-            line = further
-        index = self._register("b32")
-        self._write(like, "mad.lo.s32", index, line, step, along)
-        if not wide:
-            bytes_, address = self._register("b32"), self._register("b32")
-            start = self._register("b32")
-            self._write(like, "mov.u32", start, base)
-            self._write(like, "mad.lo.s32", bytes_, index, Immediate(size), Immediate(offset))
-            self._write(like, "add.s32", address, start, bytes_)
-            return address
-        product, address = self._register("b64"), self._register("b64")
-        self._write(like, "mul.wide.s32", product, index, Immediate(size))
-        self._write(like, "add.s64", address, base, product)
-        if not offset:
-            return address
-        moved = self._register("b64")
-        self._write(like, "add.s64", moved, address, Immediate(offset))
-        return moved
+            line = self._new(like, "add.s32", line, ptx.Immediate(more))
+        index = self._new(like, "mad.lo.s32", line, step, along)
+        size = ptx.Immediate(f.size)
+        if not isinstance(base, ptx.Register) or register_words(self.function, base.name) != 2:
+            start = self._new(like, "mov.u32", base)
+            bytes_ = self._new(like, "mad.lo.s32", index, size, ptx.Immediate(offset))
+            return self._new(like, "add.s32", start, bytes_)
+        address = self._new(like, "add.s64", base, self._new(like, "mul.wide.s32", index, size))
+        return self._new(like, "add.s64", address, ptx.Immediate(offset)) if offset else address

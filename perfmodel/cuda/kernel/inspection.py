@@ -10,8 +10,8 @@ from perfmodel.cuda.compile.resources import Resources
 from perfmodel.cuda.launch.spec import parameter_names
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
+from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.pointers import pointer_parameters
-from perfmodel.cuda.parse.references import reached
 from perfmodel.cuda.parse.source_places import outermost
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction, Parameter, SourceLine
 
@@ -85,10 +85,7 @@ class KernelFacts:
 def inspect_kernel(program: Program, kernel: Function) -> KernelFacts:
     """Return the facts of a kernel of a program.
 
-    Raises
-    ------
-    PerfmodelError
-        If a branch goes nowhere: the PTX is broken.
+    Raises `PerfmodelError` if a branch goes nowhere: the PTX is broken.
     """
     flow = control_flow(kernel)
     depths = _depths(flow)

@@ -14,8 +14,7 @@ from typing import Final
 from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.flow import Flow, loop_variables
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.launch import start
-from perfmodel.cuda.addresses.launched import Bound
+from perfmodel.cuda.addresses.launch import KernelLaunch, start
 from perfmodel.cuda.addresses.records import (
     BlockRun,
     Followed,
@@ -38,7 +37,7 @@ from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.divergence import varying_constants
 from perfmodel.cuda.sass.machine_code import MachineCode
-from perfmodel.cuda.sass.machine_instructions import unrolled_loops
+from perfmodel.cuda.sass.unrolling import unrolled_loops
 from perfmodel.expressions import Number
 from perfmodel.expressions.nodes import TooLongError
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -55,7 +54,7 @@ _GUESSED_SIZE: Final = Doubt(2.0, 3.0)
 def kernel_from_ptx(
     module: Module,
     function: Function,
-    bound: Bound,
+    bound: KernelLaunch,
     registers: int = 32,
     progress: Progress | None = None,
     machine: MachineCode = (),
@@ -63,61 +62,51 @@ def kernel_from_ptx(
 ) -> Kernel:
     """Return the kernel that a PTX function is, launched like this.
 
-    Parameters
-    ----------
-    module, function
-        The file, and the kernel in it.
-    bound : Bound
-        The launch, its arguments matched with the kernel's parameters.
-    registers : int
-        Of a thread.
-    progress : callable, optional
-        Told how many of how many emulated threads are done.
-    machine : tuple of MachineInstruction
-        What ptxas made of the function; empty if it is not at hand.
-    assume : bool
-        Whether to go on where unknown content keeps a loop from ending, or most is left out.
-
-    Raises
-    ------
-    PerfmodelError
-        If an argument is missing, or the kernel can be neither followed nor emulated.
+    `progress` is told how many of how many emulated threads are done; `machine` is what ptxas made
+    of the function, if that is at hand; `assume`: whether to go on where unknown content keeps a
+    loop from ending, or most is left out. Raises `PerfmodelError` if an argument is missing, or the
+    kernel can be neither followed nor emulated.
     """
-    begin = start(module, function, bound.launch)
+    begin = start(module, function, bound)
     follower, bases = begin.interpreter, begin.bases
     flow = control_flow(function)
     found = _followed(function, flow, follower, [*begin.shown.values(), "bin"])
-    apart = left_apart(found, flow, unrolled_loops(function, flow), bound.launch)
-    apart |= left_unevenly(found)
+    together = unrolled_loops(machine, function, flow)
+    apart = left_apart(found, flow, together, bound) | left_unevenly(found)
     found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
     placed = placed_accesses(function, found, bound, follower, bases)
     emulation: Emulation | None = None
-    doubt = SURE
     counted_loops: frozenset[str] = frozenset()
     if _needs_emulation(found, placed) or varying_constants(function):
-        emulation = emulated(module, function, bound, progress)
+        emulation = emulated(module, function, bound, progress, together)
         if not assume:
             check_followed(emulation)
         counted_loops = frozenset(x.variable for x in found.loops if _is_counted(x))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = placed_as_emulated(placed, emulation, bases, follower)
-        doubt = emulation.doubt
-        if counted_loops and any(
-            r.guessed and r.decides and not r.assumed for r in emulation.regions
-        ):
-            doubt = doubt.beside(_GUESSED)
     placed = [part for p in placed for part in word_accesses(p, bases)]
     shared = frozenset(name for name, base in bases.items() if base.space == "shared")
     placed = joined_accesses(function, flow, placed, shared)
-    builder = Builder(module, function, bound.launch, registers, begin, emulation)
-    builder.machine = machine
-    builder.counted_loops = counted_loops
-    builder.odd, said, guessed = odd_shares(module, function, bound, emulation)
-    builder.notes += said
-    made = builder.build(found, [p for p in placed if p.base and _runs(p, emulation)])
-    if guessed:
-        doubt = doubt.beside(builder.odd_doubt)
+    odd, said, guessed = odd_shares(module, function, bound, emulation)
+    notes = [*(() if emulation is None else emulation.notes), *said]
+    builder = Builder(
+        *(module, function, bound, begin, found, registers, machine),
+        *(emulation, counted_loops, odd, notes),
+    )
+    # Some are never made, as far as the emulation shows.
+    ran = None if emulation is None else emulation.counts.keys()
+    placed = [p for p in placed if ran is None or not p.counted or p.access.key in ran]
+    made = builder.build([p for p in placed if p.base])
+    doubt = _doubt(emulation, bool(counted_loops)).beside(builder.odd_doubt if guessed else SURE)
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
+
+
+def _doubt(emulation: Emulation | None, counted: bool) -> Doubt:
+    """Return how far the time may be off by what was emulated, with loops that were counted."""
+    if emulation is None:
+        return SURE
+    guessed = any(r.guessed and r.decides and not r.assumed for r in emulation.regions)
+    return emulation.doubt.beside(_GUESSED if counted and guessed else SURE)
 
 
 def _followed(
@@ -158,11 +147,6 @@ def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> Loo
     return LoopRun(
         loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent
     )
-
-
-def _runs(p: Placed, emulation: Emulation | None) -> bool:
-    """Say whether an access is ever made, as far as the emulation shows."""
-    return emulation is None or not p.counted or p.access.key in emulation.counts
 
 
 def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> Followed:

@@ -14,10 +14,7 @@ _MOST: Final = 16
 
 
 def loads_in_flight(
-    function: Function,
-    flow: ControlFlow,
-    found: Followed,
-    abreast: Mapping[str | None, float],
+    function: Function, flow: ControlFlow, found: Followed, abreast: Mapping[str | None, float]
 ) -> int | None:
     """Return the loads that a thread of the loop with most loads issues before it waits."""
     most: tuple[int, int] | None = None

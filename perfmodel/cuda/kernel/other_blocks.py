@@ -13,30 +13,13 @@ from perfmodel.kernels.kernel import Kernel
 
 
 def in_other_blocks(
-    program: Program,
-    launch: LaunchSpec,
-    kernel: str | None,
-    made: Kernel,
-    sizes: Iterable[int],
+    program: Program, launch: LaunchSpec, kernel: str | None, made: Kernel, sizes: Iterable[int]
 ) -> tuple[Kernel, ...]:
     """Return a launch as it would be with as many threads, in blocks of each other size.
 
-    Parameters
-    ----------
-    program : Program
-    launch : LaunchSpec
-    kernel : str or None
-        Its name in the program; the launch's, or the only one, without.
-    made : Kernel
-        The launch as it is.
-    sizes : iterable of int
-        Threads of a block.
-
-    Returns
-    -------
-    tuple of Kernel
-        None where threads of a block share memory or wait for one another, or where blocks or the
-        grid have several dimensions: there, other blocks would need other code.
+    `made` is the launch as it is; `sizes` are threads of a block. None where threads of a block
+    share memory or wait for one another, or where blocks or the grid have several dimensions:
+    there, other blocks would need other code.
     """
     alone = not made.barriers and all(b.space == "global" for b in made.buffers)
     if not alone or max(*launch.block[1:], *launch.grid[1:]) > 1 or launch.shared_bytes:

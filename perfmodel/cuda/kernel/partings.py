@@ -29,12 +29,7 @@ def partings(
 ) -> dict[str | None, float]:
     """Return the branches of an iteration at which lanes part, by loop; None is outside of loops.
 
-    Parameters
-    ----------
-    flow : ControlFlow
-    runs : iterable of Run
-    branches : frozenset of int
-        Blocks that end with a branch at which lanes may part, and meet again.
+    `branches` are the blocks that end with one at which lanes may part, and meet again.
     """
     by_block = {run.block: run for run in runs}
     found: dict[str | None, float] = {}

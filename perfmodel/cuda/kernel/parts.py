@@ -7,19 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.sums import (
-    Factors,
-    Sum,
-    constant,
-    minus,
-    ordered,
-    plus,
-    product,
-    scaled,
-    single,
-    sum_of,
-    written,
-)
+from perfmodel.cuda.addresses.conditions import conjuncts
+from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
 from perfmodel.cuda.addresses.values import Datum
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
@@ -53,9 +42,10 @@ def with_name(value: Sum, part: Sum, name: Name) -> Sum:
         if m is None:
             return value
         ((factors, times),) = m.terms.items()
-        value = plus(
-            minus(value, Sum({_joined(factors, o): times * c for o, c in part.terms.items()})),
-            Sum({_joined(factors, (name,)): times}),
+        value = (
+            value
+            - Sum({_joined(factors, o): times * c for o, c in part.terms.items()})
+            + Sum({_joined(factors, (name,)): times})
         )
     return value
 
@@ -83,13 +73,13 @@ def range_under(value: Sum, guard: Node, algebra: Algebra) -> Interval:
     """Return the range of a sum among the threads for which a guard holds; never too narrow."""
     low, high = algebra.range(value)
     for sign in (1, -1):
-        left, found = scaled(value, sign), 0
+        left, found = value * sign, 0
         for part, most in _bounds(guard, algebra):
             m = contained(left, part)
             times = None if m is None else algebra.number(m)
             if m is None or times is None or times <= 0:
                 continue
-            left = minus(left, product(m, part))
+            left = left - m * part
             found += times * most
         found += algebra.range(left).high
         if sign > 0:
@@ -101,8 +91,7 @@ def range_under(value: Sum, guard: Node, algebra: Algebra) -> Interval:
 
 def _bounds(guard: Node, algebra: Algebra) -> Iterable[tuple[Sum, int]]:
     """Yield sums without a constant, and what they are at most where a guard holds."""
-    parts = guard.operands if _is(guard, "and") else (guard,)  # type: ignore[union-attr]
-    for part in parts:
+    for part in conjuncts(guard):
         if not isinstance(part, Operation) or part.operator not in _BOUNDS:
             continue
         strict, swapped = _BOUNDS[part.operator]
@@ -111,10 +100,10 @@ def _bounds(guard: Node, algebra: Algebra) -> Iterable[tuple[Sum, int]]:
             a, b = b, a
         limit = algebra.number(b)
         if limit is not None:
-            yield minus(a, constant(a.offset)), limit - strict - a.offset
+            yield a - a.offset, limit - strict - a.offset
         limit = algebra.number(a)
         if limit is not None:
-            yield scaled(minus(b, constant(b.offset)), -1), b.offset - strict - limit
+            yield -(b - b.offset), b.offset - strict - limit
 
 
 def lanes_in_data(value: Sum, data: Mapping[str, Datum], algebra: Algebra) -> bool:
@@ -130,23 +119,14 @@ def data_factors(value: Sum, data: Mapping[str, Datum]) -> list[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Where an access that data decides may go.
-
-    Attributes
-    ----------
-    length : int
-        Indices from 0 up to before this are inside.
-    key : Node
-        The same random place for the same key.
-    guard : Node
-        Condition for the access.
-    data : mapping of str to Datum
-    algebra : Algebra
-    """
+    """Where an access that data decides may go."""
 
     length: int
+    """Indices from 0 up to before this are inside."""
     key: Node
+    """The same random place for the same key."""
     guard: Node
+    """Condition for the access."""
     data: Mapping[str, Datum]
     algebra: Algebra
 
@@ -156,39 +136,18 @@ def at_random(
 ) -> Node | None:
     """Return an index whose part that data decides is taken at random inside the buffer.
 
-    Parameters
-    ----------
-    value : Sum
-        Index of the first element.
-    drawing : Drawing
-    wide : int
-        Elements that are moved at once: the index stays a multiple.
-    read_at_key : bool
-        Whether the key is where what data decides was read.
-
-    Returns
-    -------
-    Node or None
-        None if more than one part is decided by data, or one that is no factor of its own.
+    It stays a multiple of `wide`, the elements that are moved at once; `read_at_key`: whether the
+    key is where what data decides was read. None if data decides more than one part, or one that is
+    no factor of its own.
     """
     data, algebra = drawing.data, drawing.algebra
     factors = data_factors(value, data)
     if len(factors) != 1:
         return None
     factor = factors[0]
-    rest: dict[Factors, int] = {}
-    step: dict[Factors, int] = {}
-    for product_of, times in value.terms.items():
-        if factor not in product_of:
-            rest[product_of] = times
-            continue
-        left = list(product_of)
-        left.remove(factor)
-        if factor in left:
-            return None
-        step[tuple(left)] = times
+    step, rest = by_factor(value.terms, factor)
     steps = algebra.number(Sum(step))
-    if steps is None or steps <= 0 or steps % wide:
+    if any(factor in left for left in step) or steps is None or steps <= 0 or steps % wide:
         return None
     others = range_under(Sum(rest), drawing.guard, algebra)
     known = algebra.range(single(factor))
@@ -202,7 +161,7 @@ def at_random(
     drawn: Node = Operation(how, (drawing.key, Number(count)))
     if least:
         drawn = Operation("+", (drawn, Number(least)))
-    return written(plus(Sum(rest), product(Sum(step), single(drawn))))
+    return written(Sum(rest) + Sum(step) * single(drawn))
 
 
 def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algebra) -> Sum:
@@ -220,10 +179,10 @@ def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algeb
         found = data_factors(inner, data)
         if by != _WRAP or len(found) != 1:
             continue
-        step = {_without(p, (found[0],)): t for p, t in inner.terms.items() if found[0] in p}
-        apart = algebra.number(Sum({p: times * t for p, t in step.items() if p is not None}))
+        step, _ = by_factor(inner.terms, found[0])
+        apart = algebra.number(Sum({p: times * t for p, t in step.items()}))
         if apart is not None and 0 < apart < length:
-            whole = plus(minus(whole, Sum({product_of: times})), scaled(inner, times))
+            whole = whole - Sum({product_of: times}) + inner * times
     return whole
 
 
@@ -232,12 +191,7 @@ def drawn_inside(value: Sum, drawing: Drawing) -> Node | None:
 
     The slot of a page, ``(slot / 16 * heads + head) * 16 + slot % 16``: lanes keep their places
     beside each other. Arguments as `at_random`; the number is from 0 up to the largest with which
-    all indices stay inside.
-
-    Returns
-    -------
-    Node or None
-        None if data decides several numbers, or if even 0 leads outside.
+    all indices stay inside. None if data decides several numbers, or if even 0 leads outside.
     """
     data, length = drawing.data, drawing.length
     found = {n for f in value.factors for n in names(f) & data.keys()}

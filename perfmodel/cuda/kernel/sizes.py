@@ -20,33 +20,27 @@ _ANYWHERE: Final = 1 << 30
 """Bytes from which on a place that data decides is taken to have no bound of its own."""
 
 
+_REACHED: Final = (
+    ("global", "buffers are", "--arg NAME=BYTES states them"),
+    ("shared", "dynamic shared memory is", "--shared BYTES states them"),
+)
+"""What to say of memory that ends where accesses do, by its space."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of buffers, by the name of what they begin at.
-
-    Attributes
-    ----------
-    lengths : mapping of str to int
-        Elements of each.
-    notes : sequence of str
-        What was taken for granted, in words.
-    assumed : bool
-        Whether the size of a buffer had to be assumed.
-    """
+    """Sizes of buffers, by the name of what they begin at."""
 
     lengths: Mapping[str, int]
+    """Elements of each."""
     notes: Sequence[str]
+    """What was taken for granted, in words."""
     assumed: bool
+    """Whether the size of a buffer had to be assumed."""
 
 
 def elements_of(placed: Sequence[Placed], bases: Mapping[str, Base]) -> dict[str, int]:
-    """Return the bytes of an element of each buffer: the least that an access moves.
-
-    Parameters
-    ----------
-    placed : sequence of Placed
-    bases : mapping of str to Base
-    """
+    """Return the bytes of an element of each buffer: the least that an access moves."""
     found: dict[str, int] = {}
     for p in placed:
         known = () if p.offset is None else p.offset.terms.values()
@@ -64,24 +58,13 @@ def lengths_of(
     follower: Interpreter,
     emulation: Emulation | None,
 ) -> Sizes:
-    """Return the elements of each buffer: as given, or as far as accesses reach.
+    """Return how many elements each buffer has: as given, or as far as accesses reach.
 
-    Parameters
-    ----------
-    placed : sequence of Placed
-    elements : mapping of str to int
-        Bytes of an element of each.
-    bases : mapping of str to Base
-    threads : int
-        Of the launch.
-    follower : Interpreter
-        Knows the ranges of numbers, and which of them data decides.
-    emulation : Emulation or None
+    `elements` has the bytes of one of each; `threads` are those of the launch.
     """
     found: dict[str, int] = {}
     notes: list[str] = []
-    reached: list[str] = []
-    dynamic: list[str] = []
+    reached: dict[str, list[str]] = {}
     unknown: list[str] = []
     for base, size in elements.items():
         known = bases[base].size
@@ -98,8 +81,8 @@ def lengths_of(
             unknown.append(base)
             continue
         found[base] = -(-reach // size)
-        stated = dynamic if bases[base].space == "shared" else reached
-        stated.append(f"{bases[base].name} {found[base] * size}")
+        text = f"{bases[base].name} {found[base] * size}"
+        reached.setdefault(bases[base].space, []).append(text)
     for base in unknown:
         others = (n * elements[b] for b, n in found.items() if bases[b].space == "global")
         taken = max([threads * elements[base], *others])
@@ -109,24 +92,12 @@ def lengths_of(
             f"the size of {name} is unknown, and data decides where it is accessed: taken as "
             f"{taken} B, like the largest of the others; state it, as in --arg {name}=64MiB"
         )
-    notes += _reach_notes(reached, dynamic)
+    notes += [
+        f"{what} taken to have the bytes that accesses reach: {', '.join(reached[space])}; {how}"
+        for space, what, how in _REACHED
+        if space in reached
+    ]
     return Sizes(found, notes, bool(unknown))
-
-
-def _reach_notes(reached: Sequence[str], dynamic: Sequence[str]) -> list[str]:
-    """Return what to say of buffers, and of dynamic shared memory, that end where accesses do."""
-    notes = []
-    if reached:
-        notes.append(
-            f"buffers are taken to have the bytes that accesses reach: {', '.join(reached)}; "
-            "--arg NAME=BYTES states them"
-        )
-    if dynamic:
-        notes.append(
-            "dynamic shared memory is taken to have the bytes that accesses reach: "
-            f"{', '.join(dynamic)}; --shared BYTES states them"
-        )
-    return notes
 
 
 def _reach(

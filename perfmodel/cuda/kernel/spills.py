@@ -23,13 +23,8 @@ _BUFFER = "spilled-registers"
 def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
     """Return a kernel with the loads and stores of spilled registers, each made once a thread.
 
-    Where they are, in a loop or in a branch, the assembler does not say.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    resources : Resources
-        With the bytes that an assembler says are stored and loaded; if unknown, nothing is added.
+    Where they are, in a loop or in a branch, the assembler does not say; nothing is added if it
+    does not say how many.
     """
     stored, loaded = resources.spill_store_bytes or 0, resources.spill_load_bytes or 0
     if not stored and not loaded:
@@ -38,27 +33,19 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
         math.prod(int(evaluate(side, {})) for side in sides)
         for sides in (kernel.launch.grid, kernel.launch.block)
     )
-    warps = -(-block // 32) * grid
     held = max(1, min(stored or loaded, resources.local_bytes or stored or loaded) // _WORD)
+    kinds: tuple[tuple[AccessKind, int], ...]
+    kinds = (("store", stored // _WORD), ("load", loaded // _WORD))
     accesses = tuple(
         Access(
             buffer=_BUFFER,
             kind=kind,
             index=_THREAD,
             name=f"{_BUFFER}-{kind}",
-            counted=Counted(
-                requests=count * warps,
-                lanes=count * grid * block,
-                different=count * grid * block,
-                sectors=count * grid * block / 8,
-                lines=count * warps,
-                pairs=2 * count * warps,
-                data_wavefronts=count * warps,
-                tag_wavefronts=count * warps,
-                sampled=1.0,
-            ),
+            counted=_counted(count * -(-block // 32) * grid, count * grid * block),
         )
-        for kind, count in _counts(stored, loaded)
+        for kind, count in kinds
+        if count
     )
     note = (
         f"registers are spilled: {stored} B stored and {loaded} B loaded a thread, taken to be "
@@ -75,7 +62,9 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
     )
 
 
-def _counts(stored: int, loaded: int) -> list[tuple[AccessKind, int]]:
-    """Return kinds and the accesses of a thread, a word each."""
-    kinds: list[tuple[AccessKind, int]] = [("store", stored // _WORD), ("load", loaded // _WORD)]
-    return [(kind, count) for kind, count in kinds if count]
+def _counted(requests: int, words: int) -> Counted:
+    """Return requests of whole warps to words that lie one behind the other."""
+    return Counted(
+        *(requests, words, words, words / 8, requests, 2 * requests, requests, requests),
+        sampled=1.0,
+    )

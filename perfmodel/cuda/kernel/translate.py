@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 from typing import Final
 
-from perfmodel.cuda.addresses.launched import Bound, bound
-from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.emulate.assumed_contents import (
     stand_ins,
     variants,
     with_assumption,
-    with_contents,
 )
 from perfmodel.cuda.emulate.lock_step import ENDLESS
 from perfmodel.cuda.emulate.run import Progress
@@ -42,55 +41,6 @@ _LEFT_OUT: Final = Doubt(longer=4.0)
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
 
 
-def translate(
-    path: str | Path,
-    launch: LaunchSpec,
-    *,
-    kernel: str | None = None,
-    architecture: str | None = None,
-    options: Sequence[str] = (),
-    progress: Progress | None = None,
-    assume: bool = False,
-    others: Sequence[str | Path] = (),
-) -> Kernel:
-    """Return the kernel that a launch of a source or PTX file runs.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``.cu`` or the like, which is compiled, or PTX.
-    launch : LaunchSpec
-        Grid, block, arguments; its kernel's name counts if `kernel` is not given.
-    kernel : str, optional
-        Its name in the source or in PTX; the only one without.
-    architecture : str, optional
-        Such as ``sm_80``, to compile for.
-    options : sequence of str
-        For the compiler.
-    progress : callable, optional
-        Told how many of how many emulated threads are done.
-    assume : bool
-        Whether to go on where contents that nobody states decide most of the time, or keep a loop
-        from ending, and where most accesses have to be left out.
-    others : sequence of str or Path
-        Sources or PTX files with device functions that it is linked with.
-
-    Raises
-    ------
-    PerfmodelError
-        If the file cannot be read, an argument is missing or wrong, the kernel cannot be
-        followed, or, unless `assume`, unknown contents keep a loop from ending.
-
-    Examples
-    --------
-    >>> from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
-    >>> spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named={"n": Scalar(1 << 20)})
-    >>> translate("saxpy.cu", spec)  # doctest: +SKIP
-    """
-    program = load_program(path, architecture, options, kernel or launch.kernel, others)
-    return translated(program, launch, kernel, progress, assume=assume)
-
-
 def translated(
     program: Program,
     launch: LaunchSpec,
@@ -100,7 +50,12 @@ def translated(
     assume: bool = False,
     compared: bool = True,
 ) -> Kernel:
-    """Return the kernel that a launch of a loaded program runs; see `translate`.
+    """Return the kernel that a launch of a loaded program runs, by `kernel` or the launch's name.
+
+    `assume` says whether to go on where contents that nobody states decide most of the time, or
+    keep a loop from ending, and where most accesses have to be left out. Raises `PerfmodelError` if
+    an argument is missing or wrong, the kernel cannot be followed, or, unless `assume`, unknown
+    contents keep a loop from ending.
 
     Where contents that nobody states decide what threads do, `compared` says whether the kernel has
     the same launch with other contents with it.
@@ -109,23 +64,19 @@ def translated(
     function = with_fragments(whole.function)
     found = bound(launch, function, program.parameter_names(function))
 
-    def made_of(contents: Bound) -> Kernel:
+    def made_of(contents: KernelLaunch) -> Kernel:
         return _made(program, launch, whole, function, contents, progress, assume)
 
     assumed = stand_ins(program.module, function, found, assume)
     if not assumed:
         return made_of(found)
     taken = {s.key: s.taken for s in assumed if s.taken is not None}
-    main = made_of(with_contents(found, taken))
+    main = made_of(replace(found, buffers={**found.buffers, **taken}))
     # A loop that was left unended says nothing of other contents.
     ended = main.doubt.longer < ENDLESS.longer
     others = variants(assumed) if compared and ended else ()
-    return with_assumption(
-        main,
-        assumed,
-        [made_of(with_contents(found, taken | chosen)) for chosen in others],
-        assume,
-    )
+    changed = (replace(found, buffers={**found.buffers, **taken, **c}) for c in others)
+    return with_assumption(main, assumed, [made_of(each) for each in changed], assume)
 
 
 def _made(
@@ -133,7 +84,7 @@ def _made(
     launch: LaunchSpec,
     whole: Inlined,
     function: Function,
-    found: Bound,
+    found: KernelLaunch,
     progress: Progress | None,
     assume: bool,
 ) -> Kernel:
@@ -148,7 +99,27 @@ def _made(
         raise PerfmodelError(
             f"kernel {function.name!r} makes expressions nested too deeply to follow"
         ) from None
-    made = with_spills(made, resources)
+    made, left_out = _without(with_spills(made, resources), launch, whole, function, assume)
+    parts = asynchronous_parts(function)
+    others = (note for note in whole.notes if note not in left_out)
+    notes = (*asynchronous_notes(parts), *made.notes, *others)
+    if resources.origin == "estimated":
+        notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
+    return replace(
+        made,
+        name=base_name(function.name),
+        summary=f"from {program.name}",
+        notes=notes,
+        parameters=_with_given(made, launch.follows_from),
+        compute_capability=least_capability(parts),
+        asynchronous=parts,
+    )
+
+
+def _without(
+    made: Kernel, launch: LaunchSpec, whole: Inlined, function: Function, assume: bool
+) -> tuple[Kernel, tuple[str, ...]]:
+    """Return a kernel that doubts its time by what is left out of it, and that in words."""
     if "malloc" in whole.left:
         # One heap serves all threads, one after the other.
         threads = float(prod(launch.grid) * prod(launch.block))
@@ -164,21 +135,7 @@ def _made(
         # First of all: what is missing is no detail of what is there.
         doubt = replace(_LEFT_OUT, reasons=left_out).beside(made.doubt)
         made = replace(made, doubt=doubt)
-    parts = asynchronous_parts(function)
-    others = (note for note in whole.notes if note not in left_out)
-    notes = (*asynchronous_notes(parts), *made.notes, *others)
-    if resources.origin == "estimated":
-        notes = (*notes, "registers are estimated from PTX: no assembler here takes it")
-    name = base_name(function.name)
-    return replace(
-        made,
-        name=name,
-        summary=f"from {program.name}",
-        notes=notes,
-        parameters=_with_given(made, launch.follows_from),
-        compute_capability=least_capability(parts),
-        asynchronous=parts,
-    )
+    return made, left_out
 
 
 def _with_given(made: Kernel, given: Mapping[str, int]) -> tuple[Parameter, ...]:

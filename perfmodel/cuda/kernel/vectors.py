@@ -27,14 +27,7 @@ def joined_accesses(
 ) -> list[Placed]:
     """Return accesses with neighbouring ones of known alignment as one.
 
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    placed : sequence of Placed
-        In the order of the program.
-    shared : frozenset of str
-        Bases in shared memory.
+    They are in the order of the program; the bases `shared` are in shared memory.
     """
     stretches = {kind: _stretches(function, flow, kind) for kind in ("shared", "load", "store")}
     groups: dict[Any, list[int]] = {}

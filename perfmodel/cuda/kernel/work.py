@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from perfmodel.cuda.addresses.lane_steps import lane_steps
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.emulate.odd_values import (
     OddShares,
@@ -17,29 +15,23 @@ from perfmodel.cuda.emulate.odd_values import (
     odd_counts,
     odd_doubt,
 )
-from perfmodel.cuda.kernel.analysed import Analysed, known_numbers
-from perfmodel.cuda.kernel.block_shares import issued_shares, shares_of
+from perfmodel.cuda.kernel.analysed import Analysed
+from perfmodel.cuda.kernel.block_shares import shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
+from perfmodel.cuda.kernel.code_work import work_by_code
 from perfmodel.cuda.kernel.constant_data import constants_read
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.loads_in_flight import loads_in_flight
 from perfmodel.cuda.kernel.partings import Run, partings
+from perfmodel.cuda.kernel.rule_work import work_by_rules
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH, branch_tables
-from perfmodel.cuda.sass.dependence import BlockReader
-from perfmodel.cuda.sass.divergence import MEETING, meetings, varying_constants
+from perfmodel.cuda.sass.divergence import meetings, varying_constants
 from perfmodel.cuda.sass.latencies import latencies
-from perfmodel.cuda.sass.loop_pace import paces
 from perfmodel.cuda.sass.machine_code import MachineCode
-from perfmodel.cuda.sass.machine_instructions import START, machine_instructions
-from perfmodel.cuda.sass.machine_loops import MachineLoop, machine_loops
-from perfmodel.cuda.sass.predication import predicated_blocks, with_moves
-from perfmodel.cuda.sass.tensor_work import tensor_flop
-from perfmodel.cuda.sass.unrolling import Around, rounds
+from perfmodel.cuda.sass.tensor_work import tensor_counts, tensor_flop
 from perfmodel.expressions import Number
-from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import (
     Arithmetic,
@@ -72,6 +64,8 @@ class Work:
         Bytes of constant memory that a warp reads, at most.
     by_block : BlockWork
         What each block does of it, by conditions.
+    origin : str
+        What to say of where instructions are counted.
     doubt : Doubt
         If odd values come as often as they do by chance.
     """
@@ -84,6 +78,7 @@ class Work:
     paces: tuple[Pace, ...] = ()
     constants: float = 0.0
     by_block: BlockWork = ALL_ALIKE
+    origin: str = ""
     doubt: Doubt = SURE
 
 
@@ -105,16 +100,15 @@ class _Tally:
         instruction: Instruction,
         shares: Mapping[str, float],
         loop: str | None,
-        issued: tuple[float, float],
+        warps: float,
     ) -> None:
         """Count the ways that odd values take, of an instruction that so many warps issue."""
-        slots, kept = issued
-        waited = odd_clocks(instruction, shares) * slots
+        waited = odd_clocks(instruction, shares) * warps
         self.odd_waits[loop] = self.odd_waits.get(loop, 0.0) + waited
         before, more = self.odd_added.get(loop, (0.0, 0.0)), odd_added(instruction, shares)
-        self.odd_added[loop] = (before[0] + more[0] * kept, before[1] + more[1] * kept)
+        self.odd_added[loop] = (before[0] + more[0] * warps, before[1] + more[1] * warps)
         for pipe, count in odd_counts(instruction, shares).items():
-            self.add(pipe, loop, count * kept)
+            self.add(pipe, loop, count * warps)
 
     def add_flop(self, instruction: Instruction, threads: float) -> None:
         """Count the FLOP of an instruction that so many threads run."""
@@ -141,29 +135,18 @@ def work_of(
     """
     function, found, flow = kernel.function, kernel.found, kernel.flow
     trips = kernel.trips()
-    emulation = kernel.emulation
-    around = _around(found, flow, trips) if emulation is None else emulation.around(flow)
-    counts = machine_instructions(function, flow, around)
     shares = shares_of(kernel)
-    loops = {run.block: run.loop for run in found.blocks}
-    predicated = predicated_blocks(function, flow, counts, loops)
-    counts = tuple(with_moves(function, flow, counts, predicated))
-    issued = issued_shares(found, predicated, [warps for warps, _ in shares])
-    meeting = meetings(function, flow)
-    tally = _tally(kernel, counts, shares, issued, odd, meeting)
-    taken = [
-        (run.block, slots, run.loop) for run, (slots, _) in zip(found.blocks, issued, strict=True)
-    ]
-    found_paces = paces(
-        BlockReader(function, flow, counts),
-        *(taken, trips, registers, predicated),
-        _machine_loops(kernel, machine),
-    )
-    abreast = {v: round(p.abreast(waits.get(v, 1)), 4) for v, p in found_paces.items()}
-    parted = _parted(kernel, shares, issued, meeting)
+    of_warp = work_by_code(kernel, shares, machine) or work_by_rules(kernel, shares)
+    tally = _tally(kernel, of_warp.counts, shares, odd)
+    abreast = {
+        loop: round(waits.get(loop, 1) / took.waits, 4) if took.waits > 0 else 1.0
+        for loop, took in of_warp.paces.items()
+    }
+    parted = _parted(kernel, shares, of_warp.branches)
     extra = {
-        loop: latencies().parting * parted.get(loop, 0.0) + tally.odd_waits.get(loop, 0.0)
-        for loop in found_paces
+        loop: _parting(parted.get(loop, 0.0), of_warp.meetings.get(loop, 0.0))
+        + tally.odd_waits.get(loop, 0.0)
+        for loop in of_warp.paces
     }
     precision = max(tally.flop, key=lambda name: tally.flop[name])
     added = tally.odd_added
@@ -179,91 +162,60 @@ def work_of(
         _barriers(function, flow, found),
         tuple(
             Pace(_number(round(p.clocks + extra[loop], 2)), loop, _number(abreast[loop]))
-            for loop, p in found_paces.items()
+            for loop, p in of_warp.paces.items()
         ),
         constants_read(function, flow, found, trips),
         block_work(found, flow, kernel.launch, trips, kernel.counted),
+        of_warp.origin,
         odd_doubt(tally.totals, added, body_runs(found, trips)) if added else SURE,
     )
 
 
 def _tally(
     kernel: Analysed,
-    counts: Sequence[Mapping[str, float]],
+    counts: Mapping[tuple[str, str | None], float],
     shares: Sequence[tuple[float, float]],
-    issued: Sequence[tuple[float, float]],
     odd: OddShares,
-    meeting: Collection[int],
 ) -> _Tally:
-    """Add up what a warp issues, by the share of warps that run each block and issue it."""
+    """Add what PTX alone says to what a warp issues, by the share of warps that run each block."""
     function, found, flow = kernel.function, kernel.found, kernel.flow
-    tally = _Tally({("other", None): float(START)}, dict.fromkeys(_PRECISIONS.values(), 0.0))
+    tally = _Tally(dict(counts), dict.fromkeys(_PRECISIONS.values(), 0.0))
     tables = branch_tables(function, flow)
     varying = varying_constants(function)
     ran = {r.block: warps for r, (warps, _) in zip(found.blocks, shares, strict=True)}
-    for run, (warps, threads), (slots, branch) in zip(found.blocks, shares, issued, strict=True):
-        if run.block in meeting:
-            tally.add("other", run.loop, MEETING * branch)
-        block = flow.blocks[run.block]
+    for run, (warps, threads) in zip(found.blocks, shares, strict=True):
         if run.block in tables:
             # where each way begins stands in constant memory
-            ways = sum(min(ran.get(way, 0.0), branch) for way in tables[run.block])
+            ways = sum(min(ran.get(way, 0.0), warps) for way in tables[run.block])
             tally.add("constant", run.loop, (1.0 + TABLE_BRANCH) * ways)
-        for at in range(block.start, block.stop):
+        for at in flow.places([run.block]):
             instruction = function.instructions[at]
-            kept = branch if instruction.opcode == "bra" else slots
-            for pipe, count in counts[at].items():
-                tally.add(pipe, run.loop, count * kept)
+            for pipe, count in (tensor_counts(instruction) or {}).items():
+                tally.add(pipe, run.loop, count * warps)
             if at in odd:
-                tally.add_odd(instruction, odd[at], run.loop, (slots, kept))
+                tally.add_odd(instruction, odd[at], run.loop, warps)
             if kernel.emulation is not None and at in varying and at in kernel.emulation.counts:
                 read = kernel.emulation.counts[at]
-                tally.add("constant", run.loop, kept * read.data / max(read.requests, 1))
-            if is_memory(instruction) and slots > warps:
-                tally.add("masked", run.loop, slots - warps)
+                tally.add("constant", run.loop, warps * read.data / max(read.requests, 1))
             tally.add_flop(instruction, threads)
     return tally
 
 
+def _parting(parted: float, meetings: float) -> float:
+    """Return the clocks of branches at which lanes part, beyond those of where they meet."""
+    return latencies().parting * parted - latencies().branch * min(parted, meetings)
+
+
 def _parted(
-    kernel: Analysed,
-    shares: Sequence[tuple[float, float]],
-    issued: Sequence[tuple[float, float]],
-    meeting: Collection[int],
+    kernel: Analysed, shares: Sequence[tuple[float, float]], branches: Collection[int]
 ) -> Mapping[str | None, float]:
     """Return how often lanes part in each loop."""
-    blocks, flow = kernel.found.blocks, kernel.flow
-    return partings(
-        flow,
-        [Run(r.block, r.loop, *share) for r, share in zip(blocks, shares, strict=True)],
-        frozenset(
-            r.block
-            for r, (_, branch) in zip(blocks, issued, strict=True)
-            if r.block in meeting and branch > 0
-        ),
-    )
-
-
-def _machine_loops(
-    kernel: Analysed, code: MachineCode
-) -> dict[str | None, tuple[MachineLoop, ...]]:
-    """Return the loops of the machine code, as each loop's lanes come to new data."""
-    if not code:
-        return {}
-    found, launch = kernel.found, kernel.launch
-    steps = lane_steps(kernel.function, found, launch, known_numbers(launch, kernel.parameters))
-    warps = math.ceil(math.prod(launch.block) / WARP_SIZE)
-    every = {step: machine_loops(code, step, warps) for step in {0, *steps.values()}}
-    return {loop.variable: every[steps.get(loop.variable, 0)] for loop in found.loops}
-
-
-def _around(found: Followed, flow: ControlFlow, trips: Mapping[str, float]) -> dict[int, Around]:
-    """Return how often loops whose iterations may be put together are entered and gone around."""
-    return {
-        flow.loops[loop.index].header: Around(rounds(n) / n, 1.0 / n)
-        for loop in found.loops
-        if 1 <= (n := trips[loop.variable]) < math.inf
-    }
+    runs = [
+        Run(r.block, r.loop, *share) for r, share in zip(kernel.found.blocks, shares, strict=True)
+    ]
+    meeting = meetings(kernel.function, kernel.flow)
+    parting = frozenset(r.block for r in runs if r.block in meeting and r.block in branches)
+    return partings(kernel.flow, runs, parting)
 
 
 def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[Barrier, ...]:

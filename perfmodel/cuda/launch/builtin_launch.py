@@ -17,26 +17,9 @@ def builtin_launch(
 ) -> tuple[LaunchSpec, tuple[str, ...]]:
     """Return the launch of a built-in's source that is the built-in's, and how it is compiled.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        A built-in.
-    source : Source
-        Its source.
-    values : mapping of str to int or str, optional
-        Of the built-in's parameters, one launch; defaults for the rest.
-
-    Returns
-    -------
-    LaunchSpec
-        Grid and block are the built-in's, and so are the sizes of the buffers [B].
-    tuple of str
-        Compiler options.
-
-    Raises
-    ------
-    PerfmodelError
-        If a value is wrong, or the source is not for such launches.
+    Grid, block and the sizes of the buffers [B] are the built-in's; `values` has its parameters,
+    defaults for the rest. Raises `PerfmodelError` if a value is wrong, or the source is not for
+    such launches.
     """
     instance = bind(kernel, values)
     name = source.path.name

@@ -41,20 +41,9 @@ def generate(
 ) -> npt.NDArray[Any]:
     """Return what a recipe gives.
 
-    Parameters
-    ----------
-    fill : str
-        One of `FILLS`.
-    dtype : str
-        One of `TYPES`.
-    count : int
-        Elements.
-    name : str
-        Of the buffer: buffers of other names get other random numbers.
-    below : int, optional
-        Bound of random integers; that of the type without it.
-    step : int
-        Between elements of ``index``.
+    `fill` is one of `FILLS`, `dtype` one of `TYPES`. Buffers of other names get other random
+    numbers. Random integers are below `below`, or of any value of the type; `step` is that between
+    elements of ``index``.
     """
     kind = TYPES[dtype]
     random = np.random.default_rng(zlib.crc32(name.encode()))
@@ -77,10 +66,7 @@ def generate(
 def load(path: Path, where: str) -> npt.NDArray[Any]:
     """Return the array of a .npy file, mapped into memory, not read.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is not there, no regular file, or no .npy file of numbers.
+    Raises `PerfmodelError` if it is not there, no regular file, or no .npy file of numbers.
     """
     file = f"{where}: {str(path)!r}"
     if check_regular(path, file, "a .npy file") == 0:

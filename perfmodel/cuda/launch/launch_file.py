@@ -41,7 +41,7 @@ from perfmodel.cuda.launch.rules import Stated, sides
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.cuda.launch.stated import StatedArgument, StatedLaunch, three
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.kernels.values import check_keys, choice, is_list, whole
+from perfmodel.tables import check_keys, choice, is_list, whole
 from perfmodel.text_files import parse_toml, read_text
 
 _KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")
@@ -53,10 +53,8 @@ _MOST_ARGUMENTS: Final = 1024
 def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
     """Return the launches of a file whose rules need nothing besides it.
 
-    Raises
-    ------
-    PerfmodelError
-        As `read_stated`, or if a rule needs a number that the file does not state.
+    Raises `PerfmodelError` as `read_stated`, or if a rule needs a number that the file does not
+    state.
     """
     return tuple(launch.at()[0] for launch in read_stated(path))
 
@@ -64,16 +62,9 @@ def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
 def read_stated(path: str | Path) -> tuple[StatedLaunch, ...]:
     """Return the launches of a file as it states them.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.toml``, or ``.jsonl``/``.json`` with one launch a line. Paths of ``.npy`` files are
-        relative to its folder.
-
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, or something in it is not as it should be.
+    `path`: ``.toml``, or ``.jsonl``/``.json`` with one launch a line. Paths of ``.npy`` files are
+    relative to its folder. Raises `PerfmodelError` if it cannot be read, or something in it is not
+    as it should be.
     """
     path = Path(path)
     where = f"launch file {path.name}"
@@ -95,19 +86,8 @@ def read_stated(path: str | Path) -> tuple[StatedLaunch, ...]:
 def launch_from_table(table: object, where: str, folder: Path = Path()) -> LaunchSpec:
     """Return a launch from its table.
 
-    Parameters
-    ----------
-    table : object
-        A mapping, as TOML or JSON gives it.
-    where : str
-        Start of messages.
-    folder : Path
-        What paths of content are relative to.
-
-    Raises
-    ------
-    PerfmodelError
-        If something is missing, unknown or out of range.
+    `where` starts messages; paths of content are relative to `folder`. Raises `PerfmodelError` if
+    something is missing, unknown or out of range.
     """
     return _stated_launch(table, where, folder).at()[0]
 

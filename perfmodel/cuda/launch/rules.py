@@ -31,18 +31,12 @@ _LISTED: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A number as the user states it: a literal, or a rule.
-
-    Attributes
-    ----------
-    text : str or int or float
-        A number that a file's syntax has read already is one.
-    where : str
-        What it is of, for messages: ``--grid`` or ``launch file x.toml, launch 1: grid``.
-    """
+    """A number as the user states it: a literal, or a rule."""
 
     text: str | Value
+    """A number that a file's syntax has read already is one."""
     where: str
+    """What it is of, for messages: ``--grid`` or ``launch file x.toml, launch 1: grid``."""
 
 
 class Numbers:
@@ -51,13 +45,9 @@ class Numbers:
     def __init__(self, stated: Mapping[str, Stated], given: Mapping[str, Value]) -> None:
         """Take what is stated.
 
-        Parameters
-        ----------
-        stated : mapping of str to Stated
-            By the name under which rules may use it: a parameter of the kernel, or one of
-            ``blockDim.x`` and the like.
-        given : mapping of str to int or float
-            What the user gives besides, by name; it counts in the place of a number stated.
+        `stated`: by the name under which rules may use it: a parameter of the kernel, or one of
+        ``blockDim.x`` and the like; `given`: what the user gives besides, by name; it counts in the
+        place of a number stated.
         """
         self._stated = stated
         self._known: dict[str, Value] = dict(given)
@@ -79,11 +69,8 @@ class Numbers:
     def of(self, stated: Stated) -> Value:
         """Return a number.
 
-        Raises
-        ------
-        PerfmodelError
-            If it is no number and no rule, the rule uses a name without a value, rules go in a
-            circle, or the result is undefined.
+        Raises `PerfmodelError` if it is no number and no rule, the rule uses a name without a
+        value, rules go in a circle, or the result is undefined.
         """
         if not isinstance(stated.text, str):
             return stated.text
@@ -107,10 +94,7 @@ class Numbers:
     def whole(self, stated: Stated, name: str | None = None) -> int:
         """Return a number that must be whole, such as blocks or bytes, by its name if it has one.
 
-        Raises
-        ------
-        PerfmodelError
-            As `of`, and if it is a fraction, which a rule may give.
+        Raises `PerfmodelError` as `of`, and if it is a fraction, which a rule may give.
         """
         value = self.of(stated) if name is None else self.named(name)
         if isinstance(value, float):
@@ -124,10 +108,7 @@ class Numbers:
 def sides(text: str, where: str) -> list[Stated]:
     """Return the sizes of a grid or a block: ``64``, ``64,64``, ``64x64``, ``ceil_div(n, 32),8``.
 
-    Raises
-    ------
-    PerfmodelError
-        If they are not 1 to 3.
+    Raises `PerfmodelError` if they are not 1 to 3.
     """
     parts = text.split("x") if _SIDES.fullmatch(text.strip()) else split(text)
     if not 1 <= len(parts) <= 3:

@@ -71,15 +71,8 @@ class Buffer:
     def content(self, name: str) -> npt.NDArray[Any] | None:
         """Return what it holds, as a flat array of at most its size, or None if unknown.
 
-        Parameters
-        ----------
-        name : str
-            Of the parameter: it picks the random numbers.
-
-        Raises
-        ------
-        PerfmodelError
-            If the file is missing, no .npy, or larger than the buffer.
+        The parameter's `name` picks the random numbers. Raises `PerfmodelError` if the file is
+        missing, no .npy, or larger than the buffer.
         """
         if self.npy is not None:
             found = content.load(self.npy, f"argument {name}")
@@ -149,19 +142,10 @@ class LaunchSpec:
 def bind(launch: LaunchSpec, kernel: Function, names: Sequence[str] = ()) -> tuple[Argument, ...]:
     """Return the argument of each parameter of a kernel, in order, after all checks.
 
-    Parameters
-    ----------
-    launch : LaunchSpec
-    kernel : Function
-    names : sequence of str
-        The parameters' names in the source, if they are known. Arguments may always be called as
-        PTX calls the parameters, or by number from 0.
-
-    Raises
-    ------
-    PerfmodelError
-        If an argument is missing, one too many, or does not fit its parameter; or the block is
-        not what the kernel was compiled for.
+    `names`: the parameters' names in the source, if they are known. Arguments may always be called
+    as PTX calls the parameters, or by number from 0. Raises `PerfmodelError` if an argument is
+    missing, one too many, or does not fit its parameter; or the block is not what the kernel was
+    compiled for.
     """
     _check_bounds(launch, kernel)
     count = len(kernel.parameters)

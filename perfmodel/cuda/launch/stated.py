@@ -18,27 +18,18 @@ ONE: Final = Stated(1, "")
 
 @dataclass(frozen=True, slots=True)
 class StatedArgument:
-    """An argument: a number, a buffer with its size, or a structure's fields.
-
-    Attributes
-    ----------
-    key : str
-        Name, or number from 0, of the parameter.
-    where : str
-        Start of messages.
-    number : Stated or None
-        The scalar, or a buffer's bytes; None for a structure, or where a file has the size.
-    buffer : Buffer or None
-        What the buffer holds; its size is `number`, if there is one.
-    fields : tuple of str
-        Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them.
-    """
+    """An argument: a number, a buffer with its size, or a structure's fields."""
 
     key: str
+    """Name, or number from 0, of the parameter."""
     where: str
+    """Start of messages."""
     number: Stated | None = None
+    """The scalar, or a buffer's bytes; None for a structure, or where a file has the size."""
     buffer: Buffer | None = None
+    """What the buffer holds; its size is `number`, if there is one."""
     fields: tuple[str, ...] = ()
+    """Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them."""
 
     def name(self, parameters: Sequence[str]) -> str:
         """Return what rules call it: the parameter's name, also where it goes by its number."""
@@ -49,10 +40,7 @@ class StatedArgument:
     def argument(self, name: str, numbers: Numbers) -> Argument:
         """Return it with its rules worked out.
 
-        Raises
-        ------
-        PerfmodelError
-            If a rule gives no number, or not one that it must be.
+        Raises `PerfmodelError` if a rule gives no number, or not one that it must be.
         """
         if self.buffer is not None:
             if self.number is None:
@@ -65,25 +53,15 @@ class StatedArgument:
 
 @dataclass(frozen=True, slots=True)
 class StatedLaunch:
-    """A launch whose numbers may follow from others.
-
-    Attributes
-    ----------
-    grid, block : three Stated
-    shared : Stated
-        Dynamic shared memory [B].
-    arguments : tuple of StatedArgument
-    in_order : bool
-        Whether the arguments are all, in the order of the parameters.
-    kernel : str or None
-    name : str
-    """
+    """A launch whose numbers may follow from others."""
 
     grid: tuple[Stated, Stated, Stated]
     block: tuple[Stated, Stated, Stated]
     shared: Stated
+    """Dynamic shared memory [B]."""
     arguments: tuple[StatedArgument, ...] = ()
     in_order: bool = False
+    """Whether the arguments are all, in the order of the parameters."""
     kernel: str | None = None
     name: str = ""
 
@@ -92,17 +70,9 @@ class StatedLaunch:
     ) -> tuple[LaunchSpec, frozenset[str]]:
         """Return the launch for numbers that the user gives, and which of these it follows from.
 
-        Parameters
-        ----------
-        given : mapping of str to int
-            By name; a number counts in the place of the argument of that name.
-        parameters : sequence of str
-            Names of the kernel's parameters, if they are known.
-
-        Raises
-        ------
-        PerfmodelError
-            If a rule uses a name without a value or gives no number, or the launch is none.
+        `given`: by name; a number counts in the place of the argument of that name; `parameters`:
+        names of the kernel's parameters, if they are known. Raises `PerfmodelError` if a rule uses
+        a name without a value or gives no number, or the launch is none.
         """
         names = [argument.name(parameters) for argument in self.arguments]
         stated = dict(self._dimensions())
@@ -147,12 +117,7 @@ def _extent(base: str, sides: Sequence[Stated], numbers: Numbers) -> tuple[int, 
 
 
 def check_once(given: Mapping[str, int], launch: StatedLaunch, parameters: Sequence[str]) -> None:
-    """Refuse a number that is given by ``-D`` and stated by ``--arg`` as well.
-
-    Raises
-    ------
-    PerfmodelError
-    """
+    """Refuse a number that is given by ``-D`` and stated by ``--arg`` as well."""
     for argument in launch.arguments:
         name = argument.name(parameters)
         if name in given:

@@ -6,19 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from perfmodel.cuda.parse import declarations
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.opcodes import fewest_operands
 from perfmodel.cuda.parse.operands import OperandReader
-from perfmodel.cuda.parse.syntax import (
-    Guard,
-    Instruction,
-    Label,
-    Operand,
-    Register,
-    RegisterDeclaration,
-    SourceLine,
-    Symbol,
-    Variable,
-)
 from perfmodel.cuda.parse.tokens import END, Tokens
 from perfmodel.errors import PerfmodelError
 
@@ -34,9 +24,9 @@ _TABLES: Final = frozenset({".branchtargets", ".calltargets", ".callprototype"})
 class Body:
     """What was read of a function."""
 
-    registers: list[RegisterDeclaration] = field(default_factory=list)
-    variables: list[Variable] = field(default_factory=list)
-    instructions: list[Instruction] = field(default_factory=list)
+    registers: list[ptx.RegisterDeclaration] = field(default_factory=list)
+    variables: list[ptx.Variable] = field(default_factory=list)
+    instructions: list[ptx.Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     branch_tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     pragmas: list[tuple[int, str]] = field(default_factory=list)
@@ -61,7 +51,7 @@ class _BodyReader:
         """By block: names that it declares, and whether each is a register."""
         self._ranges: list[dict[str, int]] = [{}]
         """By block: stems of numbered registers, and how many there are."""
-        self._source: SourceLine | None = None
+        self._source: ptx.SourceLine | None = None
         self._opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._pending: list[tuple[int, tuple[int, ...]]] = []
         """Branches inside of inner blocks, whose labels may still come."""
@@ -110,7 +100,7 @@ class _BodyReader:
     def _suffix(self) -> str:
         return f"@{self._blocks[-1]}" if len(self._blocks) > 1 else ""
 
-    def _meaning(self, name: str) -> Operand:
+    def _meaning(self, name: str) -> ptx.Operand:
         """Return what a name means in the innermost block that declares it."""
         stem = name.rstrip("0123456789")
         for block, names, ranges in zip(
@@ -118,10 +108,10 @@ class _BodyReader:
         ):
             suffix = f"@{block}" if block else ""
             if name in names:
-                return Register(name + suffix) if names[name] else Symbol(name + suffix)
+                return ptx.Register(name + suffix) if names[name] else ptx.Symbol(name + suffix)
             if ranges and _numbered(name, stem, ranges):
-                return Register(name + suffix)
-        return Register(name) if name[0] == "%" else Symbol(name)
+                return ptx.Register(name + suffix)
+        return ptx.Register(name) if name[0] == "%" else ptx.Symbol(name)
 
     def _directive(self, at: int) -> int:
         tokens, text = self._tokens, self._texts[at]
@@ -137,10 +127,7 @@ class _BodyReader:
                     self._ranges[-1][declared.name] = declared.count
             self._operands.forget()
             return at
-        linkage: str | None = None
-        while self._texts[at] in declarations.LINKAGE:
-            linkage = self._texts[at][1:]
-            at += 1
+        linkage, at = declarations.read_linkage(tokens, at)
         if self._texts[at] in declarations.SPACES:
             suffix = self._suffix()
             variables, at = declarations.variables(tokens, at, linkage, suffix)
@@ -165,12 +152,12 @@ class _BodyReader:
             at += 1
         if len(numbers) < 2:
             self._tokens.refuse(at, "the numbers of a file and a line")
-        inlined: SourceLine | None = None
+        inlined: ptx.SourceLine | None = None
         while texts[at] == ",":  # function_name $L__info_string0, inlined_at 1 20 3
             if texts[at + 1] == "inlined_at":
                 outer = [int(t[:12]) for t in texts[at + 2 : at + 5] if t.isdecimal()]
                 if len(outer) == 3:
-                    inlined = SourceLine(outer[0], outer[1], outer[2])
+                    inlined = ptx.SourceLine(outer[0], outer[1], outer[2])
                 at += 5
             else:
                 at += 3
@@ -178,7 +165,7 @@ class _BodyReader:
                     at += 2
         if numbers[1]:  # line 0: the compiler does not know, the line before is nearest
             column = numbers[2] if len(numbers) > 2 else 0
-            self._source = SourceLine(numbers[0], numbers[1], column, inlined)
+            self._source = ptx.SourceLine(numbers[0], numbers[1], column, inlined)
         return at
 
     def _label(self, at: int) -> int:
@@ -210,10 +197,10 @@ class _BodyReader:
         at += 2 if negated else 1
         name, at = declarations.word(self._tokens, at, "a predicate")
         meaning = self._meaning(name)
-        register = meaning if isinstance(meaning, Register) else Register(name)
-        return self._instruction(at, Guard(register, negated))
+        register = meaning if isinstance(meaning, ptx.Register) else ptx.Register(name)
+        return self._instruction(at, ptx.Guard(register, negated))
 
-    def _instruction(self, at: int, guard: Guard | None) -> int:
+    def _instruction(self, at: int, guard: ptx.Guard | None) -> int:
         texts = self._texts
         text = texts[at]
         if not (text[0].isalpha() or text[0] == "_"):
@@ -238,11 +225,13 @@ class _BodyReader:
         if readable and len(operands) < fewest:
             self._tokens.refuse(at - 1, f"{fewest} operands of {opcode}")
         if opcode in _BRANCHES:
-            operands = tuple(Label(o.name) if isinstance(o, Symbol) else o for o in operands)
+            operands = tuple(
+                ptx.Label(o.name) if isinstance(o, ptx.Symbol) else o for o in operands
+            )
             if len(self._blocks) > 1:
                 self._pending.append((len(self._body.instructions), tuple(self._blocks)))
         self._body.instructions.append(
-            Instruction(opcode, told, operands, guard, line, self._source, readable)
+            ptx.Instruction(opcode, told, operands, guard, line, self._source, readable)
         )
         return at
 
@@ -260,12 +249,12 @@ class _BodyReader:
         """Give branches out of inner blocks the labels of the innermost block that has them."""
         instructions, labels = self._body.instructions, self._body.labels
 
-        def resolved(operand: Operand, blocks: tuple[int, ...]) -> Operand:
-            if not isinstance(operand, Label):
+        def resolved(operand: ptx.Operand, blocks: tuple[int, ...]) -> ptx.Operand:
+            if not isinstance(operand, ptx.Label):
                 return operand
             names = [f"{operand.name}@{b}" if b else operand.name for b in reversed(blocks)]
             known = (n for n in names if n in labels or n in self._body.branch_tables)
-            return Label(next(known, operand.name))
+            return ptx.Label(next(known, operand.name))
 
         for index, blocks in self._pending:
             branch = instructions[index]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from perfmodel.cuda.parse.syntax import FloatImmediate, float_immediate
@@ -10,10 +12,19 @@ from perfmodel.cuda.parse.tokens import Tokens
 _DEEPEST: Final = 16
 _WORD: Final = (1 << 64) - 1
 
-_PRIORITY: Final = {
-    **{"*": 6, "/": 6, "%": 6, "+": 5, "-": 5, "<<": 4, ">>": 4},
-    **{"&": 3, "^": 2, "|": 1},
+_OPERATORS: Final[Mapping[str, tuple[int, Callable[[int, int], int]]]] = {
+    "*": (6, operator.mul),
+    "/": (6, lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)),
+    "%": (6, lambda a, b: abs(a) % abs(b) * (1 if a >= 0 else -1)),
+    "+": (5, operator.add),
+    "-": (5, operator.sub),
+    "<<": (4, operator.lshift),
+    ">>": (4, operator.rshift),
+    "&": (3, operator.and_),
+    "^": (2, operator.xor),
+    "|": (1, operator.or_),
 }
+"""How strongly each binds, and what it gives."""
 
 
 def number(text: str) -> int | FloatImmediate:
@@ -42,7 +53,7 @@ def constant(tokens: Tokens, at: int) -> tuple[int, int]:
 
 def _binary(tokens: Tokens, at: int, lowest: int, depth: int) -> tuple[int, int]:
     value, at = _unary(tokens, at, depth)
-    while (priority := _PRIORITY.get(tokens.texts[at], 0)) >= lowest:
+    while (priority := _OPERATORS.get(tokens.texts[at], (0,))[0]) >= lowest:
         sign = tokens.texts[at]
         operator_at = at
         right, at = _binary(tokens, at + 1, priority + 1, depth + 1)
@@ -77,25 +88,5 @@ def _apply(tokens: Tokens, at: int, sign: str, left: int, right: int) -> int:
         tokens.refuse(at + 1, "a divisor other than 0")
     if sign in ("<<", ">>"):
         right &= 63
-    match sign:
-        case "+":
-            value = left + right
-        case "-":
-            value = left - right
-        case "*":
-            value = left * right
-        case "/":
-            value = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        case "%":
-            value = abs(left) % abs(right) * (1 if left >= 0 else -1)
-        case "<<":
-            value = left << right
-        case ">>":
-            value = left >> right
-        case "&":
-            value = left & right
-        case "^":
-            value = left ^ right
-        case _:
-            value = left | right
+    value = _OPERATORS[sign][1](left, right)
     return value if abs(value) <= _WORD else value & _WORD

@@ -58,6 +58,8 @@ class ControlFlow:
     post_dominators: tuple[int | None, ...]
     """Immediate post-dominator of each block, where a divergent warp meets again; may be the
     virtual exit. None for blocks that never get there."""
+    order: tuple[int, ...]
+    """Blocks that are reached, each after those that lead to it, back edges aside."""
     loops: tuple[Loop, ...]
     """Outer ones before inner ones."""
     irreducible: tuple[tuple[int, int], ...]
@@ -81,15 +83,20 @@ class ControlFlow:
 def control_flow(function: Function) -> ControlFlow:
     """Return the control flow of a function.
 
-    Raises
-    ------
-    PerfmodelError
-        If a branch goes to a label that the function does not have, or loops are nested beyond
-        reason.
+    Raises `PerfmodelError` if a branch goes to a label that the function does not have, or loops
+    are nested beyond reason.
     """
     ranges, block_of = _ranges(function)
+    following = [_successors(function, stop, block_of, len(ranges)) for _, stop in ranges]
+    return graph(function.name, ranges, following)
+
+
+def graph(
+    name: str, ranges: Sequence[tuple[int, int]], following: Sequence[tuple[int, ...]]
+) -> ControlFlow:
+    """Return the control flow of blocks: the range of each, and those that follow it."""
     count = len(ranges)
-    following = [_successors(function, stop, block_of, count) for _, stop in ranges]
+    block_of = tuple(b for b, (start, stop) in enumerate(ranges) for _ in range(start, stop))
     leading: list[list[int]] = [[] for _ in range(count + 1)]
     for block, targets in enumerate(following):
         for target in targets:
@@ -100,8 +107,11 @@ def control_flow(function: Function) -> ControlFlow:
     )
     down, order = immediate_dominators([*following, ()], leading, 0)
     up, _ = immediate_dominators(leading, [*following, ()], count)
-    loops, irreducible = _loops(function, blocks, down, order)
-    return ControlFlow(blocks, block_of, tuple(down[:count]), tuple(up[:count]), loops, irreducible)
+    loops, irreducible = _loops(name, blocks, down, order)
+    inside = tuple(block for block in order if block < count)
+    return ControlFlow(
+        *(blocks, block_of, tuple(down[:count]), tuple(up[:count]), inside, loops, irreducible)
+    )
 
 
 def _ranges(function: Function) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
@@ -156,7 +166,7 @@ def _targets(function: Function, branch: Instruction) -> tuple[str, ...]:
 
 
 def _loops(
-    function: Function,
+    name: str,
     blocks: Sequence[Block],
     dominators: Sequence[int | None],
     order: Sequence[int],
@@ -182,7 +192,7 @@ def _loops(
         total += len(members[header])
         if total > _MOST_MEMBERS:
             raise PerfmodelError(
-                f"function {function.name!r} has loops nested beyond reason: at most "
+                f"function {name!r} has loops nested beyond reason: at most "
                 f"{_MOST_MEMBERS} blocks in all its loops together are analysed"
             )
     loops: list[Loop] = []

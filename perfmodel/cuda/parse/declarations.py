@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Final
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.constants import constant, number
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    FloatImmediate,
-    Parameter,
-    RegisterDeclaration,
-    Variable,
-)
 from perfmodel.cuda.parse.tokens import END, Tokens
 
 SPACES: Final = frozenset({".global", ".const", ".shared", ".local", ".param", ".tex"})
@@ -20,6 +16,7 @@ LINKAGE: Final = frozenset({".visible", ".extern", ".weak", ".common"})
 
 _LARGEST: Final = 1 << 48
 """[B]: no variable is larger than what a GPU can address."""
+_LANES: Final = {".v2": 2, ".v4": 4, ".v8": 8}
 _SPACE_WORDS: Final = ("shared::cta", "shared::cluster", "param::entry", "param::func")
 
 
@@ -29,6 +26,14 @@ def word(tokens: Tokens, at: int, what: str) -> tuple[str, int]:
     if not (text[0] in "%_$" or text[0].isalpha()):
         tokens.refuse(at, what)
     return text, at + 1
+
+
+def read_linkage(tokens: Tokens, at: int) -> tuple[str | None, int]:
+    """Return the linkage at token `at`, if any, and the token behind it."""
+    linkage = None
+    while tokens.texts[at] in LINKAGE:
+        linkage, at = tokens.texts[at][1:], at + 1
+    return linkage, at
 
 
 def expect(tokens: Tokens, at: int, text: str) -> int:
@@ -43,7 +48,7 @@ def integers(tokens: Tokens, at: int) -> tuple[tuple[int, ...], int]:
     found: list[int] = []
     while tokens.texts[at][0].isdigit():
         value = number(tokens.texts[at])
-        if isinstance(value, FloatImmediate):
+        if isinstance(value, ptx.FloatImmediate):
             tokens.refuse(at, "an integer")
         found.append(value)
         at += 1
@@ -53,20 +58,67 @@ def integers(tokens: Tokens, at: int) -> tuple[tuple[int, ...], int]:
     return tuple(found), at
 
 
-def registers(tokens: Tokens, at: int, scope: int) -> tuple[list[RegisterDeclaration], int]:
+@dataclass(slots=True)
+class _Type:
+    """What stands between a state space and a name."""
+
+    kind: str = ""
+    lanes: int = 1
+    alignment: int | None = None
+    pointer: bool = False
+    pointer_space: str | None = None
+    pointer_alignment: int | None = None
+
+    def size(self, tokens: Tokens, at: int, shape: Sequence[int | None]) -> int | None:
+        """Return the bytes of so many elements; None if a dimension is open."""
+        if None in shape:
+            return None
+        size = prod(n or 0 for n in shape) * self.lanes * ptx.SIZES[self.kind]
+        if not 0 <= size <= _LARGEST:
+            tokens.refuse(at, f"a variable of at most {_LARGEST} bytes before this")
+        return size
+
+
+def _type(tokens: Tokens, at: int) -> tuple[_Type, int]:
+    """Return the type with its attributes at token `at`, and the token behind them."""
+    found = _Type()
+    while tokens.texts[at][0] == ".":
+        text = tokens.texts[at]
+        at += 1
+        if text == ".align":
+            value, at = constant(tokens, at)
+            if found.pointer:
+                found.pointer_alignment = value
+            else:
+                found.alignment = value
+        elif text in _LANES:
+            found.lanes = _LANES[text]
+        elif text[1:] in ptx.SIZES:
+            found.kind = text[1:]
+        elif text.startswith(".attribute"):
+            at = skip_parentheses(tokens, at)
+        elif text == ".ptr":
+            found.pointer = True
+        elif found.pointer and (text in SPACES or text[1:] in _SPACE_WORDS):
+            found.pointer_space = text[1:]
+        else:
+            tokens.refuse(at - 1, "a type or attribute")
+    if not found.kind:
+        tokens.refuse(at, "a type")
+    return found, at
+
+
+def registers(tokens: Tokens, at: int, scope: int) -> tuple[list[ptx.RegisterDeclaration], int]:
     """Return what ``.reg`` at token `at` declares, and the token behind the semicolon."""
-    lanes, at = _lanes(tokens, at + 1)
-    kind, at = _type(tokens, at)
-    if lanes == 1:
-        lanes, at = _lanes(tokens, at)
-    found: list[RegisterDeclaration] = []
+    kind, at = _type(tokens, at + 1)
+    found: list[ptx.RegisterDeclaration] = []
     while True:
         name, at = word(tokens, at, "a register's name")
         count: int | None = None
         if tokens.texts[at] == "<":
             count, at = constant(tokens, at + 1)
             at = expect(tokens, at, ">")
-        found.append(RegisterDeclaration(name, kind, count, lanes, scope))
+        found.append(ptx.RegisterDeclaration(name, kind.kind, count, kind.lanes, scope))
         if tokens.texts[at] == ";":
             return found, at + 1
         at = expect(tokens, at, ",")
@@ -74,38 +126,15 @@ def registers(tokens: Tokens, at: int, scope: int) -> tuple[list[RegisterDeclara
 
 def variables(
     tokens: Tokens, at: int, linkage: str | None, suffix: str
-) -> tuple[list[Variable], int]:
+) -> tuple[list[ptx.Variable], int]:
     """Return what the declaration with a state space at token `at` declares, and what follows.
 
-    Parameters
-    ----------
-    tokens : Tokens
-    at : int
-        Token of the state space.
-    linkage : str or None
-    suffix : str
-        Goes behind each name: that of the inner block.
+    `suffix` goes behind each name: that of the inner block.
     """
     space = tokens.texts[at][1:]
-    at += 1
-    alignment: int | None = None
-    lanes = 1
-    kind: str | None = None
-    while tokens.texts[at][0] == ".":
-        text = tokens.texts[at]
-        if text == ".align":
-            alignment, at = constant(tokens, at + 1)
-        elif text in (".v2", ".v4", ".v8"):
-            lanes, at = _lanes(tokens, at)
-        elif text.startswith(".attribute"):
-            at = skip_parentheses(tokens, at + 1)
-        elif text[1:] in SIZES:
-            kind, at = text[1:], at + 1
-        else:
-            tokens.refuse(at, "a type, .align or .v2/.v4")
-    if kind is None:
-        tokens.refuse(at, "a type")
-    found: list[Variable] = []
+    kind, at = _type(tokens, at + 1)
+    lanes, alignment = kind.lanes, kind.alignment or kind.lanes * ptx.SIZES[kind.kind]
+    found: list[ptx.Variable] = []
     while True:
         name, at = word(tokens, at, "a variable's name")
         if tokens.texts[at] == "<":  # param<4>: as registers
@@ -117,17 +146,10 @@ def variables(
             values, at = _values(tokens, at + 1)
         if shape and shape[0] is None and values is not None:
             shape = (len(values) // max(prod(n or 1 for n in shape[1:]) * lanes, 1), *shape[1:])
-        size = (
-            None
-            if any(n is None for n in shape)
-            else prod(n or 0 for n in shape) * lanes * SIZES[kind]
-        )
-        if size is not None and not 0 <= size <= _LARGEST:
-            tokens.refuse(at, f"a variable of at most {_LARGEST} bytes before this")
+        size = kind.size(tokens, at, shape)
         found.append(
-            Variable(
-                f"{name}{suffix}",
-                *(space, kind, size, alignment or lanes * SIZES[kind]),
+            ptx.Variable(
+                *(f"{name}{suffix}", space, kind.kind, size, alignment),
                 *(shape, lanes, linkage, values),
             )
         )
@@ -136,10 +158,10 @@ def variables(
         at = expect(tokens, at, ",")
 
 
-def parameters(tokens: Tokens, at: int) -> tuple[tuple[Parameter, ...], int]:
+def parameters(tokens: Tokens, at: int) -> tuple[tuple[ptx.Parameter, ...], int]:
     """Return the parameters in the parentheses at token `at`, and the token behind them."""
     at = expect(tokens, at, "(")
-    found: list[Parameter] = []
+    found: list[ptx.Parameter] = []
     if tokens.texts[at] == ")":
         return (), at + 1
     while True:
@@ -150,62 +172,23 @@ def parameters(tokens: Tokens, at: int) -> tuple[tuple[Parameter, ...], int]:
         at = expect(tokens, at, ",")
 
 
-def _parameter(tokens: Tokens, at: int) -> tuple[Parameter, int]:
+def _parameter(tokens: Tokens, at: int) -> tuple[ptx.Parameter, int]:
     space = tokens.texts[at]
     if space not in (".param", ".reg"):
         tokens.refuse(at, ".param")
-    at += 1
-    alignment: int | None = None
-    kind: str | None = None
-    lanes = 1
-    pointer = False
-    pointer_space: str | None = None
-    pointer_alignment: int | None = None
-    while tokens.texts[at][0] == ".":
-        text = tokens.texts[at]
-        if text == ".align":
-            value, at = constant(tokens, at + 1)
-            if pointer:
-                pointer_alignment = value
-            else:
-                alignment = value
-        elif text == ".ptr":
-            pointer, at = True, at + 1
-        elif text[1:] in SIZES:
-            kind, at = text[1:], at + 1
-        elif text in SPACES or text[1:] in _SPACE_WORDS:
-            pointer_space, at = text[1:], at + 1
-        elif text in (".v2", ".v4"):
-            lanes, at = _lanes(tokens, at)
-        else:
-            tokens.refuse(at, "a parameter's type or attribute")
-    if kind is None:
-        tokens.refuse(at, "a parameter's type")
+    kind, at = _type(tokens, at + 1)
     name, at = word(tokens, at, "a parameter's name")
     shape, at = _shape(tokens, at)
-    count = prod(n or 0 for n in shape) if shape else None
-    size = (1 if count is None else count) * lanes * SIZES[kind]
-    if not 0 <= size <= _LARGEST:
-        tokens.refuse(at, f"a parameter of at most {_LARGEST} bytes before this")
-    return (
-        Parameter(
-            *(name, kind, size, alignment or lanes * SIZES[kind], count),
-            *(pointer, pointer_space, pointer_alignment, space[1:]),
-        ),
-        at,
+    shape = tuple(n or 0 for n in shape)
+    parameter = ptx.Parameter(
+        name,
+        kind.kind,
+        kind.size(tokens, at, shape) or 0,
+        kind.alignment or kind.lanes * ptx.SIZES[kind.kind],
+        prod(n or 0 for n in shape) if shape else None,
+        *(kind.pointer, kind.pointer_space, kind.pointer_alignment, space[1:]),
     )
-
-
-def _type(tokens: Tokens, at: int) -> tuple[str, int]:
-    text = tokens.texts[at]
-    if text[:1] != "." or text[1:] not in SIZES:
-        tokens.refuse(at, "a type")
-    return text[1:], at + 1
-
-
-def _lanes(tokens: Tokens, at: int) -> tuple[int, int]:
-    lanes = {".v2": 2, ".v4": 4, ".v8": 8}.get(tokens.texts[at])
-    return (1, at) if lanes is None else (lanes, at + 1)
+    return parameter, at
 
 
 def _shape(tokens: Tokens, at: int) -> tuple[tuple[int | None, ...], int]:
@@ -256,7 +239,7 @@ def _value(tokens: Tokens, at: int) -> tuple[int | float, int]:
     digits = at + (sign < 0)
     if tokens.texts[digits][0].isdigit():
         found = number(tokens.texts[digits])
-        if isinstance(found, FloatImmediate):
+        if isinstance(found, ptx.FloatImmediate):
             return sign * found.value, digits + 1
         if tokens.texts[digits + 1] in (",", "}", ";"):
             return sign * found, digits + 1

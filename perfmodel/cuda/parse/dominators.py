@@ -13,12 +13,7 @@ def immediate_dominators(
 ) -> tuple[list[int | None], list[int]]:
     """Return the immediate dominator of each node, and the nodes in reverse postorder.
 
-    Parameters
-    ----------
-    successors, predecessors : sequences of sequences of int
-        Of each node.
-    root : int
-        It dominates all; it has no dominator, nor have nodes that it does not reach.
+    `root` dominates all: it has no dominator, nor have nodes that it does not reach.
     """
     preorder, parent, postorder = _search(successors, root)
     number = {node: i for i, node in enumerate(preorder)}

@@ -12,25 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from perfmodel.cuda.parse.syntax import (
-    SIZES,
-    Address,
-    Arguments,
-    Component,
-    Function,
-    Guard,
-    Instruction,
-    Label,
-    Module,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    RegisterDeclaration,
-    Symbol,
-    Variable,
-    Vector,
-)
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.errors import PerfmodelError
 
 MOST_INSTRUCTIONS: Final = 200_000
@@ -48,35 +30,20 @@ _OWN: Final = ("local", "param")
 
 @dataclass(frozen=True)
 class Inlined:
-    """A kernel with its calls put in.
+    """A kernel with its calls put in."""
 
-    Attributes
-    ----------
-    function : Function
-    notes : tuple of str
-        What could not be put in.
-    left : tuple of str
-        Functions whose calls could not be.
-    """
-
-    function: Function
+    function: ptx.Function
     notes: tuple[str, ...] = ()
+    """What could not be put in."""
     left: tuple[str, ...] = ()
+    """Functions whose calls could not be."""
 
 
-def inlined(module: Module, kernel: Function) -> Inlined:
+def inlined(module: ptx.Module, kernel: ptx.Function) -> Inlined:
     """Return a kernel with the functions that it calls put in where it calls them.
 
-    Parameters
-    ----------
-    module : Module
-        With the functions.
-    kernel : Function
-
-    Raises
-    ------
-    PerfmodelError
-        If a function calls itself, directly or not, or the whole becomes too long.
+    Raises `PerfmodelError` if a function calls itself, directly or not, or the whole becomes too
+    long.
     """
     if len(kernel.instructions) > MOST_INSTRUCTIONS:
         raise PerfmodelError(
@@ -88,11 +55,30 @@ def inlined(module: Module, kernel: Function) -> Inlined:
     return _Inliner(module, kernel).run()
 
 
+def reached(
+    module: ptx.Module, kernel: ptx.Function
+) -> tuple[frozenset[str], tuple[ptx.Function, ...]]:
+    """Return all names that are used from a kernel on, and the functions: it and its callees."""
+    by_name = {f.name: f for f in module.functions if f.defined}
+    functions = [kernel]
+    named: set[str] = set()
+    for function in functions:  # grows while it is gone through
+        operands = (
+            o for i in function.instructions for each in i.operands for o in ptx.leaves(each)
+        )
+        here = {o.name for o in operands if isinstance(o, ptx.Symbol)}
+        named |= here
+        functions += [
+            by_name[n] for n in sorted(here & by_name.keys()) if by_name[n] not in functions
+        ]
+    return frozenset(named), tuple(functions)
+
+
 @dataclass(frozen=True)
 class _Copy:
     """One copy of a function's body: what its names become."""
 
-    function: Function
+    function: ptx.Function
     shift: int
     """Added to the numbers of its inner blocks."""
     bound: Mapping[str, str]
@@ -116,51 +102,55 @@ class _Copy:
             return self.bound[text]
         return self.name(text) if text in self.own else text
 
-    def operand(self, o: Operand) -> Operand:
+    def operand(self, o: ptx.Operand) -> ptx.Operand:
         """Return an operand with this copy's names."""
         match o:
-            case Register(name):
-                return Register(self.name(name))
-            case Symbol(name, offset):
-                return Symbol(self.symbol(name), offset)
-            case Label(name):
-                return Label(self.name(name))
-            case Vector(elements):
-                return Vector(tuple(map(self.operand, elements)))
-            case Arguments(elements):
-                return Arguments(tuple(map(self.operand, elements)))
-            case Address(base, offset, coordinates):
-                return Address(self.operand(base), offset, tuple(map(self.operand, coordinates)))
-            case Pair(first, second):
-                return Pair(self.operand(first), self.operand(second))
-            case Negated(inner):
-                return Negated(self.operand(inner))
-            case Component(register, part):
-                return Component(Register(self.name(register.name)), part)
+            case ptx.Register(name):
+                return ptx.Register(self.name(name))
+            case ptx.Symbol(name, offset):
+                return ptx.Symbol(self.symbol(name), offset)
+            case ptx.Label(name):
+                return ptx.Label(self.name(name))
+            case ptx.Vector(elements):
+                return ptx.Vector(tuple(map(self.operand, elements)))
+            case ptx.Arguments(elements):
+                return ptx.Arguments(tuple(map(self.operand, elements)))
+            case ptx.Address(base, offset, coordinates):
+                return ptx.Address(
+                    self.operand(base), offset, tuple(map(self.operand, coordinates))
+                )
+            case ptx.Pair(first, second):
+                return ptx.Pair(self.operand(first), self.operand(second))
+            case ptx.Negated(inner):
+                return ptx.Negated(self.operand(inner))
+            case ptx.Component(register, part):
+                return ptx.Component(ptx.Register(self.name(register.name)), part)
         return o
 
-    def instruction(self, i: Instruction) -> Instruction:
+    def instruction(self, i: ptx.Instruction) -> ptx.Instruction:
         """Return an instruction with this copy's names."""
         if not self.shift:
             return i
-        guard = i.guard and Guard(Register(self.name(i.guard.register.name)), i.guard.negated)
+        guard = i.guard and ptx.Guard(
+            ptx.Register(self.name(i.guard.register.name)), i.guard.negated
+        )
         return replace(i, operands=tuple(map(self.operand, i.operands)), guard=guard)
 
 
 class _Inliner:
     """Puts one kernel together."""
 
-    def __init__(self, module: Module, kernel: Function) -> None:
+    def __init__(self, module: ptx.Module, kernel: ptx.Function) -> None:
         self.kernel = kernel
         self.functions = {f.name: f for f in module.functions if f.defined and not f.kernel}
-        self.instructions: list[Instruction] = []
-        self.registers: list[RegisterDeclaration] = []
-        self.variables: dict[str, Variable] = {}
+        self.instructions: list[ptx.Instruction] = []
+        self.registers: list[ptx.RegisterDeclaration] = []
+        self.variables: dict[str, ptx.Variable] = {}
         self.labels: dict[str, int] = {}
         self.tables: dict[str, tuple[str, ...]] = {}
         self.pragmas: list[tuple[int, str]] = []
         self.left: dict[str, None] = {}
-        self.handed: dict[str, RegisterDeclaration] = {}
+        self.handed: dict[str, ptx.RegisterDeclaration] = {}
         self.shift = 0
         self.copies = 0
 
@@ -174,7 +164,7 @@ class _Inliner:
             variables=tuple(self.variables.values()),
             labels=self.labels,
             branch_tables=self.tables,
-            pragmas=tuple(self.pragmas),
+            pragmas=tuple(sorted(self.pragmas)),
         )
         notes = tuple(
             f"calls of {name} are left out, with all that it does: the PTX has no body for it"
@@ -192,7 +182,7 @@ class _Inliner:
         self.shift = max(self.shift, copy.shift + max(inner, default=0) + 1)
         self.registers += [replace(r, scope=r.scope + copy.shift) for r in function.registers]
         self.registers += [
-            RegisterDeclaration(p.name, p.type, scope=copy.shift)
+            ptx.RegisterDeclaration(p.name, p.type, scope=copy.shift)
             for p in (*function.parameters, *function.results)
             if p.space == "reg"
         ]
@@ -201,22 +191,15 @@ class _Inliner:
             self.variables.setdefault(name, replace(variable, name=name))
         for name, members in function.branch_tables.items():
             self.tables[copy.name(name)] = tuple(map(copy.name, members))
-        labels: dict[int, list[str]] = {}
-        for name, at in function.labels.items():
-            labels.setdefault(at, []).append(copy.name(name))
-        pragmas: dict[int, list[str]] = {}
-        for at, text in function.pragmas:
-            pragmas.setdefault(at, []).append(text)
         end = f"$end@{copy.shift}"
+        starts = []
         for at, given in enumerate(function.instructions):
-            for name in labels.get(at, ()):
-                self.labels[name] = len(self.instructions)
-            self.pragmas += [(len(self.instructions), text) for text in pragmas.get(at, ())]
+            starts.append(len(self.instructions))
             instruction = copy.instruction(given)
             if instruction.opcode == "call":
                 self._call(instruction, path)
             elif instruction.opcode == "ret" and copy.shift:
-                jump = replace(instruction, opcode="bra", modifiers=(), operands=(Label(end),))
+                jump = replace(instruction, opcode="bra", modifiers=(), operands=(ptx.Label(end),))
                 if at + 1 < len(function.instructions) or jump.guard is not None:
                     self.instructions.append(jump)
             else:
@@ -226,19 +209,20 @@ class _Inliner:
                     f"kernel {self.kernel.name!r} makes over {MOST_COPIES} calls, or has over "
                     f"{MOST_INSTRUCTIONS} instructions with what it calls: more than are analysed"
                 )
-        for name in labels.get(len(function.instructions), ()):
-            self.labels[name] = len(self.instructions)
+        starts.append(len(self.instructions))
+        self.labels |= {copy.name(name): starts[at] for name, at in function.labels.items()}
+        self.pragmas += [(starts[at], text) for at, text in function.pragmas]
         if copy.shift:
-            self.labels[end] = len(self.instructions)
+            self.labels[end] = starts[-1]
 
-    def _call(self, call: Instruction, path: tuple[str, ...]) -> None:
+    def _call(self, call: ptx.Instruction, path: tuple[str, ...]) -> None:
         operands = list(call.operands)
-        results: tuple[Operand, ...] = ()
-        if operands and isinstance(operands[0], Arguments):
+        results: tuple[ptx.Operand, ...] = ()
+        if operands and isinstance(operands[0], ptx.Arguments):
             results = operands.pop(0).elements  # type: ignore[union-attr]
         target = operands[0] if operands else None
-        given = next((o.elements for o in operands[1:] if isinstance(o, Arguments)), ())
-        name = target.name if isinstance(target, Symbol) else ""
+        given = next((o.elements for o in operands[1:] if isinstance(o, ptx.Arguments)), ())
+        name = target.name if isinstance(target, ptx.Symbol) else ""
         callee = self.functions.get(name)
         if callee is None or call.guard is not None:
             self.left[name or "a function by pointer"] = None
@@ -258,50 +242,47 @@ class _Inliner:
                 *zip(callee.parameters, given, strict=False),
                 *zip(callee.results, results, strict=False),
             )
-            if p.space == "param" and isinstance(o, Symbol)
+            if p.space == "param" and isinstance(o, ptx.Symbol)
         }
         copy = _Copy(callee, shift, bound)
         for p, o in zip(callee.parameters, given, strict=False):
             if p.space == "reg":
-                self.instructions.append(_move(call, p.type, Register(copy.name(p.name)), o))
+                self.instructions.append(_move(call, p.type, ptx.Register(copy.name(p.name)), o))
         self._body(copy, (*path, name))
         for p, o in zip(callee.results, results, strict=False):
-            if p.space == "reg" and isinstance(o, Register):
-                self.instructions.append(_move(call, p.type, o, Register(copy.name(p.name))))
+            if p.space == "reg" and isinstance(o, ptx.Register):
+                self.instructions.append(_move(call, p.type, o, ptx.Register(copy.name(p.name))))
 
-    def _handed_over(self, i: Instruction) -> list[Instruction]:
+    def _handed_over(self, i: ptx.Instruction) -> list[ptx.Instruction]:
         """Return an instruction, or the moves that a load or store of parameter space becomes."""
-        if i.opcode not in ("ld", "st") or not {m.partition("::")[0] for m in i.modifiers} & {
-            "param"
-        }:
-            return [i]
-        place = i.operands[i.opcode == "ld"] if len(i.operands) == 2 else None
-        if not isinstance(place, Address) or not isinstance(place.base, Symbol):
-            return [i]
-        if any(place.base.name == p.name for p in self.kernel.parameters):
+        memory = i.opcode in ("ld", "st") and "param" in i.stems and len(i.operands) == 2
+        place = i.operands[i.opcode == "ld"] if memory else None
+        name, start = (isinstance(place, ptx.Address) and place.place) or ("", 0)
+        if not name or any(name == p.name for p in self.kernel.parameters):
             return [i]
         value = i.operands[i.opcode == "st"]
-        parts = value.elements if isinstance(value, Vector) else (value,)
+        parts = value.elements if isinstance(value, ptx.Vector) else (value,)
         kind = i.modifiers[-1] if i.modifiers else "b32"
         found = []
         for number, part in enumerate(parts):
-            offset = place.base.offset + place.offset + number * SIZES.get(kind, 4)
-            register = self._register(place.base.name, offset, kind)
+            register = self._register(name, start + number * ptx.SIZES.get(kind, 4), kind)
             pair = (part, register) if i.opcode == "ld" else (register, part)
-            if isinstance(pair[0], Register):
+            if isinstance(pair[0], ptx.Register):
                 found.append(_move(i, kind, pair[0], pair[1]))
         return found
 
-    def _register(self, name: str, offset: int, kind: str) -> Register:
+    def _register(self, name: str, offset: int, kind: str) -> ptx.Register:
         """Return the register that stands for a place in parameter space."""
         stem, _, scope = name.partition("@")
         stem = f"{stem}+{offset}+"
         key = f"{stem}@{scope}" if scope else stem
         if key not in self.handed:
-            wide = f"b{8 * max(SIZES.get(kind, 4), 1)}"
-            self.handed[key] = RegisterDeclaration(stem, wide, scope=int(scope or 0))
-        return Register(key)
+            wide = f"b{8 * max(ptx.SIZES.get(kind, 4), 1)}"
+            self.handed[key] = ptx.RegisterDeclaration(stem, wide, scope=int(scope or 0))
+        return ptx.Register(key)
 
 
-def _move(like: Instruction, kind: str, to: Operand, source: Operand) -> Instruction:
+def _move(
+    like: ptx.Instruction, kind: str, to: ptx.Operand, source: ptx.Operand
+) -> ptx.Instruction:
     return replace(like, opcode="mov", modifiers=(kind,), operands=(to, source))

@@ -31,6 +31,11 @@ class _Statement:
     body: bool
     """Whether it defines a function, or a variable."""
 
+    @property
+    def turn(self) -> int:
+        """When it is written: variables, then declarations of functions, then all others."""
+        return 0 if self.name and not self.function else 1 if self.function and not self.body else 2
+
 
 @dataclass
 class _Text:
@@ -62,44 +67,26 @@ _BEFORE_FILE: Final = (".file", ".loc", "inlined_at")
 
 
 def linked(texts: Sequence[tuple[str, str]]) -> str:
-    """Return one PTX text of several.
+    """Return one PTX text of several, each with its name for messages.
 
-    Parameters
-    ----------
-    texts : sequence of (str, str)
-        Name, for messages, and text of each; the first says for which GPU.
-
-    Raises
-    ------
-    PerfmodelError
-        If one is not PTX, or two define the same name.
+    The first says for which GPU. Raises `PerfmodelError` if one is not PTX, or two define the same
+    name.
     """
     read = [_read(name, text) for name, text in texts]
     owners = _owners(read)
     _rename(read, owners)
     written = [_header(read)]
-    done: set[str] = set()
-    for text in read:  # variables first: they are defined before they are used
-        for s in text.statements:
-            shared = s.name in done if s.linkage else False
-            if s.function or not s.name or shared or not _kept(s, text, owners):
-                continue
-            if s.linkage:
-                done.add(s.name)
-            written.append(text.written(s.start, s.end))
-    declared: set[str] = set()
-    for text in read:
-        for s in text.statements:
+    done: set[tuple[int, str]] = set()
+    for turn in range(3):  # variables and declarations first: they come before what uses them
+        for text, s in ((t, s) for t in read for s in t.statements if s.turn == turn):
             name = text.renamed.get(s.name, s.name)
-            if s.function and not s.body and name not in declared:
-                declared.add(name)
-                here = s.start + (s.linkage == ".extern" and s.name in owners)
-                linkage = f"{_linkage_of(s.name, read)} " if here > s.start else ""
-                written.append(linkage + text.written(here, s.end))
-    for text in read:
-        for s in text.statements:
-            defined = s.function and s.body and _kept(s, text, owners)
-            if defined or not (s.name or s.function):  # files and pragmas have no name
+            kept = not s.linkage or owners.get(s.name) in (None, text.name)
+            if name and ((turn, name) in done or not (turn == 1 or kept)):
+                continue
+            done.add((turn, name))
+            if turn == 1 and s.linkage == ".extern" and s.name in owners:
+                written.append(f"{_linkage_of(name, read)} {text.written(s.start + 1, s.end)}")
+            else:
                 written.append(text.written(s.start, s.end))
     return "\n".join([*written, _labels(read)])
 
@@ -182,11 +169,6 @@ def _owners(read: Sequence[_Text]) -> dict[str, str]:
     return found
 
 
-def _kept(s: _Statement, text: _Text, owners: dict[str, str]) -> bool:
-    """Say whether a statement is the one that counts of those of its name."""
-    return not s.linkage or owners.get(s.name) in (None, text.name)
-
-
 def _rename(read: Sequence[_Text], owners: dict[str, str]) -> None:
     """Choose other names for those of one text that another has too, and numbers of files."""
     seen: set[str] = {s.name for t in read for s in t.statements if s.linkage}
@@ -212,16 +194,8 @@ def _header(read: Sequence[_Text]) -> str:
 
     newest = max(read, key=version)
     first = read[0].tokens
-    end = 2
-    while (
-        first.texts[end] in _HEADER
-        or first.texts[end] == ","
-        or first.texts[end - 1]
-        in (
-            *_HEADER,
-            ",",
-        )
-    ):
+    end, marks = 2, (*_HEADER, ",")
+    while first.texts[end] in marks or first.texts[end - 1] in marks:
         end += 1
     rest = read[0].text[first.starts[2] : first.starts[end - 1] + len(first.texts[end - 1])]
     return f".version {newest.tokens.texts[1]}\n{rest}"

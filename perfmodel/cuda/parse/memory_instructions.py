@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.lock_loops import held_inside, lock_loops
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.registers import read_registers, written_registers
-from perfmodel.cuda.parse.retry_loops import retry_loops
 from perfmodel.cuda.parse.syntax import SIZES, Function, Immediate, Instruction
+from perfmodel.cuda.parse.waiting_loops import held_inside, lock_loops, retry_loops
 from perfmodel.kernels.access import AccessKind, AtomicOperation, CacheLevel
 
 _BULK: Final = 16
@@ -41,35 +40,23 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a memory instruction does for a thread.
-
-    Attributes
-    ----------
-    kind : {"load", "store", "atomic"}
-    unit : int
-        Bytes of an element.
-    width : int
-        Bytes that a thread moves at once.
-    cache : {"l1", "l2"}
-        Nearest cache that may hold a load.
-    dtype : str or None
-        Of an atomic's operand, a key of `DATA_TYPES`.
-    operation : str
-        Of an atomic.
-    returns : bool
-        Whether the atomic's old value is used.
-    bulk : bool
-        Whether one thread has many bytes moved; `width` is then a piece of them.
-    """
+    """What a memory instruction does for a thread."""
 
     kind: AccessKind
     unit: int
+    """Bytes of an element."""
     width: int
+    """Bytes that a thread moves at once."""
     cache: CacheLevel = "l1"
+    """Nearest cache that may hold a load."""
     dtype: str | None = None
+    """Of an atomic's operand, a key of `DATA_TYPES`."""
     operation: AtomicOperation = "add"
+    """Of an atomic."""
     returns: bool = False
+    """Whether the atomic's old value is used."""
     bulk: bool = False
+    """Whether one thread has many bytes moved; `width` is then a piece of them."""
 
 
 def moved(function: Function, at: int, part: int = 0) -> Moved:

@@ -23,41 +23,23 @@ _ROW: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One place that an instruction goes to.
-
-    Attributes
-    ----------
-    operand : int
-        Which operand is its address.
-    kind : {"load", "store", "atomic"}
-    space : str or None
-        State space; None is generic: the address decides.
-    width : int
-        Bytes that a lane moves; 0 for bulk copies.
-    lanes : int
-        Lanes of a warp whose addresses count, from the first on.
-    bulk : bool
-        Whether one thread has many bytes moved, past L1.
-    """
+    """One place that an instruction goes to."""
 
     operand: int
+    """Which operand is its address."""
     kind: Kind
     space: str | None
+    """State space; None is generic: the address decides."""
     width: int
+    """Bytes that a lane moves; 0 for bulk copies."""
     lanes: int = 32
+    """Lanes of a warp whose addresses count, from the first on."""
     bulk: bool = False
+    """Whether one thread has many bytes moved, past L1."""
 
 
 def part_key(at: int, part: int) -> int:
-    """Return a number for a part of the instruction `at`: for its first, that of the instruction.
-
-    Parameters
-    ----------
-    at : int
-        The instruction's place in its function.
-    part : int
-        Which of its `memory_parts`.
-    """
+    """Return a number for a part of an instruction: for its first, that of the instruction."""
     return at + (part << 32)
 
 
@@ -69,10 +51,8 @@ def memory_parts(instruction: Instruction) -> tuple[Part, ...]:
     """
     opcode, modifiers = instruction.opcode, instruction.modifiers
     count = len(instruction.operands)
-    if opcode in ("ld", "ldu", "st", "atom", "red"):
+    if opcode in ("ld", "ldu", "st", "atom", "red", "multimem"):
         found = _plain(instruction)
-    elif opcode == "multimem":
-        found = _multimem(instruction)
     elif opcode in ("ldmatrix", "stmatrix"):
         matrices = next((int(m[1:]) for m in modifiers if m in ("x1", "x2", "x4")), 1)
         loads = opcode == "ldmatrix"
@@ -90,41 +70,28 @@ def is_memory(instruction: Instruction) -> bool:
     return bool(memory_parts(instruction))
 
 
-def _space(instruction: Instruction) -> str | None:
-    names = (m.partition("::")[0] for m in instruction.modifiers)
-    return next((m for m in names if m in _SPACES), None)
-
-
-def _width(instruction: Instruction) -> int:
-    kind = instruction.modifiers[-1] if instruction.modifiers else "b32"
-    lanes = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
-    return min(SIZES.get(kind, 4) * lanes, _WIDEST)
+def verb(instruction: Instruction) -> str:
+    """Return an instruction's opcode; of ``multimem``, the one that it does the same as."""
+    if instruction.opcode != "multimem":
+        return instruction.opcode
+    given = instruction.modifiers
+    return "ld" if "ld_reduce" in given else "red" if "red" in given else "st"
 
 
 def _plain(instruction: Instruction) -> tuple[Part, ...]:
-    space = _space(instruction)
-    if space in ("param", "const"):
-        return ()
-    place = int(instruction.opcode in ("ld", "ldu", "atom"))
-    if instruction.opcode in ("atom", "red"):
-        # Those without a result that somebody wants may leave it away.
-        first = next(
-            (i for i, o in enumerate(instruction.operands[:2]) if isinstance(o, Address)), place
-        )
-        return (Part(first, "atomic", space, _width(instruction)),)
-    kind: Kind = "store" if instruction.opcode == "st" else "load"
-    if "bulk" in instruction.modifiers:
+    opcode, modifiers = verb(instruction), instruction.modifiers
+    names = (m.partition("::")[0] for m in modifiers)
+    space = next((m for m in names if m in _SPACES), None)
+    if space in ("param", "const") or (opcode == "st" and "bulk" in modifiers):
         return ()  # st.bulk clears shared memory, past the load and store units
-    return (Part(place, kind, space, _width(instruction)),)
-
-
-def _multimem(instruction: Instruction) -> tuple[Part, ...]:
-    width = _width(instruction)
-    if "ld_reduce" in instruction.modifiers:
-        return (Part(1, "load", "global", width),)
-    if "red" in instruction.modifiers:
-        return (Part(0, "atomic", "global", width),)
-    return (Part(0, "store", "global", width),)
+    lanes = next((int(m[1:]) for m in modifiers if m in ("v2", "v4", "v8")), 1)
+    width = min(SIZES.get(instruction.type_name, 4) * lanes, _WIDEST)
+    place = int(opcode in ("ld", "ldu", "atom"))
+    if opcode in ("atom", "red"):
+        # Those without a result that somebody wants may leave it away.
+        first = (i for i, o in enumerate(instruction.operands[:2]) if isinstance(o, Address))
+        return (Part(next(first, place), "atomic", space, width),)
+    return (Part(place, "store" if opcode == "st" else "load", space, width),)
 
 
 def _copy(instruction: Instruction) -> tuple[Part, ...]:

@@ -5,22 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Arguments,
-    Component,
-    Function,
-    Instruction,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    Vector,
-)
+from perfmodel.cuda.parse import syntax as ptx
 
 UNKNOWN: Final = "unknown"
 
@@ -58,7 +47,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, int]]:
     return kinds, uses, fewest
 
 
-def kind(instruction: Instruction) -> str:
+def kind(instruction: ptx.Instruction) -> str:
     """Return what an instruction is for.
 
     One of the kinds of opcodes.toml; of ``arithmetic``, ``float64``, ``float32``, ``float16`` or
@@ -81,12 +70,12 @@ def _kind(opcode: str, modifiers: tuple[str, ...]) -> str:
     return found
 
 
-def mix(function: Function) -> dict[str, int]:
+def mix(function: ptx.Function) -> dict[str, int]:
     """Return how many instructions of each kind a function has, most frequent first."""
     return dict(Counter(kind(i) for i in function.instructions).most_common())
 
 
-def unknown(function: Function) -> dict[str, int]:
+def unknown(function: ptx.Function) -> dict[str, int]:
     """Return what could not be read: instructions of no known opcode or with odd operands."""
     return dict(
         Counter(
@@ -95,7 +84,7 @@ def unknown(function: Function) -> dict[str, int]:
     )
 
 
-def warnings(function: Function) -> tuple[str, ...]:
+def warnings(function: ptx.Function) -> tuple[str, ...]:
     """Return a line about what could not be read of a function, or nothing."""
     found = unknown(function)
     if not found:
@@ -109,31 +98,31 @@ def warnings(function: Function) -> tuple[str, ...]:
     )
 
 
-def written(instruction: Instruction) -> Iterator[str]:
-    """Yield the names of the registers that an instruction writes."""
-    if instruction.opcode == "call":
-        yield from registers_of(_call_results(instruction))
-    elif instruction.operands and _use(instruction.opcode, instruction.modifiers) != "none":
-        first = instruction.operands[0]
-        if not isinstance(first, Address):
-            yield from registers_of(first)
+@lru_cache(maxsize=1 << 16)
+def written_registers(instruction: ptx.Instruction) -> tuple[str, ...]:
+    """Return the registers that an instruction writes, in order."""
+    return tuple(registers_of(instruction.operands[0])) if _writes_first(instruction) else ()
 
 
-def read(instruction: Instruction) -> Iterator[str]:
-    """Yield the names of the registers that an instruction reads, its guard's among them."""
-    if instruction.guard is not None:
-        yield instruction.guard.register.name
-    operands = instruction.operands
+@lru_cache(maxsize=1 << 16)
+def read_registers(instruction: ptx.Instruction) -> frozenset[str]:
+    """Return the registers that an instruction reads, its guard's among them."""
+    guard = instruction.guard
+    found = set() if guard is None else {guard.register.name}
+    accumulates = _use(instruction.opcode, instruction.modifiers) == "accumulated"
+    only_written = _writes_first(instruction) and not accumulates
+    for operand in instruction.operands[1 if only_written else 0 :]:
+        found.update(registers_of(operand))
+    return frozenset(found)
+
+
+def _writes_first(instruction: ptx.Instruction) -> bool:
+    """Say whether the first operand takes results: of a call, parentheses do."""
+    if not instruction.operands or isinstance(instruction.operands[0], ptx.Address):
+        return False
     if instruction.opcode == "call":
-        results = _call_results(instruction)
-        for operand in operands:
-            if operand is not results:
-                yield from registers_of(operand)
-        return
-    use = _use(instruction.opcode, instruction.modifiers)
-    for place, operand in enumerate(operands):
-        if place or use != "first" or isinstance(operand, Address):
-            yield from registers_of(operand)
+        return isinstance(instruction.operands[0], ptx.Arguments)
+    return _use(instruction.opcode, instruction.modifiers) != "none"
 
 
 @cache
@@ -147,36 +136,12 @@ def _use(opcode: str, modifiers: tuple[str, ...]) -> str:
     return "first"
 
 
-def calls_for_odd_values(instruction: Instruction) -> bool:
+def calls_for_odd_values(instruction: ptx.Instruction) -> bool:
     """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
     modifiers = {*instruction.modifiers}
     return instruction.opcode in _ROUNDED and bool(_ODD & modifiers) and "approx" not in modifiers
 
 
-def _call_results(call: Instruction) -> Operand | None:
-    """Return the operand of a call that takes its results: parentheses before the function."""
-    first = call.operands[0] if call.operands else None
-    return first if isinstance(first, Arguments) else None
-
-
-def registers_of(operand: Operand | None) -> Iterator[str]:
+def registers_of(operand: ptx.Operand | None) -> Iterator[str]:
     """Yield the names of the registers in an operand."""
-    match operand:
-        case Register():
-            yield operand.name
-        case Component():
-            yield operand.register.name
-        case Address():
-            yield from registers_of(operand.base)
-            for coordinate in operand.coordinates:
-                yield from registers_of(coordinate)
-        case Vector() | Arguments():
-            for element in operand.elements:
-                yield from registers_of(element)
-        case Pair():
-            yield from registers_of(operand.first)
-            yield from registers_of(operand.second)
-        case Negated():
-            yield from registers_of(operand.operand)
-        case _:
-            pass
+    return (part.name for part in ptx.leaves(operand) if isinstance(part, ptx.Register))

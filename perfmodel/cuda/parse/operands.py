@@ -6,22 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.constants import constant, number
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Arguments,
-    Component,
-    FloatImmediate,
-    Immediate,
-    Negated,
-    Operand,
-    Pair,
-    Register,
-    Sink,
-    SpecialRegister,
-    Symbol,
-    Vector,
-)
 from perfmodel.cuda.parse.tokens import Tokens
 
 _DEEPEST: Final = 4
@@ -38,32 +24,25 @@ _SPECIAL: Final = re.compile(
 )
 """Registers of the machine, without component (PTX ISA, "Special Registers")."""
 
-Resolve = Callable[[str], Operand]
+Resolve = Callable[[str], ptx.Operand]
 """What a name means where it stands: a register, or a symbol."""
 
 
 class OperandReader:
-    """Reads operands of one function's instructions.
-
-    Parameters
-    ----------
-    tokens : Tokens
-    resolve : callable
-        Tells what a name means that is no special register.
-    """
+    """Reads operands of one function's instructions; `resolve` tells what a name there means."""
 
     def __init__(self, tokens: Tokens, resolve: Resolve) -> None:
         self._tokens = tokens
         self._texts = tokens.texts
         self._resolve = resolve
-        self._known: dict[str, Operand] = {}
+        self._known: dict[str, ptx.Operand] = {}
         self._in_call = False
 
     def forget(self) -> None:
         """Forget what names mean: a block was entered or left."""
         self._known.clear()
 
-    def operands(self, at: int, call: bool) -> tuple[tuple[Operand, ...], int]:
+    def operands(self, at: int, call: bool) -> tuple[tuple[ptx.Operand, ...], int]:
         """Return the operands from token `at` to the semicolon, and the token behind it.
 
         In a call, parentheses hold arguments; elsewhere, an expression.
@@ -72,7 +51,7 @@ class OperandReader:
         self._in_call = call
         if texts[at] == ";":
             return (), at + 1
-        found: list[Operand] = []
+        found: list[ptx.Operand] = []
         known = self._known
         while True:
             # The usual operand is a name or number that was seen before.
@@ -90,7 +69,7 @@ class OperandReader:
                 self._tokens.refuse(at, "',' or ';'")
             at += 1
 
-    def _operand(self, at: int, depth: int) -> tuple[Operand, int]:
+    def _operand(self, at: int, depth: int) -> tuple[ptx.Operand, int]:
         if depth > _DEEPEST:
             self._tokens.refuse(at, f"at most {_DEEPEST} brackets inside each other")
         text = self._texts[at]
@@ -98,21 +77,21 @@ class OperandReader:
             return self._address(at, depth)
         if text == "{":
             elements, at = self._list(at, "}", depth)
-            return Vector(elements), at
+            return ptx.Vector(elements), at
         if text == "(" and self._in_call:
             elements, at = self._list(at, ")", depth)
-            return Arguments(elements), at
+            return ptx.Arguments(elements), at
         if text == "!":
             operand, at = self._operand(at + 1, depth + 1)
-            return Negated(operand), at
+            return ptx.Negated(operand), at
         operand, at = self._leaf(at)
         if self._texts[at] == "|":
             second, at = self._leaf(at + 1)
-            return Pair(operand, second), at
+            return ptx.Pair(operand, second), at
         return operand, at
 
-    def _list(self, at: int, close: str, depth: int) -> tuple[tuple[Operand, ...], int]:
-        found: list[Operand] = []
+    def _list(self, at: int, close: str, depth: int) -> tuple[tuple[ptx.Operand, ...], int]:
+        found: list[ptx.Operand] = []
         at += 1
         if self._texts[at] == close:
             return (), at + 1
@@ -125,30 +104,32 @@ class OperandReader:
                 self._tokens.refuse(at, f"',' or '{close}'")
             at += 1
 
-    def _address(self, at: int, depth: int) -> tuple[Operand, int]:
+    def _address(self, at: int, depth: int) -> tuple[ptx.Operand, int]:
         base, at = self._operand(at + 1, depth + 1)
         offset = 0
-        coordinates: tuple[Operand, ...] = ()
-        if isinstance(base, Symbol):
-            base, offset = Symbol(base.name), base.offset
+        coordinates: tuple[ptx.Operand, ...] = ()
+        if isinstance(base, ptx.Symbol):
+            base, offset = ptx.Symbol(base.name), base.offset
         elif self._texts[at] in ("+", "-"):
             # "+ -8" is one sign too many for a constant, but usual.
             value, at = constant(self._tokens, at)
             offset = value
         if self._texts[at] == ",":
             inner, at = self._operand(at + 1, depth + 1)
-            coordinates = inner.elements if isinstance(inner, Vector) else (inner,)
+            coordinates = inner.elements if isinstance(inner, ptx.Vector) else (inner,)
         if self._texts[at] != "]":
             self._tokens.refuse(at, "']'")
-        return Address(base, offset, coordinates), at + 1
+        return ptx.Address(base, offset, coordinates), at + 1
 
-    def _leaf(self, at: int) -> tuple[Operand, int]:
+    def _leaf(self, at: int) -> tuple[ptx.Operand, int]:
         text = self._texts[at]
         first = text[0]
         if first.isdigit():
             if self._texts[at + 1] in (",", ";", "}", "]", ")"):
                 value = number(text)
-                operand: Operand = value if isinstance(value, FloatImmediate) else Immediate(value)
+                operand: ptx.Operand = (
+                    value if isinstance(value, ptx.FloatImmediate) else ptx.Immediate(value)
+                )
                 self._known[text] = operand
                 return operand, at + 1
         elif first in "%_$" or first.isalpha():
@@ -157,29 +138,29 @@ class OperandReader:
             self._tokens.refuse(at, "an operand")
         if first == "-" and self._texts[at + 1][:1].isdigit():
             value = number(self._texts[at + 1])
-            if isinstance(value, FloatImmediate):
-                return FloatImmediate(value.bits ^ 1 << value.width - 1, value.width), at + 2
+            if isinstance(value, ptx.FloatImmediate):
+                return ptx.FloatImmediate(value.bits ^ 1 << value.width - 1, value.width), at + 2
         integer, at = constant(self._tokens, at)
-        return Immediate(integer), at
+        return ptx.Immediate(integer), at
 
-    def _name(self, text: str, at: int) -> tuple[Operand, int]:
+    def _name(self, text: str, at: int) -> tuple[ptx.Operand, int]:
         operand = self._known.get(text)
         if operand is None:
             operand = self._meaning(text)
             self._known[text] = operand
         at += 1
-        if isinstance(operand, Symbol) and self._texts[at] in ("+", "-"):
+        if isinstance(operand, ptx.Symbol) and self._texts[at] in ("+", "-"):
             offset, at = constant(self._tokens, at)
-            return Symbol(operand.name, offset), at
+            return ptx.Symbol(operand.name, offset), at
         return operand, at
 
-    def _meaning(self, text: str) -> Operand:
+    def _meaning(self, text: str) -> ptx.Operand:
         if text == "_":
-            return Sink()
+            return ptx.Sink()
         stem, dot, part = text.partition(".")
         if _SPECIAL.fullmatch(stem):
-            return SpecialRegister(text)
+            return ptx.SpecialRegister(text)
         operand = self._resolve(stem)
-        if dot and isinstance(operand, Register):
-            return Component(operand, part)
+        if dot and isinstance(operand, ptx.Register):
+            return ptx.Component(operand, part)
         return self._resolve(text) if dot else operand

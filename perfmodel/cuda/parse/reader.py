@@ -21,13 +21,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-from perfmodel.cuda.parse.body import read_body
+from perfmodel.cuda.parse.body import Body, read_body
 from perfmodel.cuda.parse.declarations import (
-    LINKAGE,
     SPACES,
     expect,
     integers,
     parameters,
+    read_linkage,
     skip_parentheses,
     variables,
     word,
@@ -47,10 +47,7 @@ _BINARIES: Final = {
 def read_ptx(path: str | Path) -> Module:
     """Return what a PTX file says.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, or is not PTX.
+    Raises `PerfmodelError` if it cannot be read, or is not PTX.
     """
     return parse_ptx(read_ptx_text(path), Path(path).name)
 
@@ -58,10 +55,7 @@ def read_ptx(path: str | Path) -> Module:
 def read_ptx_text(path: str | Path) -> str:
     """Return the text of a PTX file.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, is larger than `MAX_BYTES`, or is no text.
+    Raises `PerfmodelError` if it cannot be read, is larger than `MAX_BYTES`, or is no text.
     """
     path = Path(path)
     where, wanted = f"program {str(path)!r}", "a .cu or .ptx file"
@@ -80,16 +74,7 @@ def read_ptx_text(path: str | Path) -> str:
 def parse_ptx(text: str, name: str = "the PTX text") -> Module:
     """Return what a PTX text says.
 
-    Parameters
-    ----------
-    text : str
-    name : str
-        Of the text, for messages.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is not PTX, with the line.
+    Raises `PerfmodelError` if it is not PTX, with the `name` of the text and the line.
     """
     if not text.strip():
         raise PerfmodelError(f"{name} is empty: expected PTX")
@@ -112,8 +97,7 @@ class _ModuleReader:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._version: tuple[int, int] | None = None
-        self._target: tuple[str, ...] = ()
-        self._bits = 32  # as PTX has it where the text does not say
+        self._target = ""
         self._functions: list[Function] = []
         self._variables: list[Variable] = []
         self._files: dict[int, str] = {}
@@ -129,9 +113,7 @@ class _ModuleReader:
             self._tokens.refuse(at, ".target, such as sm_90,")
         return Module(
             version=self._version,
-            target=self._target[0],
-            target_options=self._target[1:],
-            address_bits=self._bits,
+            target=self._target,
             functions=tuple(self._functions),
             variables=tuple(self._variables),
             files=self._files,
@@ -151,16 +133,12 @@ class _ModuleReader:
         if text == ".address_size":
             if texts[at + 1] not in ("32", "64"):
                 tokens.refuse(at + 1, "32 or 64")
-            self._bits = int(texts[at + 1])
             return at + 2
         if text == ".file":
             return self._read_file(at + 1)
         if text == ".pragma" or text == ".alias":
             return self._skip_statement(at)
-        linkage: str | None = None
-        while texts[at] in LINKAGE:
-            linkage = texts[at][1:]
-            at += 1
+        linkage, at = read_linkage(tokens, at)
         if texts[at] in (".entry", ".func"):
             return self._read_function(at, linkage)
         if texts[at] in SPACES:
@@ -170,14 +148,10 @@ class _ModuleReader:
         tokens.refuse(at, "a function, a variable or a directive")
 
     def _read_target(self, at: int) -> int:
-        found: list[str] = []
-        while True:
-            name, at = word(self._tokens, at, "a target, such as sm_90,")
-            found.append(name)
-            if self._tokens.texts[at] != ",":
-                self._target = tuple(found)
-                return at
-            at += 1
+        self._target, at = word(self._tokens, at, "a target, such as sm_90,")
+        while self._tokens.texts[at] == ",":  # options, such as debug
+            _, at = word(self._tokens, at + 1, "an option of the target")
+        return at
 
     def _read_file(self, at: int) -> int:
         numbers, at = integers(self._tokens, at)
@@ -218,20 +192,13 @@ class _ModuleReader:
                 at = self._skip_statement(at)
                 continue
             directives[directive], at = integers(tokens, at + 1)
-        if texts[at] == ";":
-            self._functions.append(
-                Function(
-                    *(name, kernel, given, results, linkage, directives, False),
-                    *((), (), (), {}, {}, tuple(pragmas), line),
-                )
-            )
-            return at + 1
-        if texts[at] != "{":
+        defined = texts[at] == "{"
+        if not defined and texts[at] != ";":
             tokens.refuse(at, "'{' or ';'")
-        body, at = read_body(tokens, at + 1)
+        body, at = read_body(tokens, at + 1) if defined else (Body(), at + 1)
         self._functions.append(
             Function(
-                *(name, kernel, given, results, linkage, directives, True),
+                *(name, kernel, given, results, linkage, directives, defined),
                 registers=tuple(body.registers),
                 variables=tuple(body.variables),
                 instructions=tuple(body.instructions),

@@ -18,11 +18,6 @@ def parameter_names(source: str) -> dict[str, tuple[str, ...]]:
     """Return the parameters' names of each ``__global__`` function of a source, in order.
 
     What the preprocessor would change is not seen: a kernel that a macro makes is not found.
-
-    Parameters
-    ----------
-    source : str
-        CUDA C++.
     """
     text = _NOISE.sub(" ", source)
     found: dict[str, tuple[str, ...]] = {}

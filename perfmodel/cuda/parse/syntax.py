@@ -8,7 +8,7 @@ its function. Directives and modifiers are kept without their leading dot.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -96,6 +96,13 @@ class Address:
     """[B]"""
     coordinates: tuple[Operand, ...] = ()
 
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The symbol that it is in, such as a parameter, and where [B]; None of other bases."""
+        if not isinstance(self.base, Symbol):
+            return None
+        return self.base.name, self.base.offset + self.offset
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -134,6 +141,27 @@ Operand: TypeAlias = (
     | Negated
     | Arguments
 )
+
+
+def leaves(operand: Operand | None) -> Iterator[Operand]:
+    """Yield the operands that one is made of: registers, symbols, numbers."""
+    match operand:
+        case Address(base, _, coordinates):
+            inside: tuple[Operand, ...] = (base, *coordinates)
+        case Vector(elements) | Arguments(elements):
+            inside = elements
+        case Pair(first, second):
+            inside = (first, second)
+        case Negated(inner):
+            inside = (inner,)
+        case Component(register, _):
+            inside = (register,)
+        case _:
+            if operand is not None:
+                yield operand
+            return
+    for part in inside:
+        yield from leaves(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +216,11 @@ class Instruction:
     def name(self) -> str:
         """Opcode and modifiers as written, such as ``ld.global.nc.v4.f32``."""
         return ".".join((self.opcode, *self.modifiers))
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """Modifiers without what is behind ``::``: ``shared`` of ``shared::cta``."""
+        return frozenset(m.partition("::")[0] for m in self.modifiers)
 
     @property
     def type_name(self) -> str:
@@ -314,9 +347,6 @@ class Module:
     """Of the PTX language, such as (8, 7)."""
     target: str
     """Such as ``sm_90``."""
-    target_options: tuple[str, ...]
-    """What follows the target, such as ``debug``."""
-    address_bits: int
     functions: tuple[Function, ...]
     variables: tuple[Variable, ...]
     """Declared outside of functions."""

@@ -56,10 +56,7 @@ _SPACES: Final = re.compile(r"\s*([,<>*&:])\s*")
 def source_name(mangled: str) -> str:
     """Return a kernel's name with its template's arguments; as it is if it cannot be read.
 
-    Parameters
-    ----------
-    mangled : str
-        As PTX has it. Names in namespaces lose these.
+    Names in namespaces lose these.
 
     Examples
     --------

@@ -68,16 +68,8 @@ class Tokens:
 def tokenize(text: str, name: str) -> Tokens:
     """Return the tokens of a PTX text.
 
-    Parameters
-    ----------
-    text : str
-    name : str
-        Of the text, for messages.
-
-    Raises
-    ------
-    PerfmodelError
-        If there is something that PTX does not have, or the text is longer than `MAX_BYTES`.
+    Raises `PerfmodelError`, with the `name` of the text, if there is something that PTX does not
+    have, or it is longer than `MAX_BYTES`.
     """
     if len(text) > MAX_BYTES:
         raise too_long(name)

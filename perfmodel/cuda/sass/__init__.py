@@ -1,1 +1,1 @@
-"""What ptxas makes of PTX: machine instructions, their order, loops, and decoded machine code."""
+"""What ptxas makes of PTX: its machine code, decoded, and rules where that is not at hand."""

@@ -1,4 +1,4 @@
-"""What ptxas adds where lanes may part: places to meet again, and one lane that acts for a warp."""
+"""Where lanes of a warp may part, and where one acts for all of them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,10 @@ from perfmodel.cuda.parse.syntax import (
     Instruction,
     Register,
     SpecialRegister,
-    Symbol,
 )
 
-MEETING: Final = 2.0
-"""Instructions of a branch at which lanes may part: they note where they meet, and wait there."""
-SHARED_BASE: Final = 3.0
-"""Instructions that make the address of a variable in shared memory: since clusters of blocks it
-holds the block's number. Both read from machine code of sm_90 (nvcc 13.0)."""
-AGGREGATED: Final = {"returns": 10.0, "silent": 6.0, "scan": 24.0}
-"""Instructions by which a warp's lanes change one address together: a vote, counts of lanes or a
-REDUX, the choice of one, and for old values a shuffle and an addition; lanes that add unlike
-numbers and want old values add up in five shuffles. The first read, the others assumed."""
 _REDUCED: Final = frozenset({"min", "max", "and", "or", "xor"})
 _WORDS: Final = frozenset({"u32", "s32", "b32"})
-_UNIFORM: Final = frozenset(
-    {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor", "not", "mov", "cvt", "cvta"}
-)
-"""What the uniform datapath of sm_90 does: integers without minimum and maximum, no numbers."""
-_FLOATS: Final = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64"})
 _LANES: Final = ("%tid", "%laneid", "%lanemask")
 _ENDS: Final = ("ret", "exit")
 
@@ -61,22 +46,6 @@ def _starts(instruction: Instruction) -> bool:
     return instruction.opcode in ("mov", "cvt") and any(
         isinstance(o, SpecialRegister) and o.name.startswith(_LANES) for o in instruction.operands
     )
-
-
-def uniform_registers(function: Function, flow: ControlFlow) -> frozenset[str]:
-    """Return integers that all lanes share and no loop changes: ptxas has other registers for them.
-
-    Read from machine code of sm_90 (nvcc 13.0): strides and sizes stand in uniform registers.
-    """
-    found = {r for i in function.instructions for r in written_registers(i)}
-    found -= parting_registers(function)
-    looped = {number for loop in flow.loops for number in loop.blocks}
-    for number, block in enumerate(flow.blocks):
-        for i in function.instructions[block.start : block.stop]:
-            made = i.opcode in _UNIFORM and not _FLOATS & {*i.modifiers} and i.guard is None
-            if number in looped or not made:
-                found.difference_update(written_registers(i))
-    return frozenset(found)
 
 
 def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
@@ -129,13 +98,6 @@ def lanes_part_at(
     return bool(read_registers(function.instructions[block.stop - 1]) & parting)
 
 
-def may_be_apart(function: Function, flow: ControlFlow, number: int) -> bool:
-    """Say whether ptxas cannot know that all lanes of a warp come to a block together."""
-    parting = parting_registers(function)
-    before = branches_before(flow).get(number, frozenset())
-    return any(lanes_part_at(function, flow, b, parting) for b in before)
-
-
 def varying_constants(function: Function) -> frozenset[int]:
     """Return the loads from constant memory whose address may differ from lane to lane."""
     parting = parting_registers(function)
@@ -148,28 +110,8 @@ def varying_constants(function: Function) -> frozenset[int]:
     )
 
 
-def shared_bases(function: Function, flow: ControlFlow) -> dict[int, float]:
-    """Return the instructions that addresses of shared variables take, by where they are used."""
-    loops = {block for loop in flow.loops for block in loop.blocks}
-    found: dict[int, float] = {}
-    for number, block in enumerate(flow.blocks):
-        known: set[str] = set()
-        for at in range(block.start, block.stop):
-            instruction = function.instructions[at]
-            shared = "shared" in instruction.modifiers and is_memory(instruction)
-            for operand in instruction.operands:
-                base = operand.base if isinstance(operand, Address) and shared else operand
-                if not isinstance(base, Symbol) or (not shared and instruction.opcode != "mov"):
-                    continue
-                # A loop's are made before it.
-                if base.name not in known and number not in loops:
-                    found[at] = SHARED_BASE
-                known.add(base.name)
-    return found
-
-
-def aggregated(function: Function) -> dict[int, float]:
-    """Return the instructions by which warps change one address together, by the atomic.
+def aggregated(function: Function) -> frozenset[int]:
+    """Return the atomics by which a warp's lanes change one address together.
 
     Of atomics whose address no lane has for itself, as far as the code says, ptxas leaves one for
     each warp: additions of 32 bits, those of 64 bits to global memory where all lanes add the same,
@@ -177,7 +119,7 @@ def aggregated(function: Function) -> dict[int, float]:
     exchanges, compare-and-swaps, increments with a limit, or additions of floats.
     """
     parting = parting_registers(function)
-    found = {}
+    found = set()
     for at, i in enumerate(function.instructions):
         if not i.operands or i.opcode not in ("atom", "red") or counts_lanes(function, i):
             continue
@@ -185,19 +127,15 @@ def aggregated(function: Function) -> dict[int, float]:
         if where is None or _parts(where.base, parting):
             continue
         returns = i.opcode == "atom" and is_used(function, i)
-        alike = not _parts(i.operands[-1], parting)
-        if "add" in i.modifiers and i.type_name in _WORDS:
-            how = "silent" if not returns else "returns" if alike else "scan"
-        elif "add" in i.modifiers and i.type_name in ("u64", "s64") and alike:
-            if "shared" in i.modifiers:
-                continue
-            how = "returns" if returns else "silent"
-        elif _REDUCED & {*i.modifiers} and i.type_name in _WORDS and not returns:
-            how = "silent"
+        words = i.type_name in _WORDS
+        if "add" in i.modifiers:
+            long = i.type_name in ("u64", "s64") and "shared" not in i.modifiers
+            joined = words or (long and not _parts(i.operands[-1], parting))
         else:
-            continue
-        found[at] = AGGREGATED[how]
-    return found
+            joined = bool(_REDUCED & {*i.modifiers}) and words and not returns
+        if joined:
+            found.add(at)
+    return frozenset(found)
 
 
 def _parts(operand: object, parting: frozenset[str]) -> bool:

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from perfmodel.cuda.parse.syntax import Instruction
-
 TABLE: Final = Path(__file__).with_suffix(".toml")
 
 
@@ -23,24 +21,20 @@ class Latencies:
     ----------
     pipe : mapping of str to float
         Of an instruction of each pipe.
-    busy : mapping of str to float
-        From one instruction of a warp to its next of the same pipe.
-    instruction : tuple of (str, frozenset of str, float)
-        Opcode, modifiers that must all be there, and latency; the first that fits counts.
     special : float
         Reads of special registers.
-    shared, shared_wide, shared_atomic : float
-        Loads from shared memory, those of 16 bytes, and atomics there.
+    shared, shared_atomic : float
+        Loads from shared memory, and atomics there.
     constant : float
         Loads of machine code from constant memory: assumed.
-    branch, forward : float
-        Until a warp issues behind a branch that is taken; behind one past what a condition skips.
+    branch : float
+        Until a warp issues behind a branch that is taken.
     parting : float
         Of a branch at which a warp's lanes part, until they have met again, besides.
-    guard : float
-        How much later a comparison's result is there as a guard.
     begin : float
         Of a thread's first instructions, besides.
+    redux, match : float
+        Of what a warp's lanes do together.
     warp_macs : float
         16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core.
     group_macs : float
@@ -48,28 +42,17 @@ class Latencies:
     """
 
     pipe: Mapping[str, float]
-    busy: Mapping[str, float]
-    instruction: tuple[tuple[str, frozenset[str], float], ...]
     special: float
     shared: float
-    shared_wide: float
     shared_atomic: float
     constant: float
     branch: float
-    forward: float
     parting: float
-    guard: float
     begin: float
+    redux: float
+    match: float
     warp_macs: float
     group_macs: float
-
-    def of(self, instruction: Instruction, pipe: str) -> float:
-        """Return the latency of an instruction whose pipe is known."""
-        given = frozenset(instruction.modifiers)
-        for opcode, modifiers, clocks in self.instruction:
-            if opcode == instruction.opcode and modifiers <= given:
-                return clocks
-        return self.pipe.get(pipe, self.pipe["other"])
 
 
 @lru_cache(maxsize=1)
@@ -79,10 +62,5 @@ def latencies() -> Latencies:
         found = tomllib.load(stream)
     return Latencies(
         pipe=MappingProxyType(dict(found["pipe"])),
-        busy=MappingProxyType(dict(found["busy"])),
-        instruction=tuple(
-            (e["opcode"], frozenset(e.get("modifiers", ())), float(e["clocks"]))
-            for e in found["instruction"]
-        ),
         **{name: float(clocks) for name, clocks in (found["other"] | found["tensor"]).items()},
     )

@@ -10,20 +10,30 @@ Architecture via Microbenchmarking (2018), section 2.1.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
+
+from perfmodel.cuda.sass.line_table import Relocations, lines_by_section
 
 BYTES: Final = 16
 """Of an instruction."""
 BARRIERS: Final = 6
 _OPCODE: Final = 0x1FF
 """What does not say where an operand is: register, constant or immediate."""
-_BRANCH: Final = 0x147
+BRANCH: Final = 0x147
+CALL: Final = 0x144
+TABLE_BRANCH: Final = 0x149
+ENDS: Final = frozenset({0x14D, 0x150})
+"""EXIT and RET."""
+_PLAIN_BRANCH: Final = 0x947
+"""BRA to a place that the instruction holds, without .DIV or .U."""
 _WIDTHS: Final = (1, 1, 2, 2, 4, 8, 16, 16)
 """Bytes of a thread by what an instruction of memory says of them."""
 _MOST: Final = 64 << 20
-_TEXT: Final = b".text."
+_TEXT: Final = ".text."
+_LINES: Final = ".nv_debug_line_sass"
+"""Of which line of PTX each instruction is made, with ptxas's -lineinfo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +52,17 @@ class MachineInstruction:
     result, operands : int or None
         Barriers that it holds until its result is there, and until it has read its operands.
     target : int or None
-        Of a branch, the place of where it goes.
+        Of a branch or a call, the place of where it goes.
     written : int
         Register of the result; of what has none, any.
     address : tuple of int
         Of what reads or writes memory, the register of the address and the bytes beyond it.
     width : int
         Of what reads or writes memory, bytes of a thread.
+    conditional : bool
+        Of a branch, whether the warp may go on behind it.
+    line : int or None
+        Of the PTX that it is made of, if that is known.
     """
 
     opcode: int
@@ -61,6 +75,8 @@ class MachineInstruction:
     written: int = -1
     address: tuple[int, int] = (-1, 0)
     width: int = 4
+    conditional: bool = False
+    line: int | None = None
 
 
 MachineCode = tuple[MachineInstruction, ...]
@@ -75,7 +91,11 @@ def decoded(code: bytes) -> MachineCode:
 def _instruction(at: int, low: int, high: int) -> MachineInstruction:
     opcode = low & _OPCODE
     target = None
-    if opcode == _BRANCH:
+    guarded = low >> 12 & 0xF != 7
+    conditional = guarded
+    if opcode == BRANCH:
+        conditional = guarded or high >> 23 & 0xF != 7 or low & 0xFFF != _PLAIN_BRANCH
+    if opcode in (BRANCH, CALL):
         # In words of 4 bytes, from the next instruction on.
         words = low >> 16 & 0xFF | low >> 34 << 8 | (high & 0x3FFFF) << 38
         words -= 1 << 56 if words >> 55 else 0
@@ -84,7 +104,7 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
     result, operands = (b if b < BARRIERS else None for b in held)
     return MachineInstruction(
         opcode,
-        low >> 12 & 0xF != 7,
+        guarded,
         high >> 41 & 15,
         tuple(b for b in range(BARRIERS) if high >> 52 + b & 1),
         result,
@@ -93,6 +113,7 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
         low >> 16 & 0xFF,
         (low >> 24 & 0xFF, (low >> 40 ^ 1 << 23) - (1 << 23)),
         _WIDTHS[high >> 9 & 7],
+        conditional,
     )
 
 
@@ -101,17 +122,68 @@ def read_cubin(data: bytes) -> Mapping[str, MachineCode]:
     if len(data) > _MOST or data[:6] != b"\x7fELF\x02\x01":
         return {}
     try:
-        (table,) = struct.unpack_from("<Q", data, 40)
-        size, count, names = struct.unpack_from("<HHH", data, 58)
-        sections = [struct.unpack_from("<IIQQQQ", data, table + size * n) for n in range(count)]
-        _, _, _, _, start, length = sections[names]
-        labels = data[start : start + length]
-        found = {}
-        for name, _, _, _, offset, extent in sections:
-            label = labels[name : labels.index(b"\0", name)]
-            if label.startswith(_TEXT):
-                kernel = label.removeprefix(_TEXT).decode()
-                found[kernel] = decoded(data[offset : offset + extent])
+        sections = _sections(data)
+        found = {
+            s.name.removeprefix(_TEXT): decoded(s.content(data))
+            for s in sections
+            if s.name.startswith(_TEXT)
+        }
+        lines = _lines(data, sections)
     except (struct.error, ValueError, IndexError):
         return {}
-    return found
+    return {name: _with_lines(code, lines.get(_TEXT + name, {})) for name, code in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Of an ELF file, as its table of sections has it."""
+
+    name: str
+    offset: int
+    extent: int
+    link: int
+
+    def content(self, data: bytes) -> bytes:
+        return data[self.offset : self.offset + self.extent]
+
+
+def _sections(data: bytes) -> list[_Section]:
+    (table,) = struct.unpack_from("<Q", data, 40)
+    size, count, names = struct.unpack_from("<HHH", data, 58)
+    entries = [struct.unpack_from("<IIQQQQI", data, table + size * n) for n in range(count)]
+    _, _, _, _, start, length, _ = entries[names]
+    labels = data[start : start + length]
+
+    def label(at: int) -> str:
+        return labels[at : labels.index(b"\0", at)].decode()
+
+    return [_Section(label(e[0]), e[4], e[5], e[6]) for e in entries]
+
+
+def _lines(data: bytes, sections: Sequence[_Section]) -> Mapping[str, Mapping[int, int]]:
+    """Return the line of PTX of each byte where an instruction begins, by section of code."""
+    named = {s.name: s for s in sections}
+    if _LINES not in named:
+        return {}
+    moved: Relocations = {}
+    for kind in (".rel", ".rela"):
+        table = named.get(kind + _LINES)
+        if table is None:
+            continue
+        symbols = sections[table.link]
+        for offset, info, *_ in struct.iter_unpack(
+            "<QQ" if kind == ".rel" else "<QQq", table.content(data)
+        ):
+            (at,) = struct.unpack_from("<H", data, symbols.offset + 24 * (info >> 32) + 6)
+            moved[offset] = sections[at].name
+    return lines_by_section(named[_LINES].content(data), moved)
+
+
+def _with_lines(code: MachineCode, lines: Mapping[int, int]) -> MachineCode:
+    """Return the code with lines; where none is stated, that of the instruction before."""
+    found = []
+    line = None
+    for at, instruction in enumerate(code):
+        line = lines.get(at * BYTES, line)
+        found.append(replace(instruction, line=line))
+    return tuple(found)

@@ -10,44 +10,27 @@ of a stencil of doubles, nvcc 13.0).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.opcodes import calls_for_odd_values
 from perfmodel.cuda.parse.registers import is_memory, read_registers, written_registers
-from perfmodel.cuda.parse.syntax import Function, Instruction
+from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.divergence import branches_before, lanes_part_at, parting_registers
 
 _BARRIERS: Final = ("bar", "barrier")
 _ON_CHIP: Final = {"shared", "local"}
 
 
-def keeps_apart(
-    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
-) -> bool:
-    """Say whether a loop has what no load moves across: stores, barriers, calls for odd values.
-
-    Branches alone may turn into predicates, and loads may move up before them.
-    """
-    inside = (function.instructions[at] for numbers, _ in blocks for at in flow.places(numbers))
-    return any(i.opcode in _BARRIERS or calls_for_odd_values(i) or _stores(i) for i in inside)
-
-
-def _stores(instruction: Instruction) -> bool:
-    return instruction.opcode == "st" and "global" in instruction.modifiers
-
-
-def sure_waits(
-    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
-) -> float:
+def sure_waits(function: Function, flow: ControlFlow, blocks: Iterable[tuple[int, float]]) -> float:
     """Return the waits for loads from global memory, one after the other, that no order spares.
 
     Parameters
     ----------
     function : Function
     flow : ControlFlow
-    blocks : iterable of (sequence of int, float)
+    blocks : iterable of (int, float)
         Of one loop, or of what is outside of loops, in the order of the text, each with the share
         of warps that run it.
     """
@@ -62,12 +45,12 @@ def waits_within(function: Function, flow: ControlFlow) -> dict[int, float]:
     return {
         at: begin
         for number in range(len(flow.blocks))
-        for at, begin, _ in _in_turn(function, flow, [((number,), 1.0)])
+        for at, begin, _ in _in_turn(function, flow, [(number, 1.0)])
     }
 
 
 def _in_turn(
-    function: Function, flow: ControlFlow, blocks: Iterable[tuple[Sequence[int], float]]
+    function: Function, flow: ControlFlow, blocks: Iterable[tuple[int, float]]
 ) -> Iterator[tuple[int, float, float]]:
     """Yield accesses of global memory with the waits before and after each."""
     depends = branches_before(flow)
@@ -81,40 +64,35 @@ def _in_turn(
         return any(lanes_part_at(function, flow, b, parting) for b in depends.get(number, ()))
 
     reached = 0.0
-    for numbers, share in blocks:
+    for number, share in blocks:
         wait = min(share, 1.0)
-        if parting_before(numbers[0]):
+        if parting_before(number):
             every = max(every, reached)
-        for number in numbers:
-            before = depends.get(number, frozenset())
-            decided = max((chosen.get(b, 0.0) for b in before), default=0.0)
-            split = not any(lanes_part_at(function, flow, b, parting) for b in before)
-            for at in _places(flow, number):
-                i = function.instructions[at]
-                needed = max((level.get(r, 0.0) for r in read_registers(i)), default=0.0)
-                begin = max(every, decided, needed)
-                if i.opcode == "shfl" and not split:
-                    # Its own operand may come behind the branch.
-                    every, split = reached, True
-                reached = max(reached, begin)
-                made = written_registers(i)
-                if i.opcode in _BARRIERS:
-                    written = shared = max(written, shared)
-                elif calls_for_odd_values(i):
-                    every = reached
-                elif i.opcode in ("bra", "brx"):
-                    chosen[number] = begin
-                elif is_memory(i) and _ON_CHIP & {*i.modifiers}:
-                    shared = begin = max(begin, shared)
-                elif is_memory(i):
-                    begin = begin if "nc" in i.modifiers else max(begin, written)
-                    if i.opcode not in ("ld", "ldu"):
-                        written = begin
-                    waited = begin + (wait if used & {*made} else 0.0)
-                    yield at, begin, waited
-                    begin = waited
-                level |= dict.fromkeys(made, begin)
-
-
-def _places(flow: ControlFlow, number: int) -> range:
-    return range(flow.blocks[number].start, flow.blocks[number].stop)
+        before = depends.get(number, frozenset())
+        decided = max((chosen.get(b, 0.0) for b in before), default=0.0)
+        split = not parting_before(number)
+        for at in flow.places([number]):
+            i = function.instructions[at]
+            needed = max((level.get(r, 0.0) for r in read_registers(i)), default=0.0)
+            begin = max(every, decided, needed)
+            if i.opcode == "shfl" and not split:
+                # Its own operand may come behind the branch.
+                every, split = reached, True
+            reached = max(reached, begin)
+            made = written_registers(i)
+            if i.opcode in _BARRIERS:
+                written = shared = max(written, shared)
+            elif calls_for_odd_values(i):
+                every = reached
+            elif i.opcode in ("bra", "brx"):
+                chosen[number] = begin
+            elif is_memory(i) and _ON_CHIP & {*i.modifiers}:
+                shared = begin = max(begin, shared)
+            elif is_memory(i):
+                begin = begin if "nc" in i.modifiers else max(begin, written)
+                if i.opcode not in ("ld", "ldu"):
+                    written = begin
+                waited = begin + (wait if used & {*made} else 0.0)
+                yield at, begin, waited
+                begin = waited
+            level |= dict.fromkeys(made, begin)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Final
 
@@ -13,8 +12,6 @@ _SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _WARP: Final = 32
 GROUP: Final = 128
 """Threads of a warp group, which makes a wgmma instruction together."""
-MACHINE_MACS: Final = 2048
-"""16-bit multiply-accumulates of the largest machine instruction of a warp (HMMA.16816)."""
 _SPARSE: Final = 0.5
 """Share of a sparse product's multiply-accumulates that tensor cores make: of four values of A two
 are zero (PTX ISA, sparse matrix storage)."""
@@ -90,18 +87,6 @@ def tensor_clocks(instruction: Instruction) -> float:
     found = latencies()
     rate = found.group_macs if instruction.opcode == "wgmma" else found.warp_macs
     return macs / rate
-
-
-def tensor_slots(instruction: Instruction) -> float:
-    """Return the issue slots of a product, a warp's: one of wgmma, else one a machine instruction.
-
-    ptxas splits a warp's product into instructions of `MACHINE_MACS` multiply-accumulates at most
-    (HMMA.16816; wmma m16n16k16 is two). 0 of other instructions, and of products of doubles.
-    """
-    if instruction.opcode == "wgmma":
-        return 1.0 if multiply_accumulates(instruction) else 0.0
-    macs = multiply_accumulates(instruction) * _RATE.get(_multiplied(instruction), 0.0)
-    return float(math.ceil(macs / MACHINE_MACS))
 
 
 def waits_for_products(instruction: Instruction) -> bool:

@@ -1,13 +1,12 @@
-"""Which loops ptxas puts iterations of together, and how many it runs at a time.
+"""Loops that ptxas puts four iterations of together: lanes that leave them apart run more.
 
-Read from machine code of sm_90 (ptxas 13.0): 900 loops of one block, grown by an instruction at a
-time until they were left as they are. Four iterations are run at a time while four are left, then
-two, then one; so lanes whose iterations differ part, and a warp runs more of them than any lane.
+Four iterations are run at a time while four are left, then two, then one; so lanes whose iterations
+differ part, and a warp runs more of them than any lane. Which loops those are, machine code says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.opcodes import calls_for_odd_values
-from perfmodel.cuda.parse.registers import is_memory, read_registers, written_registers
-from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction, Operand, Register
-from perfmodel.cuda.sass.divergence import may_be_apart
+from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.syntax import Function, Immediate, Operand, Register
+from perfmodel.cuda.sass.frequencies import loops_together
+from perfmodel.cuda.sass.machine_code import MachineCode
 
 Array = npt.NDArray[Any]
 
@@ -28,40 +27,10 @@ COPIES: Final = 7
 """Of a loop's body in the kernel's code: four, two and one."""
 LAST_COPIES: Final = frozenset({3, 5, 6})
 """Those of the seven after which is branched."""
-LENGTH: Final = 18.0
-"""Length of a body up to which iterations are put together: machine instructions, without what they
-then do once for all; memory accesses count `ACCESS`, atomics `ATOMIC`."""
-ACCESS: Final = 2.0
-ATOMIC: Final = 10.5
-LENGTH_LOADING: Final = 46.0
-"""The same of a body that loads from global memory."""
-LENGTH_SHARED: Final = 5.0
-"""By how much each load from shared memory lengthens `LENGTH`, to at most `LONGEST`."""
-LONGEST: Final = 98.0
-CHECKS: Final = 9.0
-"""Instructions besides, each time the loop is entered: what is left is worked out, compared and
-branched on, three times."""
-CHECKS_PARTING: Final = 4.0
-"""And where lanes may part: twice where they meet again (machine code of sums of rows)."""
-
-_TOGETHER: Final = frozenset(
-    {"shfl", "vote", "match", "redux", "activemask", "elect", "bar", "barrier"}
-)
-"""What lanes of a warp do together."""
-_SCALED_LATER: Final = frozenset({"sin", "cos"})
-"""Of two machine instructions, of which the one comes after iterations are put together."""
 _COMPARED: Final = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 _TURNED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne", "eq": "eq"}
 _NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq", "eq": "ne"}
 _MANY: Final = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """How often, an iteration, a loop is branched around, and how often it is entered."""
-
-    rounds: float = 1.0 / UNROLLED
-    entries: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,65 +87,16 @@ def first_copy(turns: Array) -> Array:
     return np.where(turns >= UNROLLED, 0, np.where(turns >= UNROLLED // 2, UNROLLED, COPIES - 1))
 
 
-def rounds(turns: float) -> float:
-    """Return how often a loop of so many iterations is branched around: of 4, of 2 and of 1."""
-    whole = int(turns)
-    return float(whole // UNROLLED + whole % UNROLLED // 2 + whole % 2)
-
-
-def unrolls(
-    function: Function, flow: ControlFlow, number: int, counts: Sequence[Mapping[str, float]]
-) -> bool:
-    """Say whether ptxas puts iterations of a block that is a loop of its own together.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    number : int
-        Of the block.
-    counts : sequence of mapping of str to float
-        Machine instructions of each instruction, by pipe; of memory accesses none.
-    """
-    block = flow.blocks[number]
-    if number not in block.successors:
-        return False
-    inside = range(block.start, block.stop)
-    instructions = [function.instructions[at] for at in inside]
-    if any(at in inside and "nounroll" in text for at, text in function.pragmas):
-        return False
-    if any(i.opcode == "call" or calls_for_odd_values(i) for i in instructions):
-        return False
-    if counter(function, inside, inside.stop - 1) is None:
-        return False
-    # Where lanes may be apart, ptxas leaves loops as they are in which they wait for one another.
-    if any(i.opcode in _TOGETHER for i in instructions) and may_be_apart(function, flow, number):
-        return False
-    once = set(shared_by_iterations(function, inside))
-    length = sum(
-        _weight(i) + (1.0 if i.opcode in _SCALED_LATER else sum(counts[at].values()))
-        for at, i in zip(inside, instructions, strict=True)
-        if at not in once
-    )
-    return length <= _most(instructions)
-
-
-def _most(instructions: Sequence[Instruction]) -> float:
-    shared = sum(i.opcode == "ld" and _shared(i) for i in instructions)
-    most = LENGTH + (1.0 + LENGTH_SHARED * shared if shared else 0.0)
-    if any(i.opcode == "ld" and is_memory(i) and not _shared(i) for i in instructions):
-        most = max(most, LENGTH_LOADING)
-    return min(most, LONGEST)
-
-
-def _shared(instruction: Instruction) -> bool:
-    return any(m.partition("::")[0] == "shared" for m in instruction.modifiers)
-
-
-def _weight(instruction: Instruction) -> float:
-    if not is_memory(instruction):
-        return 0.0
-    return ATOMIC if instruction.opcode in ("atom", "red") else ACCESS
+def unrolled_loops(code: MachineCode, function: Function, flow: ControlFlow) -> dict[int, Counted]:
+    """Return the blocks that are loops whose iterations are put together, and what they count."""
+    found = {}
+    for number, iterations in loops_together(code, function, flow).items():
+        loop = flow.loops[number]
+        block = flow.blocks[loop.header]
+        how = counter(function, range(block.start, block.stop), block.stop - 1)
+        if iterations == UNROLLED and len(loop.blocks) == 1 and how is not None:
+            found[loop.header] = how
+    return found
 
 
 def counter(
@@ -260,27 +180,4 @@ def _steps_by_registers(
             continue
         if writes.count(target.name) == 1 and second.name not in writes:
             found[target.name] = (at, 1 if instruction.opcode == "add" else -1, second)
-    return found
-
-
-def shared_by_iterations(function: Function, inside: range) -> list[int]:
-    """Return the instructions of a loop that iterations which are put together do once for all.
-
-    Counters that step by a constant, what is added to or compared with them, and the branch: in
-    copies of the body constants become offsets.
-    """
-    known = set(_steps(function, inside))
-    made = {r for at in inside for r in written_registers(function.instructions[at])}
-    found = []
-    for at in inside:
-        instruction = function.instructions[at]
-        if instruction.opcode == "bra":
-            found.append(at)
-            continue
-        if instruction.opcode not in ("add", "sub", "setp", "cvt", "mov"):
-            continue
-        reads = {r for r in read_registers(instruction) if r in made}
-        if reads and reads <= known:
-            found.append(at)
-            known |= set(written_registers(instruction))
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import rows_cost
@@ -17,8 +17,6 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 ATOMIC_MISSES = Formula(
     name="atomics that miss L2",
@@ -42,7 +40,7 @@ ATOMIC_WRITES = Formula(
         "c": "capacity of L2 [B]",
         "f": "footprint in whole lines [B]",
     },
-    holds="cold launches through elements in turn, many times as many passes as L2 has changed "
+    holds="cold launches through consecutive elements, many times as many passes as L2 has changed "
     "lines, within 15%",
     source="fitted form: see dirty_share",
 )
@@ -64,126 +62,51 @@ _FILLED: Final = 3.5
 """Sectors of a line that a request goes to, on average, from which on it goes to rows."""
 _KEPT: Final = 1 << 17
 """Lanes of a sample at most: see `perfmodel.cuda.emulate.counts`."""
-DIRTY_SHARE: Final = Coefficient(
-    "atomics.atomic_memory.dirty_share",
-    "1",
-    "share of L2 that changed lines take up before they are written back",
-)
-RANDOM_DIRTY: Final = Coefficient(
-    "atomics.atomic_memory.random_dirty",
-    "1",
-    "the same of a table at random places, of the share of L2 that works",
-)
-RANDOM_READ: Final = Coefficient(
-    "atomics.atomic_memory.random_read",
-    "1",
-    "DRAM time of a byte read at random places of a large table, over a dense one",
-)
-RANDOM_WRITE: Final = Coefficient(
-    "atomics.atomic_memory.random_write", "1", "the same of a byte written back"
-)
-TABLE_ROWS: Final = Coefficient(
-    "atomics.atomic_memory.table_rows",
-    "B",
-    "bytes of a table of which half of what moves finds the DRAM row of another open",
-)
-ISOLATED_READ: Final = Coefficient(
-    "atomics.atomic_memory.isolated_read",
-    "B",
-    "DRAM bytes read for an isolated sector that an atomic misses",
-)
-RANDOM_HITS: Final = Coefficient(
-    "atomics.atomic_memory.random_hits",
-    "1",
-    "share of random passes to sectors gone to before that hit, for each capacity over table",
-)
-RANDOM_LOST: Final = Coefficient(
-    "atomics.atomic_memory.random_lost",
-    "1",
-    "what of it is lost where a line has four sectors to go to: it comes back with one",
-)
-READ_COST: Final = CoefficientTable(
-    "atomics.atomic_memory.read_cost",
-    "1",
-    "DRAM time to read a sector, one every 32*2**i bytes, over its dense bytes",
-)
-WRITE_COST: Final = CoefficientTable(
-    "atomics.atomic_memory.write_cost", "1", "the same to write it back"
-)
+DIRTY_SHARE: Final = Coefficient("atomics.atomic_memory.dirty_share")
+RANDOM_DIRTY: Final = Coefficient("atomics.atomic_memory.random_dirty")
+RANDOM_READ: Final = Coefficient("atomics.atomic_memory.random_read")
+RANDOM_WRITE: Final = Coefficient("atomics.atomic_memory.random_write")
+TABLE_ROWS: Final = Coefficient("atomics.atomic_memory.table_rows")
+ISOLATED_READ: Final = Coefficient("atomics.atomic_memory.isolated_read")
+RANDOM_HITS: Final = Coefficient("atomics.atomic_memory.random_hits")
+RANDOM_LOST: Final = Coefficient("atomics.atomic_memory.random_lost")
+READ_COST: Final = CoefficientTable("atomics.atomic_memory.read_cost")
+WRITE_COST: Final = CoefficientTable("atomics.atomic_memory.write_cost")
 
 
 class AtomicMemory(NamedTuple):
-    """What one atomic access moves between L2 and DRAM.
+    """What one atomic access moves between L2 and DRAM."""
 
-    Attributes
-    ----------
-    misses : array
-        Passes that miss L2.
-    read, written : array
-        DRAM bytes.
-    read_cost, write_cost : array
-        Time of a byte over that of a dense one.
-    footprint : array
-        Bytes of the lines that the launch touches.
-    """
-
-    misses: Array
-    read: Array
+    misses: Array  # passes that miss L2
+    read: Array  # DRAM bytes
     written: Array
-    read_cost: Array
+    read_cost: Array  # time of a byte over that of a dense one
     write_cost: Array
-    footprint: Array
+    footprint: Array  # bytes of the lines that the launch touches
 
 
 def l2_passes(r: Requests) -> Array:
     """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
-    return r.sectors if r.sharing is None else r.requests * r.sharing.conflicts.passes
+    return r.sectors if r.sharing is None else r.requests * r.shared.conflicts.passes
 
 
 @dataclass(frozen=True, slots=True)
 class _Elements:
-    """The elements that an atomic goes to, arrays over configurations.
+    """The elements that an atomic goes to, arrays over configurations."""
 
-    Attributes
-    ----------
-    asked : array
-        Passes through sectors.
-    sectors, lines : array
-        Distinct ones that the launch touches.
-    pitch, span : array
-        Bytes from one element to the next, and from the first to the last.
-    part : bool
-        Whether they are at random places of which only a part was looked at.
-    in_lines : array or float
-        Of random places that were looked at in part, sectors of a line that come together; else 1.
-    """
-
-    asked: Array
-    sectors: Array
+    asked: Array  # passes through sectors
+    sectors: Array  # distinct ones that the launch touches
     lines: Array
-    pitch: Array
-    span: Array
-    part: bool
-    in_lines: Array | float
+    pitch: Array  # bytes from one element to the next
+    span: Array  # bytes from the first to the last
+    part: bool  # whether they are at random places of which only a part was looked at
+    in_lines: Array | float  # of such, sectors of a line that come together; else 1
 
 
 def atomic_memory(
     r: Requests, capacity: float, warm: bool, size: Array, device: Device
 ) -> AtomicMemory:
-    """Return the DRAM traffic of an atomic.
-
-    Parameters
-    ----------
-    r : Requests
-        With `sharing`.
-    capacity : float
-        Of L2 [B].
-    warm : bool
-        Whether the same launch ran just before.
-    size : array
-        Of its buffer [B].
-    device : Device
-    """
+    """Return the DRAM traffic of an atomic with `sharing`, to a buffer of `size` bytes."""
     found = _elements(r, size)
     asked, sectors, span, pitch = found.asked, found.sectors, found.span, found.pitch
     footprint = found.lines * LINE
@@ -196,7 +119,7 @@ def atomic_memory(
     first = np.minimum(sectors, asked)
     if warm:
         first = first * (1 - stays)
-    misses = np.asanyarray(ATOMIC_MISSES(first=first, asked=asked, stays=stays))
+    misses = ATOMIC_MISSES(first=first, asked=asked, stays=stays)
     written = _written(r, found, capacity, warm, device)
     # What fits and is there stays; lines that come in drive changed ones out all the same.
     written = written * (1 - resident_share(footprint, capacity, knee) if warm else 1.0)
@@ -213,8 +136,7 @@ def atomic_memory(
 
 def _elements(r: Requests, size: Array) -> _Elements:
     """Return the elements that an atomic goes to, in a buffer of so many bytes."""
-    shared = r.sharing
-    assert shared is not None
+    shared = r.shared
     asked = r.requests * shared.conflicts.passes
     some = r.random and r.sampled is not None and r.sampled < 1
     pitch = shared.pitch
@@ -247,9 +169,9 @@ def _written(r: Requests, found: _Elements, capacity: float, warm: bool, device:
         room = RANDOM_DIRTY(device) * working_share(device) * capacity
         changed = np.minimum(room / np.maximum(found.span, LINE), 1 - 1e-9)
         before = 0.0 if warm else found.in_lines * found.span / LINE * -np.log1p(-changed)
-        return np.asanyarray(RANDOM_WRITES(asked=asked, before=before, changed=changed))
+        return RANDOM_WRITES(asked=asked, before=before, changed=changed)
     footprint, share = found.lines * LINE, DIRTY_SHARE(device)
-    written = np.asanyarray(ATOMIC_WRITES(asked=asked, d=share, c=capacity, f=footprint))
+    written = ATOMIC_WRITES(asked=asked, d=share, c=capacity, f=footprint)
     # Fewer passes than L2 has changed lines leave nothing to write back.
     return np.where(found.sectors * SECTOR < share * capacity, 0.0, written)
 
@@ -287,11 +209,10 @@ def _read(found: _Elements, first: Array, misses: Array, random: bool, device: D
 
 def _places(r: Requests, size: Array) -> Array:
     """Return how many sectors lanes at random places go to, of which a sample was looked at."""
-    assert r.sharing is not None
     assert r.sampled is not None
     found = []
     most = np.maximum(size / SECTOR, 1.0)
-    every = np.broadcast_arrays(r.active_lanes, r.sharing.addresses, most, size / r.width)
+    every = np.broadcast_arrays(r.active_lanes, r.shared.addresses, most, size / r.width)
     for lanes, seen, sectors, words in zip(*every, strict=True):
         looked = max(min(round(lanes * r.sampled), _KEPT), round(seen))
         held = distinct_places(looked, round(seen), max(round(words), 1))

@@ -8,15 +8,15 @@ merges in part on its way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.local_memory import is_local
 from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
@@ -26,23 +26,21 @@ from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import StoredPlaces
 
-Array = npt.NDArray[Any]
-
 HOT_STORES_TIME = Formula(
     name="time of the busiest slice for stores",
     unit="s",
-    text="max(0, stores*share*(1 + apart*(n - 1))/n - few)*clocks/clock",
+    text="max(0, stores*share*(1 + unmerged*(n - 1))/n - few)*clocks/clock",
     symbols={
         "stores": "sectors of all stores [1]",
         "share": "share of them at the busiest slice [1]",
         "n": "stores of a block to the most popular sector close together [1]",
-        "apart": "part of these, beyond the first, that do not merge on their way [1]",
+        "unmerged": "part of these, beyond the first, that do not merge on their way [1]",
         "few": "sectors that words of one's own, stored one by one, bring to 256 B [1]",
-        "clocks": "for a sector [clocks]",
+        "clocks": Coefficient("atomics.hot_stores.sector_clocks"),
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
-    source="fitted form: see sector_clocks and apart",
+    source="fitted form: see the coefficients",
 )
 SLOWEST_SLICE = Formula(
     name="time of L2, all slices",
@@ -52,14 +50,7 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-SECTOR_CLOCKS: Final = Coefficient(
-    "atomics.hot_stores.sector_clocks", "clocks", "clocks of a slice for a stored sector"
-)
-APART: Final = Coefficient(
-    "atomics.hot_stores.apart",
-    "1",
-    "part of the stores of a block to one sector, beyond the first, that do not merge",
-)
+APART: Final = Coefficient("atomics.hot_stores.apart")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 
@@ -82,84 +73,29 @@ def stored_places(r: Requests) -> StoredPlaces | None:
     return StoredPlaces(Hot(sector, granule, third), pitch)
 
 
-@dataclass(frozen=True, slots=True)
-class HotStores:
-    """Stores of many warps to few places, arrays over configurations.
-
-    Attributes
-    ----------
-    stores : array
-        Sectors of all stores.
-    share : array
-        Share of them at the busiest slice.
-    together : array
-        Stores of a block to the most popular sector close together.
-    apart : array
-        Part of these, beyond the first, that do not merge on their way.
-    clocks : float
-        Of the slice for a sector.
-    clock : float
-        SM clock [Hz].
-    """
-
-    stores: Array
-    share: Array
-    together: Array
-    apart: Array
-    clocks: float
-    clock: float
-
-    @property
-    def time_s(self) -> Array:
-        """Time of the busiest slice [s]."""
-        return np.atleast_1d(
-            HOT_STORES_TIME(
-                stores=self.stores,
-                share=self.share,
-                n=self.together,
-                apart=self.apart,
-                few=FEW,
-                clocks=self.clocks,
-                clock=self.clock,
-            )
-        )
-
-
-def _none(instance: Instance, requests: Sequence[Requests], device: Device) -> HotStores | None:
-    """Return that no slice has more stores than others."""
-    return None
-
-
-@mechanism(neutral=_none, evidence=["l1"])
-def hot_stores(
-    instance: Instance, requests: Sequence[Requests], device: Device
-) -> HotStores | None:
-    """Return the stores to few places that need longest; None without any.
-
-    Parameters
-    ----------
-    instance, requests, device
-        A launch, its requests to global memory, and where it runs.
-    """
-    worst: HotStores | None = None
+@mechanism(neutral=lambda instance, requests, device: None, evidence=["l1"])
+def hot_stores(instance: Instance, requests: Sequence[Requests], device: Device) -> Array | None:
+    """Return the busiest slice's time for the stores that need it longest [s]; None without any."""
+    times = []
     for r in requests:
-        places = None if r.access.kind != "store" or is_local(instance, r) else stored_places(r)
-        if places is None:
+        if r.access.kind != "store" or is_local(instance, r):
             continue
-        found = _concentrated(instance, requests, r, places, device)
-        if np.any(found.time_s > 0):
-            worst = _longer(found, worst)
-    return worst
+        places = stored_places(r)
+        if places is not None:
+            time = _busiest_time(instance, requests, r, places, device)
+            if np.any(time > 0):
+                times.append(time)
+    return largest(*times) if times else None
 
 
-def _concentrated(
+def _busiest_time(
     instance: Instance,
     requests: Sequence[Requests],
     r: Requests,
     places: StoredPlaces,
     device: Device,
-) -> HotStores:
-    """Return what the slice that has most of an access's stores takes."""
+) -> Array:
+    """Return the time of the slice that has most of an access's stores [s]."""
     blocks = np.asanyarray(instance.blocks, dtype=float)
     slices = slice_count(device)
     bursts, apart = np.ones(1), APART(device) * np.ones(1)
@@ -182,30 +118,17 @@ def _concentrated(
     third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
     most = most_pieces(pieces, device)
     busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
-    return HotStores(
+    time = HOT_STORES_TIME.on(
+        device,
         stores=np.atleast_1d(stores),
         # What no piece has more of than a slice has of all is in L2's bandwidth.
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
-        together=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
-        apart=apart,
-        clocks=SECTOR_CLOCKS(device),
+        n=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
+        unmerged=apart,
+        few=FEW,
         clock=device.sm_clock,
     )
-
-
-def _longer(found: HotStores, other: HotStores | None) -> HotStores:
-    """Return, of each configuration, the stores that take longer."""
-    if other is None:
-        return found
-    first = found.time_s > other.time_s
-    return HotStores(
-        stores=np.where(first, found.stores, other.stores),
-        share=np.where(first, found.share, other.share),
-        together=np.where(first, found.together, other.together),
-        apart=np.where(first, found.apart, other.apart),
-        clocks=found.clocks,
-        clock=found.clock,
-    )
+    return np.atleast_1d(time)
 
 
 def _again(requests: Sequence[Requests], r: Requests) -> bool:

@@ -11,12 +11,11 @@ near side kept of the same 64 B has to be read from there again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
@@ -26,19 +25,17 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
-
 LOOKUPS_TIME = Formula(
     name="time of L2's tag lookups",
     unit="s",
     text="loads + stores + again + atomics",
     symbols={
-        "loads": "time for what loads ask of L2 and misses bring in, DRAM apart [s]",
+        "loads": "time for what loads ask of L2 and misses bring in, without DRAM [s]",
         "stores": "time for what is stored [s]",
         "again": "time to read again what atomics have changed on the far side [s]",
         "atomics": "time for atomics, without what they wait for [s]",
     },
-    holds="0 to 8 loads beside an atomic, lone sectors and whole lines, within 4%; stores untried",
+    holds="0 to 8 loads and an atomic, single sectors and whole lines, within 4%; stores untried",
     source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures",
 )
 CROSSING_AGAIN = Formula(
@@ -53,43 +50,7 @@ CROSSING_AGAIN = Formula(
     source="derived: half of the loads are from the far side; of those of 64 B from there, and "
     "atomics to the same 64 B, in any order, an atomic came last before so many",
 )
-AGAIN_COST: Final = Coefficient(
-    "atomics.lookups.again_cost",
-    "1",
-    "what a load that crosses again takes more, over a lone sector found on the near side",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Lookups:
-    """What L2 looks up, arrays over configurations.
-
-    Attributes
-    ----------
-    loads_s, stores_s : array
-        Time for what loads ask of L2 and misses bring in, and for what is stored [s].
-    again_s : array
-        Time to read again what atomics have changed on the far side [s].
-    atomics_s : array
-        Time for atomics, without what they wait for [s].
-    """
-
-    loads_s: Array
-    stores_s: Array
-    again_s: Array
-    atomics_s: Array
-
-    @property
-    def time_s(self) -> Array:
-        """Time of all of L2's lookups [s]."""
-        return np.asanyarray(
-            LOOKUPS_TIME(
-                loads=self.loads_s,
-                stores=self.stores_s,
-                again=self.again_s,
-                atomics=self.atomics_s,
-            )
-        )
+AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
 
 
 def lookups(
@@ -100,27 +61,18 @@ def lookups(
     loads_s: Array,
     stores_s: Array,
     device: Device,
-) -> Lookups:
-    """Return what L2 looks up.
+) -> Array:
+    """Return the time of all of L2's lookups [s].
 
-    Parameters
-    ----------
-    requests : sequence of Requests
-        Of the global accesses, in the order of ``traffic.accesses``.
-    traffic : Traffic
-    atomics : sequence of AtomicTime
-    looked_up_s : array
-        Time of the lookups of all atomics together [s].
-    loads_s, stores_s : array
-        L2's time for what loads ask for and misses bring in, and for what is stored [s].
-    device : Device
+    `looked_up_s` is that of all atomics together, `loads_s` and `stores_s` L2's for what loads ask
+    for and misses bring in, and for what is stored.
     """
     again = np.zeros(1)
     for buffer in {requests[a.position].access.buffer for a in atomics}:
         again = again + _crossing_again(requests, traffic, buffer)
     lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     again_s = again * AGAIN_COST(device) * lone * (device.l2_partitions > 1)
-    return Lookups(loads_s, stores_s, again_s, looked_up_s)
+    return LOOKUPS_TIME(loads=loads_s, stores=stores_s, again=again_s, atomics=looked_up_s)
 
 
 def _crossing_again(requests: Sequence[Requests], traffic: Traffic, buffer: str) -> Array:

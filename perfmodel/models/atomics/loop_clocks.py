@@ -7,34 +7,32 @@ success in each turn; the others' are as soon as the next compare-and-swap comes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 LOOP_CLOCKS = Formula(
     name="clocks from one successful attempt to the next",
     unit="clocks",
     text="max(step*alone/w**kept + (1 - step)*max(swap, alone/w**p), "
-    "turn*all/w*tries*(1 + tail/rounds))",
+    "turn*all/w*tries*(1 + tail/waves))",
     symbols={
-        "step": "1 where the warps of a block keep step, so that one of each turn succeeds [1]",
+        "step": "1 where the warps of a block keep step: one of each iteration succeeds [1]",
         "alone": "clocks of a try of a lone warp [clocks]",
         "w": "warps of the block that try the address [1]",
-        "kept": "how much sooner one of another succeeds where they keep step [1]",
+        "kept": Coefficient("atomics.loop_clocks.in_step"),
         "swap": "clocks from a load to its compare-and-swap [clocks]",
         "p": "how much sooner than the next try of the same warp one of another succeeds [1]",
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
         "all": "warps of the SM that try anything [1]",
         "tries": "tries for each success [1]",
-        "tail": "how much longer the last block of a round takes than the mean [1]",
-        "rounds": "waves of blocks, one after the other [1]",
+        "tail": Coefficient("atomics.loop_clocks.tail"),
+        "waves": "waves of blocks, one after the other [1]",
     },
     holds="1 to 64 warps per SM within 15%, some 4 and 8 warps on their own within 35%",
     source="derived: a success undoes the tries whose load came before it; see in_step, sooner "
@@ -46,13 +44,13 @@ LOOP_TRIES = Formula(
     text="min(w, each*w + first)",
     symbols={
         "w": "warps of the block that try the address [1]",
-        "each": "tries for each of them [1]",
-        "first": "tries besides [1]",
+        "each": Coefficient("atomics.loop_clocks.tries_each"),
+        "first": Coefficient("atomics.loop_clocks.tries_first"),
     },
     holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
     "with the clocks between wavefronts in it",
     source="fitted form: of the tries of other warps those fail that are between load and swap at "
-    "a success, a fixed share of each turn; see tries_each and tries_first",
+    "a success, a fixed share of each iteration; see tries_each and tries_first",
 )
 WARPS_IN_STEP = Formula(
     name="whether the warps of a block stay in lockstep",
@@ -65,124 +63,25 @@ WARPS_IN_STEP = Formula(
     holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
     source="fitted form: see lose_once, lose_again and lose_apart",
 )
-LOOP_ALONE: Final = Coefficient(
-    "atomics.loop_clocks.alone", "clocks", "clocks of a try of a lone warp, elements of 4 B"
-)
-LOOP_ALONE_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.alone_wide", "clocks", "the same, elements of 8 B"
-)
-LOOP_SOONER: Final = Coefficient(
-    "atomics.loop_clocks.sooner",
-    "1",
-    "how much sooner than the next try of a warp one of another succeeds, 4 B",
-)
-LOOP_SOONER_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.sooner_wide", "1", "the same, elements of 8 B"
-)
-LOOP_IN_STEP: Final = Coefficient(
-    "atomics.loop_clocks.in_step",
-    "1",
-    "exponent by which more warps in step make a success sooner",
-)
-LOSE_ONCE: Final = Coefficient(
-    "atomics.loop_clocks.lose_once",
-    "1",
-    "a third of the tries over swap from which warps lose step, that add once",
-)
-LOSE_AGAIN: Final = Coefficient(
-    "atomics.loop_clocks.lose_again", "1", "the same of warps that add again"
-)
-LOSE_APART: Final = Coefficient(
-    "atomics.loop_clocks.lose_apart", "1", "the same with an address for each lane, 4 B"
-)
-LOSE_APART_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.lose_apart_wide", "1", "the same, elements of 8 B"
-)
-LOOP_SWAP: Final = Coefficient(
-    "atomics.loop_clocks.swap",
-    "clocks",
-    "clocks from a load to its compare-and-swap, elements of 4 B",
-)
-LOOP_SWAP_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.swap_wide", "clocks", "the same, elements of 8 B"
-)
-LOOP_TURN: Final = Coefficient(
-    "atomics.loop_clocks.turn",
-    "clocks",
-    "wavefronts of a try whose lanes meet at one address, 4 B",
-)
-LOOP_TURN_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.turn_wide", "clocks", "the same, elements of 8 B"
-)
-LOOP_TURN_APART: Final = Coefficient(
-    "atomics.loop_clocks.turn_apart",
-    "clocks",
-    "wavefronts of a try whose lanes have an address each, 4 B",
-)
-LOOP_TURN_APART_WIDE: Final = Coefficient(
-    "atomics.loop_clocks.turn_apart_wide", "clocks", "the same, elements of 8 B"
-)
-TRIES_EACH: Final = Coefficient(
-    "atomics.loop_clocks.tries_each",
-    "1",
-    "tries for each success of a full SM, for each warp that tries the address",
-)
-TRIES_FIRST: Final = Coefficient(
-    "atomics.loop_clocks.tries_first", "1", "tries for each success besides these"
-)
-WARPS_TOGETHER: Final = Coefficient(
-    "atomics.loop_clocks.warps_together",
-    "1",
-    "warps at an address beyond which lanes of a warp do not win together",
-)
-LOOP_TAIL: Final = Coefficient(
-    "atomics.loop_clocks.tail",
-    "1",
-    "how much longer the last block of a round takes than the mean",
-)
+LOSE_ONCE: Final = Coefficient("atomics.loop_clocks.lose_once")
+LOSE_AGAIN: Final = Coefficient("atomics.loop_clocks.lose_again")
+WARPS_TOGETHER: Final = Coefficient("atomics.loop_clocks.warps_together")
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Who tries an address of a block, arrays over configurations.
+    """Who tries an address of a block, arrays over configurations."""
 
-    Attributes
-    ----------
-    warps, block : array
-        Warps of the block that try the address, and all.
-    held : array
-        Blocks that share an SM.
-    once : array
-        Whether each thread adds only once.
-    apart : array
-        Addresses of a warp.
-    width : int
-        Bytes of an element, 4 or 8.
-    """
-
-    warps: Array | float
-    block: Array | float
-    held: Array | float
-    once: Array | bool
-    apart: Array | float
-    width: int
+    warps: Array | float  # of the block that try the address
+    block: Array | float  # all warps of the block
+    held: Array | float  # blocks that share an SM
+    once: Array | bool  # whether each thread adds only once
+    apart: Array | float  # addresses of a warp
+    width: int  # bytes of an element, 4 or 8
 
 
-@dataclass(frozen=True, slots=True)
-class LoopCosts:
-    """What a try takes, by the bytes of an element.
-
-    Attributes
-    ----------
-    alone, swap : float
-        Of a lone warp, and from its load to its compare-and-swap [clocks].
-    sooner : float
-        `p` of `LOOP_CLOCKS`.
-    lose_apart : float
-        `lose` of `WARPS_IN_STEP` for warps that add again, with an address for each lane.
-    turn, turn_apart : float
-        Wavefronts of a try whose lanes meet at one address, and that have one each [clocks].
-    """
+class LoopCosts(NamedTuple):
+    """What a try takes, by the bytes of an element: see `LOOP_CLOCKS`, `WARPS_IN_STEP`."""
 
     alone: float
     swap: float
@@ -196,14 +95,15 @@ class LoopCosts:
         return np.asanyarray(self.turn + (self.turn_apart - self.turn) * spread)
 
 
+_COSTS: Final = tuple(
+    tuple(Coefficient(f"atomics.loop_clocks.{name}{width}") for width in ("", "_wide"))
+    for name in LoopCosts._fields
+)
+
+
 def loop_costs(width: int, device: Device) -> LoopCosts:
     """Return what a try takes, of elements of 4 or 8 B."""
-    narrow = LOOP_ALONE, LOOP_SWAP, LOOP_SOONER, LOSE_APART, LOOP_TURN, LOOP_TURN_APART
-    wide = (
-        *(LOOP_ALONE_WIDE, LOOP_SWAP_WIDE, LOOP_SOONER_WIDE),
-        *(LOSE_APART_WIDE, LOOP_TURN_WIDE, LOOP_TURN_APART_WIDE),
-    )
-    return LoopCosts(*(found(device) for found in (wide if width == 8 else narrow)))
+    return LoopCosts(*(each[width == 8](device) for each in _COSTS))
 
 
 def spread_of(apart: Array) -> Array:
@@ -211,17 +111,10 @@ def spread_of(apart: Array) -> Array:
     return np.asanyarray(np.log2(apart) / np.log2(WARP_SIZE))
 
 
-def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool = True) -> Array:
+def loop_clocks(tried: Tried, waves: Array | float, device: Device, step: bool = True) -> Array:
     """Return the clocks from one success of a loop to the next; see `LOOP_CLOCKS`.
 
-    Parameters
-    ----------
-    tried : Tried
-    rounds : array
-        Waves of blocks.
-    device : Device
-    step : bool
-        Whether warps may keep step: those that draw their addresses do not.
+    `waves` are those of blocks. Warps that draw their addresses do not keep `step`.
     """
     costs = loop_costs(tried.width, device)
     w, block = np.asanyarray(tried.warps, float), np.asanyarray(tried.block, float)
@@ -230,19 +123,17 @@ def loop_clocks(tried: Tried, rounds: Array | float, device: Device, step: bool 
     apart = np.asanyarray(tried.apart) >= WARP_SIZE
     again = np.where(apart, costs.lose_apart, LOSE_AGAIN(device))
     lose = np.where(tried.once, LOSE_ONCE(device), again)
-    in_step = np.asanyarray(WARPS_IN_STEP(x=block * costs.turn / costs.swap, lose=lose))
-    tries = LOOP_TRIES(w=w, each=TRIES_EACH(device), first=TRIES_FIRST(device))
-    clocks = LOOP_CLOCKS(
+    in_step = WARPS_IN_STEP(x=block * costs.turn / costs.swap, lose=lose)
+    tries = LOOP_TRIES.on(device, w=w)
+    return LOOP_CLOCKS.on(
+        device,
         step=in_step * float(step),
         alone=costs.alone,
         w=w,
-        kept=LOOP_IN_STEP(device),
         swap=costs.swap,
         p=costs.sooner,
         turn=costs.turn_of(own),
         all=block * tried.held,
         tries=np.asanyarray(tries),
-        tail=LOOP_TAIL(device),
-        rounds=np.maximum(rounds, 1.0),
+        waves=np.maximum(waves, 1.0),
     )
-    return np.asanyarray(clocks)

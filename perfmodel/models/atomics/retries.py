@@ -15,20 +15,18 @@ as many compete from a lane's first try to its last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.atomics.packets import Packets
+from perfmodel.models.atomics.to_slices import Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.request_record import Requests
-
-Array = npt.NDArray[Any]
 
 CONTENDERS = Formula(
     name="lanes that contend for the most popular address",
@@ -48,8 +46,8 @@ FAILING = Formula(
     text="1 - others*(1 - min(1, least + soon/sqrt(c)))",
     symbols={
         "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
-        "least": "of very many lanes [1]",
-        "soon": "how much more often they fail where lanes are few [1]",
+        "least": Coefficient("atomics.retries.least"),
+        "soon": Coefficient("atomics.retries.soon"),
         "c": "lanes at an address at a time [1]",
     },
     holds="4 to 2048 lanes, slices busy: 0.9 of 16, 0.3 of 2048 counted",
@@ -65,14 +63,14 @@ TRIES = Formula(
         "c": "lanes at an address at a time [1]",
         "waves": "waves of blocks [1]",
         "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
-        "steady": "tries of a lane for each that competes, while others take their places [1]",
+        "steady": Coefficient("atomics.retries.steady"),
     },
     holds="1 to 4096 lanes at an address; of several waves of blocks within 13% (one deviation)",
-    source="derived: one lane an address wins a round, and of a burst one fewer competes after "
-    "each; see steady",
+    source="derived: one lane per address wins each round trip, and of a burst one fewer competes "
+    "after each; see steady",
 )
 TRIP_CLOCKS = Formula(
-    name="a round at the slowest address",
+    name="a round trip at the slowest address",
     unit="clocks",
     text="near + (far - near)*(1 + slowest)/2",
     symbols={
@@ -84,177 +82,73 @@ TRIP_CLOCKS = Formula(
     source="derived: of m SMs that want an address, far ones exceed their half by sqrt(m)",
 )
 ROUNDS_TIME = Formula(
-    name="time of the rounds at the most popular address",
+    name="time of the round trips at the most popular address",
     unit="s",
     text="all*trip + tries*own",
     symbols={
-        "all": "rounds: lanes of the launch that want it [1]",
-        "trip": "a round [s]",
+        "all": "round trips: lanes of the launch that want it [1]",
+        "trip": "a round trip [s]",
         "tries": "tries of a lane, over all waves of blocks [1]",
         "own": "time of an SM to send a try of one warp [s]",
     },
-    holds="one lane wins a round",
+    holds="one lane wins each round trip",
     source="derived",
 )
 LOOP_TIME = Formula(
     name="time of compare-and-swap loops",
     unit="s",
-    text="first + ((rounds**own + send**own)**(p/own) + slice**p)**(1/p)",
+    text="first + ((trips**own + send**own)**(p/own) + slice**p)**(1/p)",
     symbols={
         "first": "time to read all elements once, before the first try [s]",
-        "rounds": "rounds of the most popular address, one after the other [s]",
+        "trips": "round trips of the most popular address, one after the other [s]",
         "slice": "time of the busiest slice for all tries [s]",
         "send": "time of an SM to send all its tries [s]",
-        "own": "how sharply the slower of the two decides: a warp that waits keeps none back [1]",
-        "p": "how much the slice overlaps: bursts of warps meet there at random [1]",
+        "own": Coefficient("atomics.retries.overlap_own"),
+        "p": "how much the slice overlaps: bursts of warps coincide there at random [1]",
     },
     holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
     "slices: a tenth of runs is 13% off the usual one",
     source="derived; see overlap_own, overlap_alone, overlap_waves and overlap_others",
 )
 
-NEAR: Final = Coefficient(
-    "atomics.retries.near", "1", "a round over the latency of a near L2 hit, at the near partition"
-)
-FAR: Final = Coefficient("atomics.retries.far", "1", "the same at the far partition")
-SIDE: Final = Coefficient("atomics.retries.side", "B", "bytes that one L2 partition holds together")
-SAME_SIDE: Final = Coefficient(
-    "atomics.retries.same_side", "1", "blocks that a launch puts on SMs of one partition first"
-)
-LEAST: Final = Coefficient(
-    "atomics.retries.least",
-    "1",
-    "tries that fail, over those of lanes that take turns, of very many lanes",
-)
-SOON: Final = Coefficient(
-    "atomics.retries.soon", "1", "how much more often they fail where lanes are few"
-)
-STEADY: Final = Coefficient(
-    "atomics.retries.steady",
-    "1",
-    "tries of a lane for each that competes, while others take their places",
-)
-OVERLAP_OWN: Final = Coefficient(
-    "atomics.retries.overlap_own", "1", "how sharply the slower of rounds and sending decides"
-)
-OVERLAP_ALONE: Final = Coefficient(
-    "atomics.retries.overlap_alone",
-    "1",
-    "exponent between rounds and slice where only lanes of one warp meet",
-)
-OVERLAP_WAVES: Final = Coefficient(
-    "atomics.retries.overlap_waves",
-    "1",
-    "how much more it is for each part of the work that is not the last wave's",
-)
-OVERLAP_OTHERS: Final = Coefficient(
-    "atomics.retries.overlap_others", "1", "the exponent where lanes of other warps meet"
-)
-READ_COST: Final = Coefficient(
-    "atomics.retries.read_cost", "1", "time of first reads of lone sectors over as many additions"
-)
-READ_LINES: Final = Coefficient("atomics.retries.read_lines", "1", "share of it that goes by lines")
-LONE_COST: Final = Coefficient(
-    "atomics.retries.lone_cost",
-    "1",
-    "time on the way of a try's packet with one lane over an addition's",
-)
-PAIR_COST: Final = Coefficient(
-    "atomics.retries.pair_cost", "1", "how much longer it is with a second sector"
-)
-LANE_COST: Final = Coefficient(
-    "atomics.retries.lane_cost",
-    "1",
-    "how much longer with each lane beyond two: the packet keeps its SM longer",
-)
-SHARED_COST: Final = Coefficient(
-    "atomics.retries.shared_cost",
-    "1",
-    "the time on the way of a lane whose neighbours want the same word",
-)
-SEVERAL: Final = Coefficient(
-    "atomics.retries.several",
-    "1",
-    "lanes of a warp at one word from which on its tries travel one by one",
-)
+NEAR: Final = Coefficient("atomics.retries.near")
+FAR: Final = Coefficient("atomics.retries.far")
+SIDE: Final = Coefficient("atomics.retries.side")
+SAME_SIDE: Final = Coefficient("atomics.retries.same_side")
+OVERLAP_ALONE: Final = Coefficient("atomics.retries.overlap_alone")
+OVERLAP_WAVES: Final = Coefficient("atomics.retries.overlap_waves")
+OVERLAP_OTHERS: Final = Coefficient("atomics.retries.overlap_others")
+READ_COST: Final = Coefficient("atomics.retries.read_cost")
+READ_LINES: Final = Coefficient("atomics.retries.read_lines")
+LONE_COST: Final = Coefficient("atomics.retries.lone_cost")
+PAIR_COST: Final = Coefficient("atomics.retries.pair_cost")
+LANE_COST: Final = Coefficient("atomics.retries.lane_cost")
+SHARED_COST: Final = Coefficient("atomics.retries.shared_cost")
+SEVERAL: Final = Coefficient("atomics.retries.several")
 
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """Lanes that want the same word, arrays over configurations.
+    """Lanes that want the same word, arrays over configurations."""
 
-    Attributes
-    ----------
-    wanted, usual : array
-        Lanes that want the most popular word, and those that want one that is as popular in the
-        mean.
-    together : array
-        Lanes of a warp that want one word.
-    requests : array
-        Warps that take part.
-    blocks : array
-        Blocks that take part: see `blocks_at_work`.
-    """
-
-    wanted: Array
-    usual: Array
-    together: Array
-    requests: Array
-    blocks: Array
+    wanted: Array  # lanes that want the most popular word
+    usual: Array  # lanes that want one as popular in the mean
+    together: Array  # lanes of a warp that want one word
+    requests: Array  # warps that take part
+    blocks: Array  # that take part: see `blocks_at_work`
 
 
-@dataclass(frozen=True, slots=True)
-class CasLoops:
-    """Loops of compare-and-swap, arrays over configurations.
+class LoopTime(NamedTuple):
+    """Time until all lanes of a loop or a lock have won [s], and attempts per lane."""
 
-    Attributes
-    ----------
-    first_s : array
-        Time to read all elements once, before the first try [s].
-    rounds_s : array
-        Time of the rounds of the most popular address, one after the other [s].
-    slice_s, send_s : array
-        Time of the busiest slice for all tries, and of an SM to send its own [s].
-    overlap : array
-        `p` of `LOOP_TIME`.
-    own : float
-        `own` of `LOOP_TIME`.
-    tries : array
-        Attempts per lane, over all waves of blocks.
-    """
-
-    first_s: Array
-    rounds_s: Array
-    slice_s: Array
-    send_s: Array
-    overlap: Array
-    own: float
+    time_s: Array
     tries: Array
-
-    @property
-    def time_s(self) -> Array:
-        """Time until all lanes have won [s]."""
-        return np.atleast_1d(
-            LOOP_TIME(
-                first=self.first_s,
-                rounds=self.rounds_s,
-                slice=self.slice_s,
-                send=self.send_s,
-                own=self.own,
-                p=self.overlap,
-            )
-        )
 
 
 def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
     """Return the time of all SMs to send one try of every lane [s].
 
-    Parameters
-    ----------
-    sent : Packets
-    together : array
-        Lanes of a warp that want one address.
-    device : Device
+    `together` lanes of a warp want one address.
     """
     lone = np.where(together > SEVERAL(device), SHARED_COST(device), LONE_COST(device))
     lanes = sent.lanes / np.maximum(sent.packets, 1e-9)
@@ -267,11 +161,7 @@ def way_of_tries(sent: Packets, together: Array, device: Device) -> Array:
 def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
     """Return the time of all SMs to read every lane's element once [s].
 
-    Parameters
-    ----------
-    lines, sectors : array
-        That the requests of the launch go to, each counted on its own.
-    device : Device
+    `lines` and `sectors` are those of each request, summed over the launch.
     """
     by_lines = READ_LINES(device)
     asked = by_lines * lines + (1 - by_lines) * sectors
@@ -281,7 +171,7 @@ def first_reads(lines: Array, sectors: Array, device: Device) -> Array:
 def contenders(mean: Array, random: bool, addresses: Array) -> Array:
     """Return how many lanes want the most popular address; see `CONTENDERS`."""
     ln = np.log(np.maximum(addresses, 1.0))
-    return np.asanyarray(CONTENDERS(mean=mean, drawn=float(random), ln=ln))
+    return CONTENDERS(mean=mean, drawn=float(random), ln=ln)
 
 
 def blocks_at_work(instance: Instance, r: Requests) -> Array:
@@ -299,13 +189,8 @@ def blocks_at_work(instance: Instance, r: Requests) -> Array:
 def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array, Array]:
     """Return how often the warps that take part fill the GPU, at least once, and their SMs.
 
-    Parameters
-    ----------
-    requests : array
-        Warps that take part.
-    blocks : array
-        That take part, see `blocks_at_work`: the busiest SM has one of so many parts of the work.
-    device : Device
+    `requests` are warps, `blocks` those of `blocks_at_work`: the busiest SM has one of so many
+    parts of the work.
     """
     held = device.sm_count * device.max_threads_per_sm / WARP_SIZE
     waves = np.maximum(1.0, requests / held)
@@ -314,25 +199,18 @@ def waves_and_sms(requests: Array, blocks: Array, device: Device) -> tuple[Array
 
 def cas_loops(
     wants: Contention, span: Array, first_s: Array, slice_s: Array, send_s: Array, device: Device
-) -> CasLoops:
-    """Return what loops of compare-and-swap need.
+) -> LoopTime:
+    """Return what loops of compare-and-swap need, whose addresses span so many bytes.
 
-    Parameters
-    ----------
-    wants : Contention
-        Lanes that want the same address.
-    span : array
-        Bytes from the first address to the last.
-    first_s, slice_s, send_s : array
-        Time of all SMs to read every lane's element, of the busiest slice for one try of every
-        lane, and of all SMs to send these [s].
-    device : Device
+    Times are of all SMs to read every lane's element, of the busiest slice for one try of every
+    lane, and of all SMs to send these [s].
     """
     waves, sms = waves_and_sms(wants.requests, wants.blocks, device)
     # A warp that competes with itself goes on with those of its lanes that are left.
     c = np.maximum(wants.usual / waves, wants.together)
     others = np.clip(c / wants.together - 1, 0.0, 1.0)
-    found = _tries(c, waves, others, device)
+    failing = FAILING.on(device, others=others, c=c)
+    found = TRIES.on(device, failing=failing, c=c, waves=waves, others=others)
     alone = OVERLAP_ALONE(device) + OVERLAP_WAVES(device) * (1 - 1 / waves)
     fewer = device.sm_count / sms
     rounds = ROUNDS_TIME(
@@ -341,25 +219,15 @@ def cas_loops(
         tries=found * waves,
         own=send_s * (device.sm_count / np.maximum(wants.requests, 1.0)),
     )
-    return CasLoops(
-        first_s=first_s * fewer,
-        rounds_s=np.asanyarray(rounds),
-        slice_s=found * slice_s,
-        send_s=found * send_s * fewer,
-        overlap=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
-        own=OVERLAP_OWN(device),
-        tries=found * waves,
+    time = LOOP_TIME.on(
+        device,
+        first=first_s * fewer,
+        trips=np.asanyarray(rounds),
+        slice=found * slice_s,
+        send=found * send_s * fewer,
+        p=(1 - others) * alone + OVERLAP_OTHERS(device) * others,
     )
-
-
-def _tries(c: Array, waves: Array, others: Array, device: Device) -> Array:
-    """Evaluate `TRIES`, of so many lanes at an address at a time."""
-    failing = FAILING(others=others, least=LEAST(device), soon=SOON(device), c=c)
-    return np.asanyarray(
-        TRIES(
-            failing=np.asanyarray(failing), c=c, waves=waves, others=others, steady=STEADY(device)
-        )
-    )
+    return LoopTime(np.atleast_1d(time), found)
 
 
 def _trip_clocks(wants: Contention, span: Array, sms: Array, device: Device) -> Array:
@@ -369,9 +237,8 @@ def _trip_clocks(wants: Contention, span: Array, sms: Array, device: Device) -> 
     near, same_side = NEAR(device), SAME_SIDE(device)
     far = FAR(device) if device.l2_partitions > 1 else near
     several = (span > SIDE(device)) | (sms > np.maximum(among, same_side))
-    clocks = TRIP_CLOCKS(
+    return TRIP_CLOCKS(
         near=near * device.l2_latency * device.sm_clock,
         far=far * device.l2_latency * device.sm_clock,
         slowest=np.where(several, 1 / np.sqrt(np.where(sms > same_side, among, 1.0)), 0.0),
     )
-    return np.asanyarray(clocks)

@@ -7,20 +7,16 @@ slowest of them alone. Where each goes all over L2, every slice has its part of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.global_atomics import AtomicTime, SliceLoad, together
+from perfmodel.models.atomics.global_atomics import OVERLAP, AtomicTime, SliceLoad
 from perfmodel.models.formula import Formula
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BUSIEST_OF_SEVERAL = Formula(
     name="time of the busiest slice for atomics to several buffers",
@@ -30,7 +26,7 @@ BUSIEST_OF_SEVERAL = Formula(
         "even": "time of each slice for all atomics, if all slices had as much to do [s]",
         "beyond": "what the busiest slice of each has besides, as a power mean [s]",
     },
-    holds="two to four arrays of 1 to 262144 words, whole or 64 B apart",
+    holds="two to four arrays of 1 to 262144 words, whole or 64 B from one to the next",
     source="derived for one word in each, whose slices differ, and for words all over L2",
 )
 APART = Formula(
@@ -38,79 +34,50 @@ APART = Formula(
     unit="1",
     text="least + popular*share",
     symbols={
-        "least": "of atomics to many places, whose busy slices meet by chance [1]",
-        "popular": "how much sharper the slowest decides where all go to one place [1]",
+        "least": Coefficient("atomics.several_atomics.least"),
+        "popular": Coefficient("atomics.several_atomics.popular"),
         "share": "of the passes, those to the most popular 256 B [1]",
     },
     holds="as `BUSIEST_OF_SEVERAL`",
     source="fitted form: see least and popular",
 )
-LEAST: Final = Coefficient(
-    "atomics.several_atomics.least",
-    "1",
-    "exponent between busiest slices of atomics to many places, which meet by chance",
-)
-POPULAR: Final = Coefficient(
-    "atomics.several_atomics.popular",
-    "1",
-    "how much sharper the slowest decides where all go to one place",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SeveralTimes:
-    """All atomics of a kernel, arrays over configurations.
-
-    Attributes
-    ----------
-    time_s, lookups_s : array
-        Time of all of them, and of their lookups [s].
-    """
-
-    time_s: Array
-    lookups_s: Array
 
 
 def several_times(
     atomics: Sequence[AtomicTime], requests: Sequence[Requests], device: Device
-) -> SeveralTimes:
-    """Return the time of all atomics of a kernel.
-
-    Parameters
-    ----------
-    atomics : sequence of AtomicTime
-        At least one.
-    requests : sequence of Requests
-        Of the global accesses.
-    device : Device
-    """
+) -> tuple[Array, Array]:
+    """Return the time of all atomics of a kernel, at least one, and of their lookups [s]."""
     if len(atomics) == 1:
-        return SeveralTimes(atomics[0].time_s, atomics[0].lookups_s)
+        return atomics[0].time_s, atomics[0].lookups_s
     # Who tries again has waits of its own.
-    time = _total(a.time_s for a in atomics if a.tries_s is not None)
-    lookups = _total(a.lookups_s for a in atomics if a.tries_s is not None)
-    once = [a for a in atomics if a.tries_s is None]
+    time = _total(a.time_s for a in atomics if a.tries is not None)
+    lookups = _total(a.lookups_s for a in atomics if a.tries is not None)
+    once = [a for a in atomics if a.tries is None]
     if once:
         buffers = [requests[a.position].access.buffer for a in once]
-        slices = _busiest([a.load for a in once], buffers, device)
+        popular = [a.popular for a in once]
+        slices = _busiest([a.load for a in once], popular, buffers, device)
         network, send = _total(a.network_s for a in once), _total(a.send_s for a in once)
-        time = time + together(device, slices, network, send)
-        brief = _busiest([a.brief for a in once], buffers, device)
+        time = time + power_mean((slices, network, send), OVERLAP(device))
+        brief = _busiest([a.brief for a in once], popular, buffers, device)
         lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
-    return SeveralTimes(np.asanyarray(time), np.asanyarray(lookups))
+    return np.asanyarray(time), np.asanyarray(lookups)
 
 
-def _busiest(loads: Sequence[SliceLoad], buffers: Sequence[str], device: Device) -> Array:
+def _busiest(
+    loads: Sequence[SliceLoad], popular: Sequence[Array], buffers: Sequence[str], device: Device
+) -> Array:
     """Return the time of the busiest slice; atomics of one buffer go to the same places."""
     beyond = [
         _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
         for b in dict.fromkeys(buffers)
     ]
     weights = _total(load.most for load in loads)
-    share = _total(load.most * load.popular for load in loads) / np.maximum(weights, 1e-30)
-    apart = np.asanyarray(APART(least=LEAST(device), popular=POPULAR(device), share=share))
+    hot = _total(load.most * share for load, share in zip(loads, popular, strict=True))
+    share = hot / np.maximum(weights, 1e-30)
+    apart = APART.on(device, share=share)
     even = _total(load.even for load in loads)
-    return np.asanyarray(BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart)))
+    return BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart))
 
 
 def _total(values: Iterable[Array]) -> Array:

@@ -10,11 +10,11 @@ compare-and-swap that the compiler writes, where one lane of one warp succeeds a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -23,8 +23,6 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
-
-Array = npt.NDArray[Any]
 
 WRAPPED_WARPS = Formula(
     name="warps whose lanes wrap around the elements",
@@ -36,69 +34,17 @@ WRAPPED_WARPS = Formula(
     },
     holds="from 32 elements to the threads of a block",
     source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
-    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks a "
-    "warp at 48 elements, 1.29 at 100, measured)",
+    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks "
+    "per warp at 48 elements, 1.29 at 100, measured)",
 )
-COPIES_TIME = Formula(
-    name="clocks of a block with several private copies",
-    unit="clocks",
-    text="turns*each/c + bins*c*merge",
-    symbols={
-        "turns": "additions of a block at the most popular bin [1]",
-        "each": "from one to the next at one address [clocks]",
-        "c": "copies [1]",
-        "bins": "bins of a copy [1]",
-        "merge": "clocks of a block to clear and add up one bin of one copy [clocks]",
-    },
-    holds="copies divide the contention evenly",
-    source="derived; see merge_clocks",
-)
-BEST_COPIES = Formula(
-    name="best number of private copies",
-    unit="1",
-    text="sqrt(turns*each/(bins*merge))",
-    symbols={name: COPIES_TIME.symbols[name] for name in ("turns", "each", "bins", "merge")},
-    holds="between 1 and the warps of a block",
-    source="derived: where the derivative of `COPIES_TIME` by c vanishes",
-)
-
-AGGREGATED_CLOCKS: Final = Coefficient(
-    "atomics.shared_atomics.aggregated_clocks",
-    "clocks",
-    "clocks that an SM takes for each warp that comes to a sum of warps at one address",
-)
-SWAP_CLOCKS: Final = Coefficient(
-    "atomics.shared_atomics.swap_clocks",
-    "clocks",
-    "clocks of a lane's turn of a native compare-and-swap, which brings two operands",
-)
-MERGE_CLOCKS: Final = Coefficient(
-    "atomics.shared_atomics.merge_clocks",
-    "clocks",
-    "clocks of a block to clear and add up one bin of one copy",
-)
+AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks")
+SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
 
 
 def turns_of(r: Requests) -> BankTurns:
     """Return how the lanes of a shared atomic, with `sharing`, meet in banks."""
-    assert r.sharing is not None
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
-    return r.banks or bank_turns(r.sharing, lanes, r.random, r.width)
-
-
-def native_wavefronts(r: Requests, aggregated: Any, device: Device) -> Array:
-    """Return the clocks that a shared atomic's requests hold the banks.
-
-    Parameters
-    ----------
-    r : Requests
-        With `sharing`.
-    aggregated : array
-        1 where the compiler adds up the warp first.
-    device : Device
-    """
-    each = turns_of(r).clocks * np.where(r.access.operation == "cas", SWAP_CLOCKS(device), 1.0)
-    return np.asanyarray(r.requests * np.where(np.asanyarray(aggregated) > 0, 1.0, each))
+    return r.banks or bank_turns(r.shared, lanes, r.random, r.width)
 
 
 @mechanism(
@@ -109,22 +55,10 @@ def aggregated_clocks(
 ) -> Array:
     """Return the clocks that a block waits until all warps of its SM have come to their sums.
 
-    Warps that want the old value wait for it by themselves.
-
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the shared accesses.
-    held : array
-        Blocks that share an SM.
-    device : Device
-
-    Notes
-    -----
-    A loop's additions take a clock each after that, so it is not the addition that lasts. Likely,
-    and assumed, it is the special register that each warp reads for the address (S2UR in the
-    machine code, outside of loops).
+    Warps that want the old value wait for it by themselves. `held` blocks share an SM. A loop's
+    additions take a clock each after that, so it is not the addition that lasts. Likely, and
+    assumed, it is the special register that each warp reads for the address (S2UR in the machine
+    code, outside of loops).
     """
     total = np.zeros(1)
     for r in requests:
@@ -145,35 +79,14 @@ def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     if kind is None or r.sharing is None:
         return r.data_wavefronts
-    counts = r.access.operation == "increment"
-    once = r.data_wavefronts if counts else native_wavefronts(r, kind.aggregated, device)
-    words = np.asanyarray(r.sharing.pitch) / BANK_WORD
-    m = np.maximum(np.asanyarray(r.sharing.addresses, dtype=np.int64), 1)
+    once = r.data_wavefronts
+    if r.access.operation != "increment":
+        swap = SWAP_CLOCKS(device) if r.access.operation == "cas" else 1.0
+        each = np.where(np.asanyarray(kind.aggregated) > 0, 1.0, turns_of(r).clocks * swap)
+        once = r.requests * each
+    words = np.asanyarray(r.shared.pitch) / BANK_WORD
+    m = np.maximum(np.asanyarray(r.shared.addresses, dtype=np.int64), 1)
     wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)
     wraps &= r.banks is None
     share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)
     return np.asanyarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))
-
-
-def best_copies(turns: Any, each: Any, bins: Any, warps: Any, device: Device) -> Array:
-    """Return how many private copies of a block's bins take the least time.
-
-    Parameters
-    ----------
-    turns : array
-        Additions of a block at the most popular bin.
-    each : array
-        Clocks from one to the next: 1 for native atomics, `LOOP_CLOCKS` for loops.
-    bins : array
-        Bins of a copy.
-    warps : array
-        Warps of a block: more copies than these help nobody.
-    device : Device
-    """
-    best = BEST_COPIES(
-        turns=np.asanyarray(turns, dtype=float),
-        each=np.asanyarray(each, dtype=float),
-        bins=np.asanyarray(bins, dtype=float),
-        merge=MERGE_CLOCKS(device),
-    )
-    return np.asanyarray(np.clip(best, 1.0, np.asanyarray(warps, dtype=float)))

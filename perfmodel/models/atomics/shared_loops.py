@@ -9,12 +9,11 @@ a warp here and there that they do not stop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.access import DATA_TYPES
@@ -27,8 +26,6 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
 LOOP_CHAIN = Formula(
     name="clocks of a warp for its own bank conflicts",
     unit="clocks",
@@ -36,117 +33,46 @@ LOOP_CHAIN = Formula(
     "**(1/p)",
     symbols={
         "k": "requests of a warp [1]",
-        "turns": "rounds of a request: most lanes in a bank [1]",
+        "turns": "iterations of a request: most lanes in a bank [1]",
         "alone": "clocks of a try of a lone warp [clocks]",
         "words": "clocks of a load of all lanes' words [clocks]",
         "parts": "of these, those without a conflict [clocks]",
         "sent": "requests of the blocks of an SM [1]",
         "turn": "wavefronts of a try: what it keeps the SM [clocks]",
-        "p": "how sharply the slower decides [1]",
+        "p": Coefficient("atomics.shared_loops.chain_sharp"),
     },
     holds="each warp at words of its own, 1 to 32 lanes per word or bank, 1 to 64 warps: median 3%",
-    source="derived: one lane a bank wins a round; see chain_sharp",
+    source="derived: one lane per bank wins each iteration; see chain_sharp",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of the compiler's atomic loops in shared memory",
     unit="s",
-    text="rounds*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
+    text="waves*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
     symbols={
-        "rounds": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
         "serial": "clocks of a block's additions at its most popular address; of lanes that draw "
         "theirs, what other warps have of them [clocks]",
         "chain": "clocks of a warp's own turns [clocks]",
         "drawn": "1 where lanes draw their addresses at random, else 0 [1]",
-        "p": "how much others delay a warp that they do not stop [1]",
+        "p": Coefficient("atomics.shared_loops.others_delay"),
         "clock": "SM clock [Hz]",
     },
     holds="blocks of an SM share its time, not their addresses",
     source="derived: one success at a time; see others_delay",
 )
-CHAIN_SHARP: Final = Coefficient(
-    "atomics.shared_loops.chain_sharp",
-    "1",
-    "how sharply the slower of a warp's rounds and its SM's wavefronts decides",
-)
-OTHERS_DELAY: Final = Coefficient(
-    "atomics.shared_loops.others_delay",
-    "1",
-    "how much others delay a warp that they do not stop: an exponent",
-)
-OTHER_WORDS: Final = Coefficient(
-    "atomics.shared_loops.other_words",
-    "1",
-    "exponent that puts together additions in turn, at words of their own",
-)
+OTHER_WORDS: Final = Coefficient("atomics.shared_loops.other_words")
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 
-@dataclass(frozen=True, slots=True)
-class SharedLoops:
-    """The compiler's loops for shared atomics, arrays over configurations.
-
-    Attributes
-    ----------
-    rounds : array
-        Waves of blocks.
-    serial : array
-        Clocks of a block's additions at its most popular address; of lanes that draw theirs, what
-        other warps have of them.
-    chain : array
-        Clocks of a warp's own turns.
-    drawn : bool
-        Whether lanes draw their addresses at random.
-    delay : float
-        `p` of `SHARED_LOOP_TIME`.
-    clock : float
-        SM clock [Hz].
-    """
-
-    rounds: Array
-    serial: Array
-    chain: Array
-    drawn: bool
-    delay: float
-    clock: float
-
-    @property
-    def time_s(self) -> Array:
-        """Time of all of them [s]."""
-        return np.atleast_1d(
-            SHARED_LOOP_TIME(
-                rounds=self.rounds,
-                serial=self.serial,
-                chain=self.chain,
-                drawn=float(self.drawn),
-                p=self.delay,
-                clock=self.clock,
-            )
-        )
-
-
-def _none(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedLoops | None:
-    """Return no loops: they take no time."""
-    return None
-
-
-@mechanism(neutral=_none, evidence=["atomics", "suite"])
+@mechanism(
+    neutral=lambda instance, requests, waves, held, device: None, evidence=["atomics", "suite"]
+)
 def shared_loops(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedLoops | None:
-    """Return the loops that the compiler makes of shared atomics; None if there are none.
+    instance: Instance, requests: Sequence[Requests], waves: Array, held: Array, device: Device
+) -> Array | None:
+    """Return the time of the loops that the compiler makes of shared atomics [s]; None without.
 
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the shared accesses.
-    rounds : array
-        Waves of blocks.
-    held : array
-        Blocks that share an SM.
-    device : Device
+    `waves` are those of blocks, of which an SM holds `held` at a time.
     """
     serial, fields, chain, drawn = np.zeros(1), np.zeros(1), np.zeros(1), False
     sharp = OTHER_WORDS(device)
@@ -154,9 +80,9 @@ def shared_loops(
         looped = is_loop(instance, r)
         if looped is None or r.sharing is None or r.access.operation == "cas-loop":
             continue
-        turned = looped * _turns_of_others(instance, r, rounds, held, device)
+        turned = looped * _turns_of_others(instance, r, waves, held, device)
         # Fields of records are words of their own; elements side by side are all one array.
-        field = (r.sharing.pitch > r.width) & r.random
+        field = (r.shared.pitch > r.width) & r.random
         serial = serial + np.where(field, 0.0, turned)
         fields = fields + np.where(field, turned, 0.0) ** sharp
         chain = chain + looped * _own_turns(instance, r, held, device)
@@ -164,17 +90,19 @@ def shared_loops(
     serial = serial + fields ** (1 / sharp)
     if not agreed(serial + chain > 0):
         return None
-    return SharedLoops(rounds, serial, chain, drawn, OTHERS_DELAY(device), device.sm_clock)
+    time = SHARED_LOOP_TIME.on(
+        device, waves=waves, serial=serial, chain=chain, drawn=float(drawn), clock=device.sm_clock
+    )
+    return np.atleast_1d(time)
 
 
 def _turns_of_others(
-    instance: Instance, r: Requests, rounds: Array, held: Array, device: Device
+    instance: Instance, r: Requests, waves: Array, held: Array, device: Device
 ) -> Array:
     """Return the clocks of a block's additions at its most popular address.
 
     Of lanes that draw theirs, those that other warps have of them.
     """
-    assert r.sharing is not None
     warps = _warps(instance)
     meeting = meetings_at(instance, r)
     tried = Tried(
@@ -186,7 +114,7 @@ def _turns_of_others(
         width=r.width,
     )
     others = 1 - 1 / warps if r.random else 1.0
-    each = loop_clocks(tried, rounds, device, step=not r.random)
+    each = loop_clocks(tried, waves, device, step=not r.random)
     return np.asanyarray(others * meeting.wanted * each)
 
 
@@ -197,7 +125,8 @@ def _own_turns(instance: Instance, r: Requests, held: Array, device: Device) -> 
     once = kind is not None and np.asanyarray(kind.aggregated) > 0
     wide, costs = int(r.width == 8), loop_costs(r.width, device)
     sent = r.requests / np.asanyarray(instance.blocks, dtype=float)
-    clocks = LOOP_CHAIN(
+    return LOOP_CHAIN.on(
+        device,
         k=sent / _warps(instance),
         turns=np.where(once, 1.0, own.turns),
         alone=costs.alone,
@@ -205,9 +134,7 @@ def _own_turns(instance: Instance, r: Requests, held: Array, device: Device) -> 
         parts=1.0 + wide,
         sent=sent * held,
         turn=costs.turn_of(spread_of(_apart(r))),
-        p=CHAIN_SHARP(device),
     )
-    return np.asanyarray(clocks)
 
 
 def _warps(instance: Instance) -> Array:
@@ -217,30 +144,19 @@ def _warps(instance: Instance) -> Array:
 
 def _apart(r: Requests) -> Array:
     """Return the addresses of a warp."""
-    assert r.sharing is not None
-    return np.asanyarray(np.maximum(r.sharing.conflicts.addresses, 1.0))
+    return np.asanyarray(np.maximum(r.shared.conflicts.addresses, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """Who wants the most popular address of a block.
+class Meeting(NamedTuple):
+    """Who wants the most popular address of a block."""
 
-    Attributes
-    ----------
-    wanted : array
-        Additions of the block to it.
-    warps : array
-        Warps of the block that try it at a time.
-    """
-
-    wanted: Array
-    warps: Array
+    wanted: Array  # additions of the block to it
+    warps: Array  # warps of the block that try it at a time
 
 
 def meetings_at(instance: Instance, r: Requests) -> Meeting:
     """Return who wants the most popular address of a block."""
-    shared = r.sharing
-    assert shared is not None
+    shared = r.shared
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     assert kind is not None
     blocks = np.asanyarray(instance.blocks, dtype=float)

@@ -9,12 +9,11 @@ what fails fills the banks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -25,17 +24,15 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
 SWAP_CHAIN = Formula(
     name="clocks per request of a single warp",
     unit="clocks",
     text="first + again*max(most - 1, 0)**growth*mixed + bank*(turns - 1)",
     symbols={
         "first": "a load and a try that wins [clocks]",
-        "again": "a round of lanes that lost [clocks]",
+        "again": "an iteration of lanes that lost [clocks]",
         "most": "lanes at the most popular address of a request [1]",
-        "growth": "how much longer rounds take whose lanes are more [1]",
+        "growth": "how much longer iterations take whose lanes are more [1]",
         "mixed": "more where lanes draw their addresses: those of other words part too [1]",
         "bank": "for each further lane in a bank [clocks]",
         "turns": "most lanes in one bank [1]",
@@ -58,17 +55,17 @@ SWAPS_SENT = Formula(
         "late": "of a further turn: lanes that part may go to other banks together [clocks]",
     },
     holds="1 to 1024 lanes per word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of "
-    "each warp go round in step",
+    "each warp try in lockstep",
     source="fitted form: see often, often_alone and late",
 )
 SWAP_TIME = Formula(
     name="time of compare-and-swap loops in shared memory",
     unit="s",
-    text="rounds*((serial + chain)**2 + sent**2)**0.5/clock",
+    text="waves*((serial + chain)**2 + sent**2)**0.5/clock",
     symbols={
-        "rounds": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks, one after the other [1]",
         "serial": "clocks of other warps' additions at a block's most popular word [clocks]",
-        "chain": "clocks of a warp for its own rounds [clocks]",
+        "chain": "clocks of a warp for its own iterations [clocks]",
         "sent": "clocks that tries keep the banks of an SM [clocks]",
         "clock": "SM clock [Hz]",
     },
@@ -76,94 +73,23 @@ SWAP_TIME = Formula(
     source="derived form; exponent by choice",
 )
 
-FIRST: Final = Coefficient(
-    "atomics.shared_swaps.first", "clocks", "a load and a try that wins, words of up to 4 B"
-)
-FIRST_WIDE: Final = Coefficient(
-    "atomics.shared_swaps.first_wide", "clocks", "the same, words of 8 B"
-)
-AGAIN: Final = Coefficient(
-    "atomics.shared_swaps.again", "clocks", "a round of lanes that lost, words of up to 4 B"
-)
-AGAIN_WIDE: Final = Coefficient(
-    "atomics.shared_swaps.again_wide", "clocks", "the same, words of 8 B"
-)
-GROWTH: Final = Coefficient(
-    "atomics.shared_swaps.growth",
-    "1",
-    "how much longer rounds take whose lanes are more: an exponent",
-)
-MIXED: Final = Coefficient(
-    "atomics.shared_swaps.mixed",
-    "1",
-    "more where lanes draw their addresses: those of other words part too",
-)
-BANK: Final = Coefficient("atomics.shared_swaps.bank", "clocks", "for each further lane in a bank")
-OFTEN: Final = Coefficient(
-    "atomics.shared_swaps.often",
-    "1",
-    "further tries for each lane of the block at a word, where several warps come to it",
-)
-OFTEN_ALONE: Final = Coefficient(
-    "atomics.shared_swaps.often_alone", "1", "the same where one warp does"
-)
-LATE: Final = Coefficient(
-    "atomics.shared_swaps.late",
-    "clocks",
-    "of a further turn of lanes that draw theirs: those that part may go to other banks",
-)
+FIRST: Final = Coefficient("atomics.shared_swaps.first")
+FIRST_WIDE: Final = Coefficient("atomics.shared_swaps.first_wide")
+AGAIN: Final = Coefficient("atomics.shared_swaps.again")
+AGAIN_WIDE: Final = Coefficient("atomics.shared_swaps.again_wide")
+GROWTH: Final = Coefficient("atomics.shared_swaps.growth")
+MIXED: Final = Coefficient("atomics.shared_swaps.mixed")
+BANK: Final = Coefficient("atomics.shared_swaps.bank")
+OFTEN: Final = Coefficient("atomics.shared_swaps.often")
+OFTEN_ALONE: Final = Coefficient("atomics.shared_swaps.often_alone")
+LATE: Final = Coefficient("atomics.shared_swaps.late")
 
 
-@dataclass(frozen=True, slots=True)
-class SharedSwaps:
-    """A source's loops of compare-and-swap in shared memory, arrays over configurations.
-
-    Attributes
-    ----------
-    rounds : array
-        Waves of blocks.
-    serial : array
-        Clocks of other warps' additions at a block's most popular word.
-    chain : array
-        Clocks of a warp for its own rounds.
-    sent : array
-        Clocks that tries keep the banks of an SM.
-    clock : float
-        SM clock [Hz].
-    """
-
-    rounds: Array
-    serial: Array
-    chain: Array
-    sent: Array
-    clock: float
-
-    @property
-    def time_s(self) -> Array:
-        """Time of all of them [s]."""
-        return np.atleast_1d(
-            SWAP_TIME(
-                rounds=self.rounds,
-                serial=self.serial,
-                chain=self.chain,
-                sent=self.sent,
-                clock=self.clock,
-            )
-        )
-
-
-def _none(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedSwaps | None:
-    """Return no loops."""
-    return None
-
-
-@mechanism(neutral=_none, evidence=["atomics"])
+@mechanism(neutral=lambda instance, requests, waves, held, device: None, evidence=["atomics"])
 def shared_swaps(
-    instance: Instance, requests: Sequence[Requests], rounds: Array, held: Array, device: Device
-) -> SharedSwaps | None:
-    """Return the loops of compare-and-swap that a source writes; None if there are none.
+    instance: Instance, requests: Sequence[Requests], waves: Array, held: Array, device: Device
+) -> Array | None:
+    """Return the time of the loops of compare-and-swap that a source writes [s]; None without.
 
     Arguments as for `perfmodel.models.atomics.shared_loops.shared_loops`.
     """
@@ -175,46 +101,43 @@ def shared_swaps(
             continue
         meeting = meetings_at(instance, r)
         others = 1 - 1 / (warps if r.random else meeting.warps)
-        most = np.maximum(r.sharing.conflicts.most, 1.0)
+        most = np.maximum(r.shared.conflicts.most, 1.0)
         serial = serial + others * meeting.wanted * _chain(r, 1.0, device) / most
         alone = _chain(r, MIXED(device) if r.random else 1.0, device)
         chain = chain + r.requests / blocks / warps * alone
         sent = sent + _sent(r, meeting, warps, held / blocks, device)
     if not agreed(serial + chain > 0):
         return None
-    return SharedSwaps(rounds, serial, chain, sent, device.sm_clock)
+    time = SWAP_TIME(waves=waves, serial=serial, chain=chain, sent=sent, clock=device.sm_clock)
+    return np.atleast_1d(time)
 
 
 def _chain(r: Requests, mixed: float, device: Device) -> Array:
     """Return the clocks of a request of a warp alone; see `SWAP_CHAIN`."""
-    assert r.sharing is not None
     first, again = (FIRST_WIDE, AGAIN_WIDE) if r.width == 8 else (FIRST, AGAIN)
-    clocks = SWAP_CHAIN(
+    return SWAP_CHAIN(
         first=first(device),
         again=again(device),
-        most=r.sharing.conflicts.most,
+        most=r.shared.conflicts.most,
         growth=GROWTH(device),
         mixed=mixed,
         bank=BANK(device),
         turns=turns_of(r).turns,
     )
-    return np.asanyarray(clocks)
 
 
 def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Device) -> Array:
     """Return the clocks that tries keep the banks of an SM, whose share of the work is `of_sm`."""
-    assert r.sharing is not None
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
     turned = r.requests * turns_of(r).clocks * of_sm
     met = (meeting.warps > 1) | r.random
-    clocks = SWAPS_SENT(
+    return SWAPS_SENT(
         loads=r.requests * turns_of(r).words * of_sm,
         turns=turned,
         swap=SWAP_CLOCKS(device),
         again=r.active_lanes * of_sm if r.random else turned,
         often=np.where(met, OFTEN(device), OFTEN_ALONE(device)),
-        c=lanes * warps * r.sharing.hottest,
+        c=lanes * warps * r.shared.hottest,
         others=np.asanyarray(met, dtype=float),
         late=LATE(device) if r.random else SWAP_CLOCKS(device),
     )
-    return np.asanyarray(clocks)

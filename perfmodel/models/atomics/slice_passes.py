@@ -3,94 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.access import DATA_TYPES
-from perfmodel.models.atomics.packets import DOUBLES, HALVES, BusiestSlice, Operands, Packets
+from perfmodel.models.atomics.to_slices import DOUBLES, HALVES, BusiestSlice, Operands, Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import PASS_TIME, most_answers, slice_slot
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
 FULL_PASSES = Formula(
     name="share of passes through full sectors",
     unit="1",
     text="min(1, max(0, 2*share - 1))",
     symbols={"share": "of the passes' bytes, those that lanes change [1]"},
-    holds="lanes side by side, modulo any number: within 6%",
+    holds="consecutive lanes, modulo any number: within 6%",
     source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
     "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others",
 )
-WIDE_FLOAT: Final = Coefficient(
-    "atomics.slice_passes.wide_float",
-    "1",
-    "a pass that adds to doubles in both halves of a sector over a full one of float32",
-)
-DOUBLE_SPREAD: Final = Coefficient(
-    "atomics.slice_passes.double_spread",
-    "1",
-    "the same with three pieces of 256 B at the slice and more, over one or two",
-)
-ANSWER_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.answer_clocks",
-    "clocks",
-    "clocks of a pass that gives the old value of one lane back",
-)
-ANSWER_LANE_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.answer_lane_clocks",
-    "clocks",
-    "how much more it takes each time that its lanes double",
-)
-HALF2_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.half2_clocks",
-    "clocks",
-    "clocks of a pass of half2 with one lane a sector",
-)
-HALF2_FULL_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.half2_full_clocks", "clocks", "the same with full sectors"
-)
-COMPARE_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.compare_clocks",
-    "clocks",
-    "clocks of a slice for a packet of one compare-and-swap",
-)
-COMPARE_SECTOR_CLOCKS: Final = Coefficient(
-    "atomics.slice_passes.compare_sector_clocks",
-    "clocks",
-    "the same for each sector of a packet of several",
-)
+WIDE_FLOAT: Final = Coefficient("atomics.slice_passes.wide_float")
+DOUBLE_SPREAD: Final = Coefficient("atomics.slice_passes.double_spread")
+ANSWER_CLOCKS: Final = Coefficient("atomics.slice_passes.answer_clocks")
+ANSWER_LANE_CLOCKS: Final = Coefficient("atomics.slice_passes.answer_lane_clocks")
+HALF2_CLOCKS: Final = Coefficient("atomics.slice_passes.half2_clocks")
+HALF2_FULL_CLOCKS: Final = Coefficient("atomics.slice_passes.half2_full_clocks")
+COMPARE_CLOCKS: Final = Coefficient("atomics.slice_passes.compare_clocks")
+COMPARE_SECTOR_CLOCKS: Final = Coefficient("atomics.slice_passes.compare_sector_clocks")
 
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
 
 
 @dataclass(frozen=True, slots=True)
 class SlicePass:
-    """A pass of an atomic through the busiest slice, arrays over configurations.
+    """A pass of an atomic through the busiest slice, arrays over configurations."""
 
-    Attributes
-    ----------
-    slot : array
-        Time that the slice works on a pass [s].
-    turn : array
-        Time after which the next pass at the same sector begins [s].
-    sectors : array
-        Of a packet.
-    again : array
-        Share of a packet's passes that wait for one before them at the same sector.
-    """
-
-    slot: Array
-    turn: Array
-    sectors: Array
-    again: Array
+    slot: Array  # time that the slice works on it [s]
+    turn: Array  # time after which the next at the same sector begins [s]
+    sectors: Array  # of a packet
+    again: Array  # share of a packet's passes that wait for one before them at the same sector
 
     @property
     def time_s(self) -> Array:
@@ -103,17 +59,7 @@ class SlicePass:
 def slice_pass(
     r: Requests, sent: Packets, operands: Operands, busiest: BusiestSlice, device: Device
 ) -> SlicePass:
-    """Return the pass of an atomic through the slice that makes most of them.
-
-    Parameters
-    ----------
-    r : Requests
-        With `sharing`.
-    sent : Packets
-    operands : Operands
-    busiest : BusiestSlice
-    device : Device
-    """
+    """Return the pass of an atomic, with `sharing`, through the slice that makes most of them."""
     hot = busiest.hot
     pieces = np.where(hot.third > 0, busiest.most, 1.0)
     back = most_answers(1 / np.maximum(hot.third, 1e-12), pieces, device) / pieces
@@ -150,9 +96,8 @@ def _addition(
 
     `doubles` says where they add doubles, `answer` is the clocks that old values take.
     """
-    assert r.sharing is not None
     # Fewer addresses than a sector has room for fill none.
-    few = r.sharing.conflicts.addresses * r.width < SECTOR
+    few = r.shared.conflicts.addresses * r.width < SECTOR
     whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
     partial = device.require("atomic_interval")
     in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT(device), 1.0)
@@ -161,7 +106,7 @@ def _addition(
     one, full = HALF2_CLOCKS(device), HALF2_FULL_CLOCKS(device)
     of_type = (one + (full - one) * sent.filled) * HALVES[operands.dtype]
     least = np.maximum(answer * operands.returns, of_type) / device.sm_clock
-    pitch, places = r.sharing.pitch, r.sharing.addresses
+    pitch, places = r.shared.pitch, r.shared.addresses
     lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
     slot = slice_slot(each, sent.sectors, pieces, least, *lone, device)
     # Additions of doubles stay slower, if less so from the third piece on.
@@ -171,12 +116,11 @@ def _addition(
 
 def _both_halves(r: Requests, sent: Packets) -> Array:
     """Return the share of passes that change doubles in both halves of their sector."""
-    assert r.sharing is not None
-    pitch, more = r.sharing.pitch, np.maximum(sent.lanes_each - 1, 0.0)
+    pitch, more = r.shared.pitch, np.maximum(sent.lanes_each - 1, 0.0)
     # Two of four places are in both halves in two of three cases, three always.
     near = np.minimum(more, 1.0) * (2 / 3) + np.clip(more - 1, 0.0, 1.0) / 3
     both = np.where(pitch < SECTOR / 2, near, np.minimum(more, 1.0))
-    return np.where(r.sharing.addresses * pitch <= SECTOR / 2, 0.0, both)
+    return np.where(r.shared.addresses * pitch <= SECTOR / 2, 0.0, both)
 
 
 def _compare_time(sent: Packets, device: Device) -> Array:

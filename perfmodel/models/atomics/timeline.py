@@ -19,14 +19,9 @@ REQUESTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One warp's request on its way through L2; times from its start [s].
+    """One warp's request on its way through L2, from SMs on the far side or not.
 
-    Attributes
-    ----------
-    far : bool
-        Whether it comes from the SMs on the other side of L2.
-    arrives, starts, ends : float
-        At the slice; when its passes begin; and when they are done.
+    When it arrives at the slice, its passes begin, and they are done, from its start [s].
     """
 
     far: bool
@@ -37,14 +32,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The same requests twice.
+    """The same requests, of so many additions each, twice.
 
-    Attributes
-    ----------
-    lanes : float
-        Additions of one request.
-    single_file, side_by_side : tuple of Turn
-        All at one address, and at an address each with slices of their own.
+    At one address in single file, and side by side at an address each with slices of their own.
     """
 
     lanes: float
@@ -65,18 +55,10 @@ class Timeline:
 def timeline(device: Device, requests: list[Requests], atomics: list[AtomicTime]) -> Timeline:
     """Return the timeline of a kernel's first global atomic.
 
-    Parameters
-    ----------
-    device : Device
-    requests : list of Requests
-        Of the global accesses.
-    atomics : list of AtomicTime
-        Their atomics.
-
     Raises
     ------
     PerfmodelError
-        If the kernel has no global atomic.
+        If the kernel has none.
     """
     if not atomics:
         raise PerfmodelError(

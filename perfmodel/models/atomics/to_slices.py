@@ -1,20 +1,23 @@
-"""To the slices: how long an SM sends an atomic's packets, and the network carries them."""
+"""To the slices: an atomic's packets, how long an SM sends them, and the network carries them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.packets import DOUBLES, HALVES, Operands, Packets
+from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.access import DATA_TYPES
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
-
-Array = npt.NDArray[Any]
+from perfmodel.models.requests.contention import GRANULE, Hot
+from perfmodel.models.requests.warp_requests import Requests
 
 NETWORK_TIME = Formula(
     name="time of the network to L2",
@@ -44,90 +47,159 @@ SEND_CYCLES = Formula(
     holds="one SM at work; additions that return nothing",
     source="fitted form: see send_clocks and repeat_clocks",
 )
-RETURN_COST: Final = Coefficient(
-    "atomics.to_slices.return_cost",
-    "1",
-    "network time of an atomic whose old value is used over one whose is not, one lane a sector",
-)
-RETURN_FULL_COST: Final = Coefficient(
-    "atomics.to_slices.return_full_cost", "1", "the same with full sectors"
-)
-HALF2_COST: Final = Coefficient(
-    "atomics.to_slices.half2_cost", "1", "network time of half2 over int32, one lane a sector"
-)
-HALF2_FULL_COST: Final = Coefficient(
-    "atomics.to_slices.half2_full_cost", "1", "the same with full sectors"
-)
-DOUBLE_COST: Final = Coefficient(
-    "atomics.to_slices.double_cost",
-    "1",
-    "network time of sectors with two doubles or more over uint64",
-)
-COMPARE_PAIR_COST: Final = Coefficient(
-    "atomics.to_slices.compare_pair_cost",
-    "1",
-    "network time of a compare-and-swap packet's second sector over an addition's, one lane each",
-)
-COMPARE_LANES_COST: Final = Coefficient(
-    "atomics.to_slices.compare_lanes_cost", "1", "how much more it is with all lanes"
-)
-SEND_CLOCKS: Final = Coefficient(
-    "atomics.to_slices.send_clocks", "clocks", "clocks of an SM to send a packet of one sector"
-)
-REPEAT_CLOCKS: Final = Coefficient(
-    "atomics.to_slices.repeat_clocks", "clocks", "the same for further packets to the same line"
-)
+RETURN_COST: Final = Coefficient("atomics.to_slices.return_cost")
+RETURN_FULL_COST: Final = Coefficient("atomics.to_slices.return_full_cost")
+HALF2_COST: Final = Coefficient("atomics.to_slices.half2_cost")
+HALF2_FULL_COST: Final = Coefficient("atomics.to_slices.half2_full_cost")
+DOUBLE_COST: Final = Coefficient("atomics.to_slices.double_cost")
+COMPARE_PAIR_COST: Final = Coefficient("atomics.to_slices.compare_pair_cost")
+COMPARE_LANES_COST: Final = Coefficient("atomics.to_slices.compare_lanes_cost")
+SEND_CLOCKS: Final = Coefficient("atomics.to_slices.send_clocks")
+REPEAT_CLOCKS: Final = Coefficient("atomics.to_slices.repeat_clocks")
+
+
+HALVES: Final = np.array([name == "half2" for name in DATA_TYPES])
+DOUBLES: Final = np.array([name == "float64" for name in DATA_TYPES])
+"""Which of `DATA_TYPES` are pairs of halves, and which are doubles."""
+NEARLY: Final = 0.9
+"""Of the places that a GPU's warps reach at a time, from which on they wait for the next ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """An atomic's way to L2, arrays over configurations.
+class Operands:
+    """What a global atomic does with its elements, arrays over configurations."""
 
-    Attributes
-    ----------
-    passes : array
-    cost : array
-        Of the type, and of giving the old value back, relative to plain additions.
-    filled : array
-        Share of a sector's bytes that a pass changes, beyond one lane's.
-    lone, full : float
-        Sectors per second with one lane each, and with all lanes [1/s].
+    dtype: Array  # places in `DATA_TYPES`
+    returns: Array  # whether old values are used
+    aggregated: Array  # whether the compiler adds up the lanes of a warp first
+    compares: bool  # whether lanes compare and swap: packets of half a warp each
+
+
+@dataclass(frozen=True, slots=True)
+class BusiestSlice:
+    """The slice of L2 that makes most of an atomic's passes, arrays over configurations.
+
+    Shares of the popular places, pieces of 256 B at the slice, and its share of the passes.
     """
 
-    passes: Array
-    cost: Array | float
-    filled: Array
-    lone: float
-    full: float
-
-    @property
-    def time_s(self) -> Array:
-        """Time of the way to L2 [s]."""
-        return np.atleast_1d(
-            NETWORK_TIME(
-                passes=self.passes,
-                cost=self.cost,
-                filled=self.filled,
-                lone=self.lone,
-                full=self.full,
-            )
-        )
-
-    def unhindered(self, compares: bool, device: Device) -> Network:
-        """Return the same without operands and old values, for which nobody else waits."""
-        return replace(self, cost=self.cost / RETURN_COST(device) if compares else 1.0)
+    hot: Hot
+    most: Array
+    share: Array
 
 
-def network(sent: Packets, operands: Operands, device: Device) -> Network:
-    """Return an atomic's way to L2."""
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """What a global atomic sends over a launch, arrays over configurations."""
+
+    passes: Array  # of a sector each through a slice of L2
+    packets: Array
+    lanes: Array  # whose operands travel
+    sectors: Array  # of a packet: at least one
+    lanes_each: Array  # lanes of a pass: at least one
+    filled: Array  # share of a sector's bytes that a pass changes, beyond one lane's
+
+
+def operands_of(instance: Instance, r: Requests) -> Operands:
+    """Return what an atomic does with its elements."""
+    kind = instance.atomics[instance.kernel.accesses.index(r.access)]
+    assert kind is not None
+    return Operands(
+        dtype=np.atleast_1d(np.asanyarray(kind.dtype)),
+        returns=np.atleast_1d(np.asanyarray(kind.returns)) > 0,
+        aggregated=np.atleast_1d(np.asanyarray(kind.aggregated)) > 0,
+        compares=r.access.operation in ("cas", "cas-loop"),
+    )
+
+
+def packets_of(r: Requests, operands: Operands) -> Packets:
+    """Return what an atomic sends; `r` tells how its lanes share addresses."""
+    conflicts, aggregated = r.shared.conflicts, operands.aggregated
+    passes = r.requests * np.where(aggregated, 1.0, conflicts.passes)
+    of_request = conflicts.halves if operands.compares else conflicts.packets
+    packets = r.requests * np.where(aggregated, 1.0, of_request)
+    lanes = np.where(aggregated, r.requests, r.active_lanes)
+    lanes_each = np.maximum(lanes / np.maximum(passes, 1e-9), 1.0)
+    return Packets(
+        passes,
+        packets,
+        lanes,
+        sectors=np.maximum(passes / np.maximum(packets, 1e-9), 1.0),
+        lanes_each=lanes_each,
+        filled=np.clip((lanes_each * r.width - r.width) / (SECTOR - r.width), 0.0, 1.0),
+    )
+
+
+def popular_places(r: Requests, device: Device) -> Hot:
+    """Return the shares of the popular places among the passes that are under way together.
+
+    Threads in order of a grid that reach only a part of the elements at a time concentrate there.
+    """
+    shared = r.shared
+    if r.random:
+        return shared.hot
+    resident = device.sm_count * device.max_threads_per_sm
+    lanes = np.minimum(np.maximum(r.active_lanes, 1.0), 1.0 * resident)
+    lanes_each = np.maximum(r.active_lanes / np.maximum(r.requests, 1.0), 1.0)
+    addresses_each = np.minimum(1.0, shared.conflicts.addresses / lanes_each)
+    reached = np.minimum(shared.addresses, lanes * addresses_each)
+    span = np.maximum(reached * np.maximum(shared.pitch, 1e-9), 1.0)
+    some = np.minimum(1.0, np.maximum(GRANULE / span, 1 / np.maximum(reached, 1.0)))
+    granule = np.maximum(shared.hot.granule, some)
+    others = np.minimum(some, np.maximum(1 - 2 * granule, 0.0))
+    return Hot(shared.hot.sector, granule, np.maximum(shared.hot.third, others))
+
+
+def busiest_slice(r: Requests, device: Device) -> BusiestSlice:
+    """Return which places of an atomic one slice has, and how many of the passes."""
+    hot = popular_places(r, device)
+    slices = slice_count(device)
+    pieces = 1 / np.maximum(hot.third, 1e-12)
+    most = np.where(
+        moves_on(r, device), most_pieces(pieces, device, turns=True), most_pieces(pieces, device)
+    )
+    share = np.atleast_1d(BUSIEST_SLICE(h=hot.granule, third=hot.third, most=most))
+    return BusiestSlice(hot, most, np.maximum(share, 1 / slices))
+
+
+def moves_on(r: Requests, device: Device) -> Array:
+    """Return whether each warp goes to one place, and the launch moves on through them.
+
+    Threads are in order of a grid, and those that a GPU holds reach less than all of the places.
+    """
+    shared = r.shared
+    one = (shared.conflicts.addresses < 1.5) & (shared.pitch < GRANULE / 4)
+    held = NEARLY * device.sm_count * device.max_threads_per_sm / WARP_SIZE
+    return np.asanyarray(one & (np.minimum(shared.addresses, r.requests) > held) & (not r.random))
+
+
+def network_cost(sent: Packets, operands: Operands, device: Device) -> Array:
+    """Return the network's time for an atomic's sector over that of a plain addition's."""
+    if operands.compares:
+        second = np.minimum(sent.sectors - 1, 1.0)
+        both = COMPARE_PAIR_COST(device) + COMPARE_LANES_COST(device) * sent.filled
+        return np.asanyarray((RETURN_COST(device) + second * both) / sent.sectors)
+    # An answer is as long as its lanes are many, whatever their type.
+    lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
+    one, full = RETURN_COST(device), RETURN_FULL_COST(device)
+    answer = np.where(operands.returns, one + (full - one) * lanes, 1.0)
+    one, full = HALF2_COST(device), HALF2_FULL_COST(device)
+    half = np.where(HALVES[operands.dtype], one + (full - one) * lanes, 1.0)
+    pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
+    double = np.where(DOUBLES[operands.dtype], 1 + (DOUBLE_COST(device) - 1) * pairs, 1.0)
+    return largest(answer, half, double)
+
+
+def network_time(sent: Packets, cost: Array | float, device: Device) -> Array:
+    """Return the time of an atomic's sectors on the network, each of this cost [s]."""
     rate = device.require("atomic_sector_rate")
-    return Network(
+    time = NETWORK_TIME(
         passes=sent.passes,
-        cost=_compare_cost(sent, device) if operands.compares else _cost(sent, operands, device),
+        cost=cost,
         filled=sent.filled,
         lone=rate,
         full=device.atomic_full_sector_rate or rate,
     )
+    return np.atleast_1d(time)
 
 
 def send_time(sent: Packets, lines: Array, device: Device) -> Array:
@@ -142,24 +214,3 @@ def send_time(sent: Packets, lines: Array, device: Device) -> Array:
         again=REPEAT_CLOCKS(device),
     )
     return np.asanyarray(np.atleast_1d(cycles) / device.sm_clock)
-
-
-def _compare_cost(sent: Packets, device: Device) -> Array:
-    """Return the cost of a sector of compare-and-swaps on its way."""
-    second = np.minimum(sent.sectors - 1, 1.0)
-    both = COMPARE_PAIR_COST(device) + COMPARE_LANES_COST(device) * sent.filled
-    pair = RETURN_COST(device) + second * both
-    return np.asanyarray(pair / sent.sectors)
-
-
-def _cost(sent: Packets, operands: Operands, device: Device) -> Array:
-    """Return the cost of a sector on its way, relative to one of plain additions."""
-    # An answer is as long as its lanes are many, whatever their type.
-    lanes = np.clip((sent.lanes_each - 1) / (SECTOR / 4 - 1), 0.0, 1.0)
-    one, full = RETURN_COST(device), RETURN_FULL_COST(device)
-    answer = np.where(operands.returns, one + (full - one) * lanes, 1.0)
-    one, full = HALF2_COST(device), HALF2_FULL_COST(device)
-    half = np.where(HALVES[operands.dtype], one + (full - one) * lanes, 1.0)
-    pairs = np.clip(sent.lanes_each - 1, 0.0, 1.0)
-    double = np.where(DOUBLES[operands.dtype], 1 + (DOUBLE_COST(device) - 1) * pairs, 1.0)
-    return np.asanyarray(np.maximum(np.maximum(answer, half), double))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -22,41 +22,27 @@ from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE
 
-Array = npt.NDArray[Any]
-
-STREAM_ROOM: Final = Coefficient(
-    "dram.dirty_lines.stream_room",
-    "1",
-    "share of L2 that the last bytes read and written are in when a launch ends",
-)
-DIRTY_SHARE: Final = Coefficient(
-    "dram.dirty_lines.dirty_share", "1", "share of L2 that dirty lines can have"
-)
-SET_ASIDE_ROOM: Final = Coefficient(
-    "dram.dirty_lines.set_aside_room",
-    "1",
-    "share of L2 that dirty lines can have with a set-aside, by a line to no ways",
-)
-WAY_ROOM: Final = Coefficient(
-    "dram.dirty_lines.way_room", "1", "what each way of 16 set aside takes of it"
-)
+STREAM_ROOM: Final = Coefficient("dram.dirty_lines.stream_room")
+DIRTY_SHARE: Final = Coefficient("dram.dirty_lines.dirty_share")
+SET_ASIDE_ROOM: Final = Coefficient("dram.dirty_lines.set_aside_room")
+WAY_ROOM: Final = Coefficient("dram.dirty_lines.way_room")
 DIRTY_LEFT = Formula(
     name="dirty bytes that L2 has room for",
     unit="B",
     text="min(min(dirty*c, streams*c*writes/max(reads + writes, 1)), max(0, c*(set - way*w)))",
     symbols={
         "c": "capacity of L2 [B]",
-        "dirty": "share of it that dirty lines can have [1]",
-        "streams": "share of it that the last bytes read and written are in [1]",
-        "set": "share of it that dirty lines can have with a set-aside, by a line to no ways [1]",
-        "way": "what each way set aside takes of that [1]",
+        "dirty": DIRTY_SHARE,
+        "streams": STREAM_ROOM,
+        "set": SET_ASIDE_ROOM,
+        "way": WAY_ROOM,
         "w": "ways set aside, of 16: dirty lines may not use them [1]",
         "reads": "bytes read from DRAM, of lines not written then [B]",
         "writes": "bytes written to L2 [B]",
     },
     holds="copies and writes of 1 to 12 Mi floats within 2% of what they move; set-asides within "
     "3% of the capacity",
-    source="fitted form: see dirty_share, stream_room, set_aside_room and way_room",
+    source="fitted form",
 )
 DIRTY_KEPT = Formula(
     name="written bytes that stay in L2",
@@ -70,52 +56,20 @@ DIRTY_KEPT = Formula(
     holds="copies, writes and gathers of 1 to 12 Mi floats",
     source="fitted form: see stream_knee and drawn_knee",
 )
-STREAM_KNEE: Final = Coefficient(
-    "dram.dirty_lines.stream_knee",
-    "1",
-    "how sharply L2 is full of streams, whose lines fall evenly on L2's sets",
-)
-DRAWN_KNEE: Final = Coefficient(
-    "dram.dirty_lines.drawn_knee",
-    "1",
-    "the same where half of the lines or more are drawn at random: some sets get more",
-)
-AHEAD: Final = Coefficient(
-    "dram.dirty_lines.ahead",
-    "1",
-    "share of the lines that running threads draw once which are in L2 before their own store",
-)
-AGAIN: Final = Coefficient(
-    "dram.dirty_lines.again",
-    "1",
-    "what a drawn line that was there already takes of L2 beyond others",
-)
-REPLAYS_DIRTY: Final = Coefficient(
-    "dram.dirty_lines.replays_dirty",
-    "B",
-    "bytes that a profiler's passes leave dirty in L2, before the launch that is counted",
-)
-OLDER: Final = Coefficient(
-    "dram.dirty_lines.older", "1", "how much earlier these go than a line written first"
-)
+STREAM_KNEE: Final = Coefficient("dram.dirty_lines.stream_knee")
+DRAWN_KNEE: Final = Coefficient("dram.dirty_lines.drawn_knee")
+AHEAD: Final = Coefficient("dram.dirty_lines.ahead")
+AGAIN: Final = Coefficient("dram.dirty_lines.again")
+REPLAYS_DIRTY: Final = Coefficient("dram.dirty_lines.replays_dirty")
+OLDER: Final = Coefficient("dram.dirty_lines.older")
 
 
 class Contention(NamedTuple):
-    """What passes through L2 besides what a launch writes.
+    """What passes through L2 besides what a launch writes."""
 
-    Attributes
-    ----------
-    reads : array
-        Steady reads with which as much of what is written stays [B].
-    drawn : array
-        Share of the last lines that were drawn at random [1].
-    times : array
-        Times that what passes fills L2.
-    """
-
-    reads: Array
-    drawn: Array
-    times: Array
+    reads: Array  # steady reads with which as much of what is written stays [B]
+    drawn: Array  # share of the last lines that were drawn at random
+    times: Array  # times that what passes fills L2
 
 
 def contention(
@@ -126,24 +80,11 @@ def contention(
     at_a_time: Array,
     device: Device,
 ) -> Contention:
-    """Return what pushes out of L2 what a cold launch writes.
+    """Return what pushes out of L2 what a cold launch writes, of bytes from DRAM and to L2.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-    reads, writes : array
-        Bytes read from DRAM by the launch, and bytes written to L2.
-    capacity : float
-        Of L2 [B].
-    at_a_time : array
-        Share of the launch's stores that its running threads make once.
-    device : Device
-
-    Notes
-    -----
     Derived: the last part of the launch all of whose lines have room. A table that is drawn again
-    and again takes its room but once, and keeps it. What threads draw before they store comes
-    before what is stored then, however late: see `AHEAD`.
+    and again takes its room but once, and keeps it. What threads draw before they store, a share
+    `at_a_time` of the stores, comes before what is stored then, however late: see `AHEAD`.
     """
     random = [t for t in tables if t.random]
     read = sum((t.read(warm=False) for t in random), np.zeros(1))
@@ -199,16 +140,7 @@ def dirty_left(
 ) -> Array:
     """Return the written bytes that are still in L2 when a cold launch ends."""
     reads, writes = np.asanyarray(reads, dtype=float), np.asanyarray(writes, dtype=float)
-    room = DIRTY_LEFT(
-        c=capacity,
-        dirty=DIRTY_SHARE(device),
-        streams=STREAM_ROOM(device),
-        set=SET_ASIDE_ROOM(device),
-        way=WAY_ROOM(device),
-        w=np.asanyarray(ways),
-        reads=reads,
-        writes=writes,
-    )
+    room = DIRTY_LEFT.on(device, c=capacity, w=np.asanyarray(ways), reads=reads, writes=writes)
     over = np.minimum(writes / np.maximum(room, 1.0), 1e6)
     return np.asanyarray(DIRTY_KEPT(writes=writes, over=over, p=_knee(drawn, device)))
 

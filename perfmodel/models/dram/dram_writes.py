@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.dram.dirty_lines import contention, dirty_left, dirty_room, replayed
 from perfmodel.models.dram.scattered_stores import (
-    ScatteredStores,
     scattered_stores,
     strided_parts,
 )
@@ -26,8 +25,6 @@ from perfmodel.models.l2.residency import WAYS, granted_ways
 from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import dirty_knee, resident_share
-
-Array = npt.NDArray[Any]
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
@@ -48,39 +45,17 @@ WRITTEN_BACK = Formula(
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What a launch writes to DRAM.
+    """What a launch writes to DRAM [B]."""
 
-    Attributes
-    ----------
-    written : array
-        Bytes written before it ends [B].
-    taken : array
-        What they take of DRAM, in bytes of a stream [B].
-    left : array
-        Bytes that L2 still holds changed at the end [B].
-    found : array
-        Share of what a launch before has left that is still there; of a warm launch.
-    made_whole : array
-        Bytes read from DRAM for sectors of which stores wrote a part [B].
-    strided : array
-        Of these, what strided stores left in part [B].
-    waited : array
-        Bytes that scattered stores wait for [B].
-    ways : array
-        Ways of L2 set aside.
-    replayed : array
-        Bytes that a profiler's passes have left dirty, and that are written besides [B].
-    """
-
-    written: Array
-    taken: Array
-    left: Array
-    found: Array
-    made_whole: Array
-    strided: Array
-    waited: Array
-    ways: Array
-    replayed: Array
+    written: Array  # before it ends
+    taken: Array  # what that takes of DRAM, in bytes of a stream
+    left: Array  # what L2 still holds changed at the end
+    found: Array  # share of what a launch before has left that is still there; of a warm launch [1]
+    made_whole: Array  # read from DRAM for sectors of which stores wrote a part
+    strided: Array  # of these, what strided stores left in part
+    waited: Array  # what scattered stores wait for
+    ways: Array  # ways of L2 set aside [1]
+    replayed: Array  # what a profiler's passes have left dirty, and is written besides
 
     @property
     def cost(self) -> Array:
@@ -90,85 +65,59 @@ class Writes:
 
 def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     """Return what the accesses of all configurations write to DRAM."""
-    stores, misses = _stores(accesses, l1, l2), l2.misses
-    scattered, atomics = stores.scattered, l2.atomics.values()
-    in_order = [i for i in stores.alone if i not in stores.separate]
-    strided = strided_parts(accesses, in_order, misses.touched)
+    misses, atomics, l2_size = l2.misses, l2.atomics.values(), accesses.l2_size
+    in_tables = {i for t in l2.tables for i in t.members}
+    alone = [i for i in accesses.of("store") if i not in l1.local and i not in in_tables]
+    scattered = scattered_stores(accesses, alone)
+    separate = {i for s in scattered for i in s.members}
+    strided = strided_parts(accesses, [i for i in alone if i not in separate], misses.touched)
     strided = strided * (1 - l2.left if accesses.warm else _ONE)
-    touched = _changed(accesses, misses, stores.changing)
-    ways = granted_ways(accesses.control.set_aside, accesses.l2_size)
-    stays = _what_stays(accesses, l2, stores, touched, strided)
-    new = 1 - stays.found if accesses.warm else _ONE
+    changing = accesses.of("store", "atomic")
+    touched = _changed(accesses, misses, [i for i in changing if i not in {*separate, *l2.atomics}])
+    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    ways = granted_ways(accesses.control.set_aside, l2_size)
+    if accesses.warm:
+        room = dirty_room(l2_size, ways, accesses.device)
+        found = l2.left * resident_share(touched, room, dirty_knee(accesses.device))
+        left, passes = found * touched, _ZERO
+    else:
+        # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
+        passing_reads = reads - _in_place(accesses, misses, separate) + strided
+        found = l2.left
+        left, passes = _left(accesses, l2, passing_reads, touched, alone)
+    new = 1 - found if accesses.warm else _ONE
     written_back = sum((a.written for a in atomics), _ZERO)
-    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=stays.left)
+    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=left)
     written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
     written = written + sum((s.written for s in scattered), _ZERO)
-    written = written + sum((found.written for found in l1.local.values()), _ZERO)
-    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    written = written + sum((local.written for local in l1.local.values()), _ZERO)
     taken = sum((a.written * a.write_cost for a in atomics), written - written_back)
-    granted = ways * accesses.l2_size / WAYS
+    granted = ways * l2_size / WAYS
     return Writes(
         written=written,
         taken=taken + drawn_lines_cost(l2.tables, granted, reads, written, accesses.device),
-        left=stays.left + sum((s.left for s in scattered), _ZERO),
-        found=stays.found,
+        left=left + sum((s.left for s in scattered), _ZERO),
+        found=found,
         made_whole=sum((s.filled for s in scattered), _ZERO) * new + strided,
         strided=strided,
         waited=sum((s.waited for s in scattered), _ZERO),
         ways=ways,
-        replayed=stays.replayed,
+        replayed=passes,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Stores:
-    """Positions of what changes lines: stores outside of tables, and all that goes by `_changed`.
-
-    And stores at scattered places, which follow rules of their own.
-    """
-
-    alone: list[int]
-    changing: list[int]
-    scattered: Sequence[ScatteredStores]
-    separate: Collection[int]
-
-
-def _stores(accesses: GlobalAccesses, l1: L1, l2: L2) -> _Stores:
-    stores = accesses.of("store")
-    others = [i for i in accesses.of("atomic") if i not in l2.atomics]
-    in_tables = {i for t in l2.tables for i in t.members}
-    alone = [i for i in stores if i not in l1.local and i not in in_tables]
-    scattered = scattered_stores(accesses, alone)
-    separate = {i for s in scattered for i in s.members}
-    changing = [i for i in (*stores, *others) if i not in separate]
-    return _Stores(alone, changing, scattered, separate)
-
-
-class _Stays(NamedTuple):
-    """What L2 has of written lines: at the end, and at the start of a warm launch [B, 1, B]."""
-
-    left: Array
-    found: Array
-    replayed: Array
-
-
-def _what_stays(
-    accesses: GlobalAccesses, l2: L2, stores: _Stores, touched: Array, strided: Array
-) -> _Stays:
-    """Return what stays of the bytes that stores change, `touched`, and passes' dirty lines."""
-    l2_size, misses, device = accesses.l2_size, l2.misses, accesses.device
+def _left(
+    accesses: GlobalAccesses, l2: L2, reads: Array, touched: Array, stores: Sequence[int]
+) -> tuple[Array, Array]:
+    """Return what a cold launch leaves in L2 of `touched`, and the writes of passes [B]."""
+    l2_size, device = accesses.l2_size, accesses.device
     ways = granted_ways(accesses.control.set_aside, l2_size)
-    if accesses.warm:
-        room = dirty_room(l2_size, ways, device)
-        found = l2.left * resident_share(touched, room, dirty_knee(device))
-        return _Stays(found * touched, found, _ZERO)
-    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
-    passing_reads = reads - _in_place(accesses, misses, stores.separate)
-    once = accesses.running / _times(accesses, stores.alone)
-    # Sectors that stores leave in part pass through L2 twice: as what makes them whole, too.
-    passing = contention(l2.tables, passing_reads + strided, touched, l2_size, once, device)
+    # How often a thread stores.
+    runs = (accesses.instance.runs(accesses.requests[i].access.loop) for i in stores)
+    once = accesses.running / np.asanyarray(reduce(np.maximum, runs, _ONE))
+    passing = contention(l2.tables, reads, touched, l2_size, once, device)
     left = dirty_left(passing.reads, touched, l2_size, device, ways, passing.drawn)
-    return _Stays(left, l2.left, replayed(passing, touched, l2_size, device))
+    return left, replayed(passing, touched, l2_size, device)
 
 
 def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) -> Array:
@@ -190,12 +139,6 @@ def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) ->
         for found in buffers.values()
     )
     return np.asanyarray(sum(sizes, _ZERO))
-
-
-def _times(accesses: GlobalAccesses, stores: Sequence[int]) -> Array:
-    """Return how often a thread stores."""
-    runs = (accesses.instance.runs(accesses.requests[i].access.loop) for i in stores)
-    return np.asanyarray(reduce(np.maximum, runs, _ONE))
 
 
 def _in_place(accesses: GlobalAccesses, misses: Misses, separate: Collection[int]) -> Array:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import ROWS, SPARSE
@@ -26,9 +26,8 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import Knee, resident_share
 
-Array = npt.NDArray[Any]
 _ZERO: Final = np.zeros(1)
 
 LAST_SECTORS = Formula(
@@ -81,9 +80,9 @@ STORE_WAITS = Formula(
     text="lone*(pair*filled + write*(1 - part)*max(0, once - left)*sparse)/32",
     symbols={
         "lone": "share of the sectors that are alone in their line: none where two are [1]",
-        "pair": "wait for a sector that is read, and then written, as dense bytes [B]",
+        "pair": Coefficient("dram.scattered_stores.pair_wait"),
         "filled": "bytes of these [B]",
-        "write": "wait for one that is stored whole and written, as dense bytes [B]",
+        "write": Coefficient("dram.scattered_stores.write_wait"),
         "part": "share of the sectors that are stored in part [1]",
         "once": "bytes of the different sectors [B]",
         "left": "of them, those that may stay changed [B]",
@@ -93,93 +92,33 @@ STORE_WAITS = Formula(
     source="fitted form: this part comes after L2's, not concurrently; see pair_wait, write_wait",
 )
 
-PART_LINES: Final = Coefficient(
-    "dram.scattered_stores.part_lines",
-    "1",
-    "share of L2's lines that may hold sectors stored in part",
-)
-CHANGED_LINES: Final = Coefficient(
-    "dram.scattered_stores.changed_lines", "1", "share of L2's lines that stay changed at the end"
-)
-PAIR_WAIT: Final = Coefficient(
-    "dram.scattered_stores.pair_wait",
-    "B",
-    "wait for a sector that is read, and then written, as dense bytes",
-)
-WRITE_WAIT: Final = Coefficient(
-    "dram.scattered_stores.write_wait",
-    "B",
-    "wait for one that is stored whole and written, as dense bytes",
-)
-RANDOM_KNEE_LOW: Final = Coefficient(
-    "dram.scattered_stores.random_knee_low",
-    "1",
-    "lines stored to over L2 at which sectors at random places start to leave in between",
-)
-RANDOM_KNEE_HIGH: Final = Coefficient(
-    "dram.scattered_stores.random_knee_high", "1", "the same at which nearly all have left"
-)
-CYCLIC_KNEE_LOW: Final = Coefficient(
-    "dram.scattered_stores.cyclic_knee_low",
-    "1",
-    "as random_knee_low, where all others come between",
-)
-CYCLIC_KNEE_HIGH: Final = Coefficient(
-    "dram.scattered_stores.cyclic_knee_high",
-    "1",
-    "as random_knee_high, where all others come between",
-)
-RANDOM_STAYS: Final = Coefficient(
-    "dram.scattered_stores.random_stays", "1", "share of L2 that random stores find beyond that"
-)
+PART_LINES: Final = Coefficient("dram.scattered_stores.part_lines")
+CHANGED_LINES: Final = Coefficient("dram.scattered_stores.changed_lines")
+RANDOM_KNEE: Final = Knee("dram.scattered_stores.random_knee")
+CYCLIC_KNEE: Final = Knee("dram.scattered_stores.cyclic_knee")
+RANDOM_STAYS: Final = Coefficient("dram.scattered_stores.random_stays")
 
 
 @dataclass(frozen=True, slots=True)
 class ScatteredStores:
-    """What stores at scattered places of one buffer move between L2 and DRAM.
+    """What stores at scattered places of one buffer move between L2 and DRAM."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of the accesses.
-    filled, written : array
-        DRAM bytes read and written.
-    waited : array
-        What that adds to L2's time, as dense DRAM bytes.
-    left : array
-        Bytes of changed sectors that are still in L2 at the end.
-    """
-
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of the accesses
+    # filled and written: DRAM bytes read and written
     filled: Array
     written: Array
-    waited: Array
-    left: Array
+    waited: Array  # what that adds to L2's time, as dense DRAM bytes
+    left: Array  # bytes of changed sectors that are still in L2 at the end
 
 
-def _none(accesses: GlobalAccesses, chosen: Sequence[int]) -> tuple[ScatteredStores, ...]:
-    """Return no such stores: all go by the rules of others."""
-    return ()
-
-
-@mechanism(neutral=_none, evidence=["dram"])
+@mechanism(neutral=lambda accesses, chosen: (), evidence=["dram"])
 def scattered_stores(
     accesses: GlobalAccesses, chosen: Sequence[int]
 ) -> tuple[ScatteredStores, ...]:
-    """Return what stores without strides move, buffer by buffer.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    chosen : sequence of int
-        Positions of stores to global memory.
-    """
+    """Return what stores without strides move, buffer by buffer, of those `chosen`."""
     requests = accesses.requests
-    members: dict[str, list[int]] = {}
-    for i in chosen:
-        if requests[i].strides is None and requests[i].filled is not None:
-            members.setdefault(requests[i].access.buffer, []).append(i)
-    every = (_of_buffer(accesses, found) for found in members.values())
+    placed = (i for i in chosen if requests[i].strides is None and requests[i].filled is not None)
+    every = (_of_buffer(accesses, found) for found in accesses.by_buffer(placed).values())
     return tuple(s for s in every if np.any(s.waited > 0))
 
 
@@ -188,26 +127,15 @@ def strided_parts(
 ) -> Array:
     """Return the bytes that DRAM reads for sectors that strided stores leave in part [B].
 
-    As of scattered stores, but for what `PART_LINES` of L2 may hold: floats that are every
-    second to every sixteenth, and doubles, within 6% of what was measured.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    chosen : sequence of int
-        Positions of stores to global memory.
-    touched : sequence of array
-        By position, bytes of the different sectors.
+    As of scattered stores, but for what `PART_LINES` of L2 may hold: floats that are every second
+    to every sixteenth, and doubles, within 6% of what was measured.
     """
     requests = accesses.requests
     room = PART_LINES(accesses.device) * accesses.l2_size
-    members: dict[str, list[int]] = {}
-    for i in chosen:
-        members.setdefault(requests[i].access.buffer, []).append(i)
     # What is read in the same launch is there when it is stored to.
     read = {r.access.buffer for r in requests if r.access.kind != "store"}
     filled = _ZERO
-    for buffer, found in members.items():
+    for buffer, found in accesses.by_buffer(chosen).items():
         if buffer in read or any(requests[i].strides is None for i in found):
             continue
         # Accesses that touch the same are not told apart from such that do not: no more is read.
@@ -215,17 +143,14 @@ def strided_parts(
         wanted = sum((requests[i].wanted_bytes for i in found), _ZERO)
         lines = sum((requests[i].lines for i in found), _ZERO)
         sectors = sum((requests[i].sectors for i in found), _ZERO)
-        part = largest(_run_ends(wanted, once), _gaps(requests, found))
+        # Of runs that start or end inside a sector, and of lanes that leave a gap.
+        ends = np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0)
+        part = largest(ends, _gaps(requests, found))
         part = np.where(wanted < once, part, 0.0)
         each = np.maximum(part * sectors / np.maximum(lines, 1e-9), 1.0)
         last = np.minimum(part * once, room / LINE * each * SECTOR)
         filled = filled + np.maximum(part * once - last, 0.0)
     return np.asanyarray(filled)
-
-
-def _run_ends(wanted: Array, once: Array) -> Array:
-    """Return the share of sectors in part where runs start or end inside of them."""
-    return np.asanyarray(np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0))
 
 
 def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
@@ -244,101 +169,54 @@ def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
     return np.where(inside, np.minimum((SECTOR - word + gap) / np.maximum(most, 1.0), 1.0), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What scattered stores to a buffer touch.
-
-    Attributes
-    ----------
-    random : bool
-        Whether places are random.
-    sectors, lines : array
-        Of all stores.
-    part : array
-        Share of the sectors that are stored in part.
-    once, touched : array
-        Bytes of the different sectors, and of their lines.
-    """
-
-    random: bool
-    sectors: Array
-    lines: Array
-    part: Array
-    once: Array
-    touched: Array
-
-
-def _stored(accesses: GlobalAccesses, members: Sequence[int]) -> _Stored:
-    stores = [accesses.requests[i] for i in members]
-    size = buffer_bytes(accesses.instance, stores[0])
+def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredStores:
+    """Return what scattered stores to one buffer move."""
+    stores, device, capacity = (
+        [accesses.requests[i] for i in members],
+        accesses.device,
+        accesses.l2_size,
+    )
+    size, random = buffer_bytes(accesses.instance, stores[0]), all(r.random for r in stores)
     # Sectors that warps of a block store to together leave as one.
     blocks = [_in_block(r) for r in stores]
     sectors, lines = (np.asanyarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
     wholes = (
         b[0] * (1.0 if r.filled is None else r.filled) for b, r in zip(blocks, stores, strict=True)
     )
+    once, touched = _different(sectors, size, SECTOR, random), _different(lines, size, LINE, random)
     # A run that starts or ends inside a sector leaves two sectors in part.
     part = np.clip(2 * (1 - sum(wholes, _ZERO) / np.maximum(sectors, 1e-9)), 0.0, 1.0)
-    random = all(r.random for r in stores)
-    once, touched = (_different(n, size, g, random) for n, g in ((sectors, SECTOR), (lines, LINE)))
-    return _Stored(random, sectors, lines, part, once, touched)
-
-
-def _stays(found: _Stored, capacity: float, device: Device) -> Array:
-    """Return the share of whole sectors that are still in L2 when they are stored to again."""
-    low, high = (
-        (RANDOM_KNEE_LOW, RANDOM_KNEE_HIGH) if found.random else (CYCLIC_KNEE_LOW, CYCLIC_KNEE_HIGH)
-    )
-    knee = low(device), high(device)
-    stays = resident_share(found.touched, np.asanyarray(capacity), knee)
-    if found.random:
-        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS(device) * capacity / found.touched))
-    return stays
-
-
-def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredStores:
-    found, capacity, device = _stored(accesses, members), accesses.l2_size, accesses.device
-    changed = CHANGED_LINES(device)
-    once, part, touched = found.once, found.part, found.touched
-    each = found.sectors / np.maximum(found.lines, 1e-9)
+    gone = 1 - _stays(touched, random, capacity, device)
+    each, changed = sectors / np.maximum(lines, 1e-9), CHANGED_LINES(device)
+    some = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}
     last, left = (
-        np.minimum(
-            LAST_SECTORS(
-                s=each, lines=np.maximum(touched / LINE, 1.0), room=share * capacity / LINE
-            ),
-            once,
-        )
+        np.minimum(LAST_SECTORS(**some, room=share * capacity / LINE), once)
         for share in (PART_LINES(device), changed)
     )
-    stored, gone = found.sectors * SECTOR, 1 - _stays(found, capacity, device)
-    filled = np.asanyarray(FILLED(part=part, once=once, last=last, stored=stored, gone=gone))
-    written = WRITTEN_BACK(
-        part=part,
-        once=once,
-        last=last,
-        left=left,
-        stored=stored,
-        gone=gone,
-        dirty=changed * capacity,
-        footprint=touched,
-    )
-    waited = STORE_WAITS(
-        lone=np.clip(2 * found.lines / np.maximum(found.sectors, 1e-9) - 1, 0.0, 1.0),
-        pair=PAIR_WAIT(device),
+    known = {"part": part, "once": once, "last": last, "stored": sectors * SECTOR, "gone": gone}
+    filled = FILLED(**known)
+    room = {"dirty": changed * capacity, "footprint": touched}
+    written = WRITTEN_BACK(**known, **room, left=left)
+    waited = STORE_WAITS.on(
+        device,
+        lone=np.clip(2 * lines / np.maximum(sectors, 1e-9) - 1, 0.0, 1.0),
         filled=filled,
-        write=WRITE_WAIT(device),
         part=part,
         once=once,
         left=left,
         sparse=SPARSE(f=touched, rows=ROWS(device)),
     )
-    return ScatteredStores(
-        members=tuple(members),
-        filled=filled,
-        written=np.asanyarray(written),
-        waited=np.asanyarray(waited),
-        left=np.maximum(once - written, 0.0),
-    )
+    waited = np.asanyarray(waited)
+    return ScatteredStores(tuple(members), filled, written, waited, np.maximum(once - written, 0.0))
+
+
+def _stays(touched: Array, random: bool, capacity: float, device: Device) -> Array:
+    """Return the share of whole sectors that are still in L2 when they are stored to again."""
+    knee = RANDOM_KNEE if random else CYCLIC_KNEE
+    stays = resident_share(touched, np.asanyarray(capacity), knee(device))
+    if random:
+        stays = np.maximum(stays, np.minimum(1.0, RANDOM_STAYS(device) * capacity / touched))
+    return stays
 
 
 def _in_block(r: Requests) -> tuple[Array, Array]:

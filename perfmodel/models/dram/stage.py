@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.dram.dram_writes import Writes, dram_writes
 from perfmodel.models.dram.record import Dram
 from perfmodel.models.dram.throughput import found_early, room_early
@@ -24,15 +24,11 @@ from perfmodel.models.l2.residency import WAYS
 from perfmodel.models.l2.table_costs import (
     filled_share,
     marked_reads,
-    normal_reads,
     random_waits,
-    resident_part,
     scattered_cost,
 )
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.placement import dram_read_cost
-
-Array = npt.NDArray[Any]
 
 _ZERO: Final = np.zeros(1)
 
@@ -40,57 +36,45 @@ _ZERO: Final = np.zeros(1)
 def dram_stage(accesses: GlobalAccesses, l1: L1, l2: L2) -> Dram:
     """Return what DRAM moves for all configurations, and what it costs."""
     writes = dram_writes(accesses, l1, l2)
-    reads = _reads(accesses, l1, l2, writes)
+    of_atomics = sum((a.read * a.read_cost for a in l2.atomics.values()), _ZERO)
+    reads, taken = _reads(accesses, l1, l2, writes, of_atomics)
     mix = _mix(accesses, l2, writes, reads)
-    early = _early_share(accesses, l2, writes, reads.moved)
+    early = _early_share(accesses, l2, writes, reads)
     # Parts that are read again and again take DRAM's time first, L2's later.
     settled = sum((t.again * t.settled for t in l2.tables), _ZERO)
     waited = random_waits(accesses, l2.tables)
     return Dram(
-        read_bytes=reads.moved,
+        read_bytes=reads,
         write_bytes=mix.written,
         replay_bytes=writes.replayed,
-        read_cost=np.where(reads.moved >= 1, reads.taken / np.maximum(reads.moved, 1), 1.0),
+        read_cost=np.where(reads >= 1, taken / np.maximum(reads, 1), 1.0),
         write_cost=writes.cost * set_aside_write_cost(accesses.device, writes.ways),
-        atomic_share=reads.of_atomics / np.maximum(reads.taken + writes.taken, 1.0),
+        atomic_share=of_atomics / np.maximum(taken + writes.taken, 1.0),
         scattered_bytes=waited + writes.waited,
         made_whole_bytes=writes.strided,
         writeback_bytes=_writeback_bytes(accesses, l2, writes, reads, mix),
         writeback_streams=streams_between(mix.normal, mix.again, mix.written),
         early_share=np.maximum(settled / np.maximum(l2.asked_sectors * SECTOR, 1.0), early),
-        early_read_bytes=np.minimum(l2.missed_early, reads.moved),
+        early_read_bytes=np.minimum(l2.missed_early, reads),
     )
 
 
-class _Reads(NamedTuple):
-    """Bytes read, and what they and those of atomics take of DRAM, in bytes of a stream [B].
-
-    The former two as DRAM moves them: compressed.
-    """
-
-    moved: Array
-    taken: Array
-    of_atomics: Array
-
-
-def _reads(accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes) -> _Reads:
+def _reads(
+    accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes, of_atomics: Array
+) -> tuple[Array, Array]:
+    """Return the bytes read, and what they take of DRAM, in bytes of a stream: compressed [B]."""
     moved = total(l2.misses.dram_bytes, accesses.of("load", "atomic"))
-    of_atomics = sum((a.read * a.read_cost for a in l2.atomics.values()), _ZERO)
     taken = _usual_cost(accesses, l1, l2) + of_atomics
     taken = taken + scattered_cost(l2.tables, moved, writes.written, accesses.warm, accesses.device)
     taken = taken + sum((t.read(accesses.warm) * t.pinned for t in l2.tables), _ZERO)
     ratio = accesses.control.compression
-    return _Reads(
-        (moved + writes.made_whole) / ratio,
-        (taken + writes.made_whole) / ratio,
-        np.asanyarray(of_atomics),
-    )
+    return (moved + writes.made_whole) / ratio, (taken + writes.made_whole) / ratio
 
 
 def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
     """Return what reads take of DRAM but for those of atomics, in bytes of a stream [B]."""
     within = {i: t.size / t.waves.number for t in l2.tables if t.random for i in t.members}
-    filled = {i: union.of_lines for i, union in l1.unions.items()}
+    filled = {i: union.whole.of_lines for i, union in l1.unions.items()}
     costs = (
         l2.misses.dram_bytes[i]
         * dram_read_cost(
@@ -107,28 +91,31 @@ def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
     return np.asanyarray(sum(costs, _ZERO))
 
 
-def _mix(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads) -> DramMix:
+def _mix(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array) -> DramMix:
     """Return what DRAM moves by the property of the lines."""
     ratio, warm = accesses.control.compression, accesses.warm
-    persisting, streaming = (part / ratio for part in marked_reads(l2.tables, warm))
+    marked = marked_reads(l2.tables, warm)
+    of_tables = sum((t.read(warm) for t in l2.tables), _ZERO)
+    persisting, streaming = (part / ratio for part in marked)
     return DramMix(
         written=writes.written / ratio,
-        normal=np.maximum(reads.moved - streaming - persisting, 0.0),
+        normal=np.maximum(reads - streaming - persisting, 0.0),
         streaming=streaming,
         persisting=persisting,
-        again=normal_reads(l2.tables, warm) / ratio,
+        again=np.maximum(of_tables - sum(marked, _ZERO), 0.0) / ratio,
     )
 
 
 def _writeback_bytes(
-    accesses: GlobalAccesses, l2: L2, writes: Writes, reads: _Reads, mix: DramMix
+    accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array, mix: DramMix
 ) -> Array:
     """Return what write-backs lose with a set-aside, as bytes that the reference could move [B]."""
     granted, stores = writes.ways * accesses.l2_size / WAYS, accesses.of("store")
+    resident = sum((t.lines.resident * t.size for t in l2.tables), _ZERO)
     aside = SetAside(
         ways=writes.ways if delays_writebacks(accesses.device) else writes.ways * 0,
-        filled=filled_share(l2.tables, granted, reads.moved, accesses.warm, stores),
-        resident=resident_part(l2.tables, granted),
+        filled=filled_share(l2.tables, granted, reads, accesses.warm, stores),
+        resident=np.minimum(resident / np.maximum(granted, 1.0), 1.0),
     )
     return writeback_loss(mix, aside, accesses.device, tabled=bool(l2.tables))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import number
@@ -15,8 +15,6 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import FITTED_SLICES, PEAK_BY_SLICE, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import AccessTraffic
-
-Array = npt.NDArray[Any]
 
 MIXED_EFFICIENCY = Formula(
     name="DRAM efficiency of a mixture",
@@ -35,54 +33,18 @@ MIXED_EFFICIENCY = Formula(
     "neighbours, r(1 - r), where there are few writes; see few and skew",
 )
 
-FEW: Final = Coefficient(
-    "dram.throughput.few",
-    "1",
-    "exponent: how much even a few reads cost the writes, or a few writes the reads",
-)
-SKEW: Final = Coefficient(
-    "dram.throughput.skew",
-    "1",
-    "how much more writes lose by reads between them than reads by writes",
-)
-ATOM_COSTS_32: Final = CoefficientTable(
-    "dram.throughput.atom_costs_32",
-    "1",
-    "cost of an isolated atom of 32 B, every 64, 128 ... 2048 B, over dense reads",
-)
-ATOM_COSTS_64: Final = CoefficientTable(
-    "dram.throughput.atom_costs_64",
-    "1",
-    "the same of 64 B, every 64, 96, 128, 192, 256, 512, 1024, 2048 B",
-)
-ATOM_COSTS_128: Final = CoefficientTable(
-    "dram.throughput.atom_costs_128", "1", "the same of 128 B, every 64, 256, 512, 1024, 2048 B"
-)
-RANDOM_COSTS: Final = CoefficientTable(
-    "dram.throughput.random_costs",
-    "1",
-    "cost of an atom of 32, 64 and 128 B at random places, over dense reads",
-)
-RANDOM_WAITS: Final = CoefficientTable(
-    "dram.throughput.random_waits",
-    "B",
-    "what a miss of 32, 64 and 128 B at a random place adds to L2's time, as dense DRAM bytes",
-)
-ROWS: Final = Coefficient(
-    "dram.throughput.rows",
-    "B",
-    "bytes of a table of which half of the misses find the DRAM row of another open",
-)
-OPENING_LEAST: Final = Coefficient(
-    "dram.throughput.opening_least",
-    "1",
-    "least of what opening rows adds over what it adds on the reference",
-)
-OPENING_MOST: Final = Coefficient("dram.throughput.opening_most", "1", "most of it")
+FEW: Final = Coefficient("dram.throughput.few")
+SKEW: Final = Coefficient("dram.throughput.skew")
+RANDOM_COSTS: Final = CoefficientTable("dram.throughput.random_costs")
+RANDOM_WAITS: Final = CoefficientTable("dram.throughput.random_waits")
+ROWS: Final = Coefficient("dram.throughput.rows")
 _ATOMS: Final = {
-    32: ((64, 128, 256, 512, 1024, 2048), ATOM_COSTS_32),
-    64: ((64, 96, 128, 192, 256, 512, 1024, 2048), ATOM_COSTS_64),
-    128: ((64, 256, 512, 1024, 2048), ATOM_COSTS_128),
+    32: ((64, 128, 256, 512, 1024, 2048), CoefficientTable("dram.throughput.atom_costs_32")),
+    64: (
+        (64, 96, 128, 192, 256, 512, 1024, 2048),
+        CoefficientTable("dram.throughput.atom_costs_64"),
+    ),
+    128: ((64, 256, 512, 1024, 2048), CoefficientTable("dram.throughput.atom_costs_128")),
 }
 """Bytes from one isolated atom to the next, and costs at these, by fetch granularity."""
 _WIDTHS: Final = (32, 64, 128)
@@ -94,9 +56,9 @@ OPENING = Formula(
     symbols={
         "bandwidth": "peak of DRAM [B/s]",
         "slices": "slices of L2, each with its channels of DRAM [1]",
-        "usual": "peak by slice of the reference, on which the costs were measured [B/s]",
-        "least": "least of it [1]",
-        "most": "most of it [1]",
+        "usual": PEAK_BY_SLICE,
+        "least": Coefficient("dram.throughput.opening_least"),
+        "most": Coefficient("dram.throughput.opening_most"),
     },
     holds="41.9 and 51.2 GB/s a slice; below is taken as the lower",
     source="derived: a row takes a channel as long on any of them, while faster pins move more "
@@ -136,41 +98,23 @@ def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
 
 
 def room_early(left: Any, reads: Any, stored: Any) -> Array:
-    """Return the share of a cold launch in which L2 has room for what is written.
+    """Return the share of a cold launch in which L2 has room for what is written, in bytes.
 
-    Parameters
-    ----------
-    left : array
-        Bytes of it that are still in L2 when the launch ends: written first, as it were.
-    reads : array
-        Bytes read from DRAM: a copy's turns between both are in the time of L2.
-    stored : array
-        Bytes stored.
+    What is left in L2 when the launch ends was written first, as it were. Not while DRAM is read: a
+    copy's turns between both are in the time of L2.
     """
     all_of_it = np.maximum(stored, 1.0)
     return np.asanyarray(np.maximum(np.minimum(left, all_of_it) - reads, 0.0) / all_of_it)
 
 
-FOUND_BETWEEN: Final = Coefficient(
-    "dram.throughput.found_between",
-    "1",
-    "share of what a warm launch finds that lies between what it misses, if it reads alone",
-)
+FOUND_BETWEEN: Final = Coefficient("dram.throughput.found_between")
 
 
 def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: Device) -> Array:
     """Return the share of a warm launch that finds its data in L2, a part of the launch of its own.
 
-    Parameters
-    ----------
-    resident : array
-        Share of the data that the launch before left in L2.
-    asked, touched : array
-        Bytes asked of L2, and different ones: of data that is asked for again and again, what
-        happens the first time says little.
-    stored : array
-        Bytes stored, of those asked.
-    device : Device
+    `resident` is the share of the data that the launch before left. Of data that is asked for again
+    and again, what happens the first time says little.
     """
     times = np.asanyarray(asked) / np.maximum(touched, 1.0)
     separate = 1 - FOUND_BETWEEN(device) * (1 - np.asanyarray(stored) / np.maximum(asked, 1.0))
@@ -179,76 +123,43 @@ def found_early(resident: Any, asked: Any, touched: Any, stored: Any, device: De
 
 def opening(device: Device) -> float:
     """Evaluate `OPENING`."""
-    found = OPENING(
-        bandwidth=device.dram_bandwidth,
-        slices=slice_count(device),
-        usual=PEAK_BY_SLICE(device),
-        least=OPENING_LEAST(device),
-        most=OPENING_MOST(device),
-    )
-    return number(found)
-
-
-def rows_open(device: Device) -> float:
-    """Return the bytes of a table of which half of the random misses find a row open [B].
-
-    By slice of L2: each has its channels of DRAM.
-    """
-    return ROWS(device) * slice_count(device) / FITTED_SLICES(device)
+    slices = slice_count(device)
+    return number(OPENING.on(device, bandwidth=device.dram_bandwidth, slices=slices))
 
 
 def read_cost(pitch: Any, granule: int, device: Device) -> Array:
-    """Return the cost of a DRAM atom, one every `pitch` bytes, relative to dense reads.
+    """Return the cost of a DRAM atom of `granule` bytes, one every `pitch`, over dense reads.
 
-    Parameters
-    ----------
-    pitch : array
-        From one atom to the next [B]; under 64 where they are dense.
-    granule : int
-        Bytes of an atom: the fetch granularity.
-    device : Device
+    A pitch of less than 64 B is dense.
     """
     pitches, costs = _ATOMS[granule]
     octaves = np.log2(np.maximum(np.asanyarray(pitch, dtype=float), 64.0))
     found = np.interp(octaves, np.log2(pitches), costs(device))
-    isolated = _as_opened(found, opening(device))
-    return np.asanyarray(np.where(np.asanyarray(pitch) < 64, 1.0, isolated))
+    return np.asanyarray(np.where(np.asanyarray(pitch) < 64, 1.0, rows_cost(found, device)))
 
 
-def _as_opened(cost: Array, opened: Any) -> Array:
-    """Return a cost over dense bytes of which only that part counts that rows add."""
-    return np.asanyarray(1 + (cost - 1) * opened)
+def rows_cost(cost: Any, device: Device, opened: Any = 1.0) -> Array:
+    """Return the cost of isolated bytes over dense ones on a device, from the reference's.
 
-
-def rows_cost(cost: Any, device: Device) -> Array:
-    """Return the cost of isolated bytes over dense ones on a device, from the reference's."""
-    return _as_opened(np.asanyarray(cost, dtype=float), opening(device))
+    `opened` is the share of them that open a row.
+    """
+    return np.asanyarray(1 + (np.asanyarray(cost, dtype=float) - 1) * (opened * opening(device)))
 
 
 def random_cost(wide: Any, table: Any, device: Device) -> Array:
-    """Return the cost of DRAM bytes at random places, relative to dense ones.
-
-    Parameters
-    ----------
-    wide : array
-        Bytes fetched at each place.
-    table : array
-        Bytes over which the places lie.
-    device : Device
-    """
-    opened = sparse(table, device) * opening(device)
-    return _as_opened(_by_width(RANDOM_COSTS(device), wide), opened)
+    """Return the cost of `wide` DRAM bytes at random places of a table, relative to dense ones."""
+    return rows_cost(_by_width(RANDOM_COSTS(device), wide), device, _sparse(table, device))
 
 
 def random_wait(wide: Any, table: Any, device: Device) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * sparse(table, device))
+    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * _sparse(table, device))
 
 
-def sparse(table: Any, device: Device) -> Array:
-    """Return the share of random misses that open a row of their own; see `SPARSE`."""
-    size = np.asanyarray(table, dtype=float)
-    return np.asanyarray(SPARSE(f=size, rows=rows_open(device)))
+def _sparse(table: Any, device: Device) -> Array:
+    """Evaluate `SPARSE`; of rows by slice of L2: each has its channels of DRAM."""
+    rows = ROWS(device) * slice_count(device) / FITTED_SLICES(device)
+    return np.asanyarray(SPARSE(f=np.asanyarray(table, dtype=float), rows=rows))
 
 
 def _by_width(values: Array, wide: Any) -> Array:

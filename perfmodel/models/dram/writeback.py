@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import PEAK_BY_SLICE, slice_count
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 LOST_TIME = Formula(
     name="what write-backs lose with a set-aside",
@@ -55,8 +53,8 @@ SHIELDED = Formula(
     text="1 - max(0, w - start)/ways",
     symbols={
         "w": "ways set aside [1]",
-        "start": "ways up to which it makes no difference [1]",
-        "ways": "ways beyond these that would shield clean lines from all writes [1]",
+        "start": Coefficient("dram.writeback.shielded_from"),
+        "ways": Coefficient("dram.writeback.shielded_ways"),
     },
     holds="Hopper; tables of 4 to 16 MiB concurrent with a write, with no window",
     source="fitted form: dirty lines may not use the ways set aside, clean ones may; see "
@@ -68,39 +66,15 @@ SET_ASIDE_WRITE_COST = Formula(
     text="1 + cost*w/ways",
     symbols={
         "w": "ways set aside, of 16 [1]",
-        "cost": "what a write costs more with so many ways set aside [1]",
-        "ways": "ways with which it does [1]",
+        "cost": Coefficient("dram.writeback.set_aside_cost"),
+        "ways": Coefficient("dram.writeback.set_aside_ways"),
     },
     holds="12 ways; in between it is assumed",
     source="published (CUDA C++ Best Practices Guide, L2 access window): see set_aside_cost",
 )
 
-DECIDES: Final = Coefficient(
-    "dram.writeback.decides",
-    "1",
-    "how sharply DRAM or the slices decide, writes alone or with tables",
-)
-STREAMS_DECIDE: Final = Coefficient(
-    "dram.writeback.streams_decide", "1", "the same for as many bytes of streams read as written"
-)
-SHIELDED_FROM: Final = Coefficient(
-    "dram.writeback.shielded_from",
-    "1",
-    "ways set aside up to which clean lines are pushed out as without",
-)
-SHIELDED_WAYS: Final = Coefficient(
-    "dram.writeback.shielded_ways",
-    "1",
-    "ways beyond these that would shield clean lines from all writes",
-)
-SET_ASIDE_COST: Final = Coefficient(
-    "dram.writeback.set_aside_cost",
-    "1",
-    "what a DRAM write costs more with so many ways set aside where that holds no write-backs up",
-)
-SET_ASIDE_WAYS: Final = Coefficient(
-    "dram.writeback.set_aside_ways", "1", "ways set aside with which it does"
-)
+DECIDES: Final = Coefficient("dram.writeback.decides")
+STREAMS_DECIDE: Final = Coefficient("dram.writeback.streams_decide")
 
 
 def delays_writebacks(device: Device) -> bool:
@@ -118,7 +92,7 @@ def reaching_writes(device: Device, ways: Any) -> Array:
     w = np.asanyarray(ways, dtype=float)
     if not delays_writebacks(device):
         return np.ones(w.shape)
-    return np.asanyarray(SHIELDED(w=w, start=SHIELDED_FROM(device), ways=SHIELDED_WAYS(device)))
+    return np.asanyarray(SHIELDED.on(device, w=w))
 
 
 def set_aside_write_cost(device: Device, ways: Any) -> Array:
@@ -126,35 +100,20 @@ def set_aside_write_cost(device: Device, ways: Any) -> Array:
     w = np.asanyarray(ways, dtype=float)
     if delays_writebacks(device):
         return np.ones(w.shape)
-    cost, at = SET_ASIDE_COST(device), SET_ASIDE_WAYS(device)
-    return np.asanyarray(SET_ASIDE_WRITE_COST(w=w, cost=cost, ways=at))
+    return np.asanyarray(SET_ASIDE_WRITE_COST.on(device, w=w))
 
 
 def streams_between(normal: Any, again: Any, written: Any) -> Array:
     """Return the DRAM bytes read of streams for each byte written, 1 at most.
 
-    Parameters
-    ----------
-    normal, again, written : array
-        DRAM bytes read of normal lines, of them those of tables, and DRAM bytes written.
+    Streams are the normal lines without those of tables, `again`.
     """
     streams = np.maximum(np.asanyarray(normal, dtype=float) - again, 0.0)
     return np.asanyarray(np.minimum(1.0, streams / np.maximum(written, 1.0)))
 
 
 def lost_inputs(device: Device, dram: Any, lost: Any, streams: Any) -> dict[str, Any]:
-    """Return what `LOST_TIME` takes.
-
-    Parameters
-    ----------
-    device : Device
-    dram : array
-        Time of DRAM without a set-aside [s].
-    lost : array
-        What `writeback_loss` gives [B].
-    streams : array
-        See `streams_between`.
-    """
+    """Return what `LOST_TIME` takes, of DRAM's time [s], `writeback_loss` and `streams_between`."""
     slices, peak, sharp = slice_count(device), PEAK_BY_SLICE(device), DECIDES(device)
     return {
         "dram": dram,

@@ -10,65 +10,53 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
-Array = npt.NDArray[Any]
-
-MIXED = Formula(
-    name="reads between the writes",
-    unit="1",
-    text="min(1, n/max(writes, 1))",
-    symbols={
-        "n": "DRAM bytes read of normal lines [B]",
-        "writes": "DRAM bytes written [B]",
-    },
-    holds="by definition: 0 for writes alone, 1 for copies and for more reads",
-    source="definition",
-)
 WRITE_BACK = Formula(
     name="what writes lose with a set-aside, as bytes at the reference's DRAM peak by slice",
     unit="B",
     text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**a*(1 - kept*resident**4)"
     " + (copied*(1 - again) + reread*again*(1 - held*resident))*mixed**b*(1 - room*filled)"
     " + thrashed*spilled"
-    " + streaming*(s/max(writes, 1))**c*(1 - beside*mixed)*(1 - left*resident**2)) - spare*more)",
+    " + streaming*(s/max(writes, 1))**c*(1 - between*mixed)*(1 - left*resident**2)) - spare*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
-        "mixed": "reads of normal lines between them [1]",
+        "mixed": "reads of normal lines between them: 0 for writes alone, 1 for copies and more "
+        "reads [1]",
         "spilled": "reads of persisting lines that find no way, between them; without those there "
         "is more room for others [1]",
         "alone": "loss of a byte with no reads [1]",
-        "a": "exponent: how fast reads between the writes take that away [1]",
-        "kept": "what resident persisting lines take of it [1]",
+        "a": Coefficient("dram.writeback_loss.alone_sharp"),
+        "kept": Coefficient("dram.writeback_loss.alone_resident"),
         "copied": "loss with as many reads [1]",
         "reread": "the same where the reads are those of tables, again and again [1]",
-        "held": "what resident persisting lines take of it [1]",
-        "b": "exponent of the reads between the writes [1]",
-        "room": "what persisting lines that fill the set-aside take of it [1]",
+        "held": Coefficient("dram.writeback_loss.reread_resident"),
+        "b": Coefficient("dram.writeback_loss.mixed_sharp"),
+        "room": Coefficient("dram.writeback_loss.mixed_filled"),
         "again": "share of the normal reads that are such [1]",
         "filled": "share of the set-aside that persisting lines take [1]",
         "thrashed": "loss with as many reads of persisting lines that find no way, which push "
         "out their like alone [1]",
         "streaming": "loss by lines marked streaming [1]",
-        "c": "exponent of reads of such lines [1]",
-        "beside": "what reads of normal lines take of it [1]",
-        "left": "what resident persisting lines take of it [1]",
+        "c": Coefficient("dram.writeback_loss.streaming_sharp"),
+        "between": Coefficient("dram.writeback_loss.streaming_mixed"),
+        "left": Coefficient("dram.writeback_loss.streaming_resident"),
         "s": "DRAM bytes read of lines marked streaming [B]",
         "resident": "share of the set-aside that persisting lines keep: what is left of it is less "
         "for others [1]",
         "spare": "what each further byte read spares: reads lose nothing, and go on while writes "
-        "are held up [1]",
+        "are delayed [1]",
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
     holds="tables of 1 to 64 MiB concurrent with a write or a copy, copies and writes: 1.6% in the "
     "median and 5.7% at the ninetieth percentile of points not fitted to on the reference, 2.1% "
     "and 6.5% with `LOST_TIME` on a GPU of fewer slices",
-    source="fitted form: see alone and what follows it",
+    source="fitted form",
 )
 STREAMS_LOSS = Formula(
     name="what writes lose with a set-aside, streams",
@@ -85,130 +73,32 @@ STREAMS_LOSS = Formula(
 )
 _WAYS: Final = (3, 4, 5, 6, 7, 8, 9, 10)
 """Ways set aside that the tables below are by, straight between; more than 10 cannot be."""
-ALONE: Final = CoefficientTable(
-    "dram.writeback_loss.alone", "1", "loss of a byte written with no reads, 3 to 10 ways set aside"
-)
-COPIED: Final = CoefficientTable("dram.writeback_loss.copied", "1", "loss with as many reads")
-REREAD: Final = CoefficientTable(
-    "dram.writeback_loss.reread",
-    "1",
-    "the same where the reads are those of tables, again and again",
-)
-FLEETING: Final = CoefficientTable(
-    "dram.writeback_loss.fleeting", "1", "loss by lines marked streaming"
-)
-THRASHED: Final = CoefficientTable(
-    "dram.writeback_loss.thrashed",
-    "1",
-    "loss with as many reads of persisting lines that find no way",
-)
-SPARE: Final = CoefficientTable(
-    "dram.writeback_loss.spare", "1", "what each further byte read spares"
-)
-ALONE_SHARP: Final = Coefficient(
-    "dram.writeback_loss.alone_sharp",
-    "1",
-    "exponent: how fast reads between the writes take the loss without reads away",
-)
-ALONE_RESIDENT: Final = Coefficient(
-    "dram.writeback_loss.alone_resident",
-    "1",
-    "what resident persisting lines take of the loss without reads",
-)
-REREAD_RESIDENT: Final = Coefficient(
-    "dram.writeback_loss.reread_resident",
-    "1",
-    "what resident persisting lines take of the loss with reads of tables",
-)
-MIXED_SHARP: Final = Coefficient(
-    "dram.writeback_loss.mixed_sharp",
-    "1",
-    "exponent of the reads between the writes in the loss that they bring",
-)
-MIXED_FILLED: Final = Coefficient(
-    "dram.writeback_loss.mixed_filled",
-    "1",
-    "what persisting lines that fill the set-aside take of it",
-)
-STREAMING_SHARP: Final = Coefficient(
-    "dram.writeback_loss.streaming_sharp",
-    "1",
-    "exponent of reads marked streaming in the loss that they bring",
-)
-STREAMING_MIXED: Final = Coefficient(
-    "dram.writeback_loss.streaming_mixed", "1", "what reads of normal lines take of it"
-)
-STREAMING_RESIDENT: Final = Coefficient(
-    "dram.writeback_loss.streaming_resident", "1", "what resident persisting lines take of it"
-)
-STREAMS_NONE: Final = CoefficientTable(
-    "dram.writeback_loss.streams_none",
-    "1",
-    "loss of a byte written with no byte of streams read for each",
-)
-STREAMS_THIRD: Final = CoefficientTable(
-    "dram.writeback_loss.streams_third",
-    "1",
-    "loss of a byte written with a third of a byte of streams read for each",
-)
-STREAMS_HALF: Final = CoefficientTable(
-    "dram.writeback_loss.streams_half",
-    "1",
-    "loss of a byte written with half a byte of streams read for each",
-)
-STREAMS_ONE: Final = CoefficientTable(
-    "dram.writeback_loss.streams_one",
-    "1",
-    "loss of a byte written with a byte of streams read for each",
-)
-STREAMS_TWO: Final = CoefficientTable(
-    "dram.writeback_loss.streams_two",
-    "1",
-    "loss of a byte written with two bytes of streams read for each",
-)
-STREAMS_THREE: Final = CoefficientTable(
-    "dram.writeback_loss.streams_three",
-    "1",
-    "loss of a byte written with three bytes of streams read for each",
-)
-STREAMS_SEVEN: Final = CoefficientTable(
-    "dram.writeback_loss.streams_seven",
-    "1",
-    "loss of a byte written with seven bytes of streams read for each",
-)
-STREAMS_FIFTEEN: Final = CoefficientTable(
-    "dram.writeback_loss.streams_fifteen",
-    "1",
-    "loss of a byte written with 15 bytes of streams read for each",
-)
-
+_BY_WAYS: Final = {
+    "alone": CoefficientTable("dram.writeback_loss.alone"),
+    "copied": CoefficientTable("dram.writeback_loss.copied"),
+    "reread": CoefficientTable("dram.writeback_loss.reread"),
+    "streaming": CoefficientTable("dram.writeback_loss.fleeting"),
+    "thrashed": CoefficientTable("dram.writeback_loss.thrashed"),
+    "spare": CoefficientTable("dram.writeback_loss.spare"),
+}
 _STREAMS: Final = (
-    (0.0, STREAMS_NONE),
-    (1 / 3, STREAMS_THIRD),
-    (0.5, STREAMS_HALF),
-    (1.0, STREAMS_ONE),
-    (2.0, STREAMS_TWO),
-    (3.0, STREAMS_THREE),
-    (7.0, STREAMS_SEVEN),
-    (15.0, STREAMS_FIFTEEN),
+    (0.0, CoefficientTable("dram.writeback_loss.streams_none")),
+    (1 / 3, CoefficientTable("dram.writeback_loss.streams_third")),
+    (0.5, CoefficientTable("dram.writeback_loss.streams_half")),
+    (1.0, CoefficientTable("dram.writeback_loss.streams_one")),
+    (2.0, CoefficientTable("dram.writeback_loss.streams_two")),
+    (3.0, CoefficientTable("dram.writeback_loss.streams_three")),
+    (7.0, CoefficientTable("dram.writeback_loss.streams_seven")),
+    (15.0, CoefficientTable("dram.writeback_loss.streams_fifteen")),
 )
 """`each` of `STREAMS_LOSS` by bytes read for each written."""
 
 
 @dataclass(frozen=True, slots=True)
 class DramMix:
-    """What DRAM moves, by the property of the lines.
+    """DRAM bytes written, and read by the property of the lines [B].
 
-    Attributes
-    ----------
-    written : array
-        DRAM bytes written.
-    normal, streaming : array
-        DRAM bytes read of lines without a property, and of those marked streaming.
-    persisting : array
-        DRAM bytes read of persisting lines that find no way.
-    again : array
-        Of the normal bytes, those of tables.
+    Of persisting lines, those that find no way; `again` are those of tables, of the normal ones.
     """
 
     written: Any
@@ -220,17 +110,7 @@ class DramMix:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """The part of L2 that is set aside for persisting lines, and what these take of it.
-
-    Attributes
-    ----------
-    ways : array
-        Ways set aside.
-    filled : array
-        Share of it that persisting lines take from streams.
-    resident : array
-        Share of it that they keep.
-    """
+    """Ways of L2 set aside; shares of them that persisting lines take from streams, and keep."""
 
     ways: Any
     filled: Any = 0.0
@@ -241,15 +121,8 @@ class SetAside:
 def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool = True) -> Array:
     """Return the bytes that the reference's DRAM could move while write-backs are held up.
 
-    0 with fewer than 4 ways set aside.
-
-    Parameters
-    ----------
-    mix : DramMix
-    aside : SetAside
-    device : Device
-    tabled : bool
-        Whether a table is read again and again concurrently with the writes.
+    0 with fewer than 4 ways set aside. Streams alone lose other than where a table is read again
+    and again concurrently, `tabled`.
     """
     w = np.asanyarray(aside.ways, dtype=float)
     writes = np.asanyarray(mix.written, dtype=float)
@@ -257,34 +130,23 @@ def writeback_loss(mix: DramMix, aside: SetAside, device: Device, tabled: bool =
     if not tabled:
         each = _streams_loss(w, normal / np.maximum(writes, 1.0), device)
         return np.asanyarray(STREAMS_LOSS(writes=writes, each=each))
-    mixed = np.asanyarray(MIXED(n=normal, writes=writes))
+    mixed = np.minimum(1.0, normal / np.maximum(writes, 1.0))
     persisting = np.asanyarray(mix.persisting, dtype=float)
     spilled = np.minimum(1.0, persisting / np.maximum(writes, 1.0))
-    loss = WRITE_BACK(
-        writes=writes,
-        mixed=mixed,
-        spilled=spilled * (1 - mixed),
-        alone=np.interp(w, _WAYS, ALONE(device)),
-        a=ALONE_SHARP(device),
-        kept=ALONE_RESIDENT(device),
-        copied=np.interp(w, _WAYS, COPIED(device)),
-        reread=np.interp(w, _WAYS, REREAD(device)),
-        held=REREAD_RESIDENT(device),
-        b=MIXED_SHARP(device),
-        room=MIXED_FILLED(device),
-        again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
-        filled=np.asanyarray(aside.filled, dtype=float),
-        thrashed=np.interp(w, _WAYS, THRASHED(device)),
-        streaming=np.interp(w, _WAYS, FLEETING(device)),
-        c=STREAMING_SHARP(device),
-        beside=STREAMING_MIXED(device),
-        left=STREAMING_RESIDENT(device),
-        s=np.maximum(mix.streaming, 0.0),
-        resident=np.minimum(aside.resident, 1.0),
-        spare=np.interp(w, _WAYS, SPARE(device)),
-        more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
+    return np.asanyarray(
+        WRITE_BACK.on(
+            device,
+            **{name: np.interp(w, _WAYS, table(device)) for name, table in _BY_WAYS.items()},
+            writes=writes,
+            mixed=mixed,
+            spilled=spilled * (1 - mixed),
+            again=np.clip(mix.again / np.maximum(mix.normal, 1.0), 0.0, 1.0),
+            filled=np.asanyarray(aside.filled, dtype=float),
+            s=np.maximum(mix.streaming, 0.0),
+            resident=np.minimum(aside.resident, 1.0),
+            more=np.maximum(mix.normal + mix.persisting - writes, 0.0),
+        )
     )
-    return np.asanyarray(loss)
 
 
 def _streams_loss(ways: Array, read: Any, device: Device) -> Array:

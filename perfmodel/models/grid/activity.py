@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.agreement import check_alike
 from perfmodel.models.grid.affine import Plane, Variable, plane
-
-Array = npt.NDArray[Any]
 
 # A comparison as "this is above zero", for integers.
 _POSITIVE: Final = {
@@ -33,34 +31,30 @@ _POSITIVE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Who takes part in an access.
-
-    Attributes
-    ----------
-    classes : tuple of WarpClass
-    shares : mapping of str to array
-        Share of a guard's range that passes, under the slowest variable that it cuts short:
-        the footprint of an access that moves with that variable shrinks by it.
-    warp_shares : mapping of str to array
-        The same of warps: one that passes in part is whole.
-    """
+    """Who takes part in an access."""
 
     classes: tuple[WarpClass, ...]
+    # Share of a guard's range that passes, under the slowest variable that it cuts short: the
+    # footprint of an access that moves with that variable shrinks by it.
     shares: Mapping[str, Array]
-    warp_shares: Mapping[str, Array]
+    warp_shares: Mapping[str, Array]  # the same of warps: one that passes in part is whole
+
+    @property
+    def requests(self) -> Array:
+        """Requests of the whole launch."""
+        return np.asanyarray(sum((c.requests for c in self.classes), np.zeros(1)))
+
+    @property
+    def active_lanes(self) -> Array:
+        """Lanes that take part in the whole launch."""
+        return np.asanyarray(sum((c.requests * c.active for c in self.classes), np.zeros(1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Values of some variables: mixed-radix numbers from `start` up to ``start + count`` - 1.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Variables that are the number's digits, the fastest first.
-    extents : tuple of array
-        Values of each.
-    start, count : array
+    The variables, with so many values each, are the number's digits, the fastest first.
     """
 
     names: tuple[str, ...]
@@ -75,24 +69,12 @@ _Choice = tuple[Array, Array, Array, tuple[Span, ...]]
 
 @dataclass(frozen=True, slots=True)
 class WarpClass:
-    """Executions of an access by warps of one shape.
+    """Executions of an access by warps of one shape."""
 
-    Attributes
-    ----------
-    requests : array
-        How often such a warp executes the access in the whole launch.
-    lanes : mapping of str to array
-        Lanes that take part along each lane digit.
-    skipped : mapping of str to array
-        Lanes before the first that takes part, along each lane digit.
-    spans : tuple of Span
-        Warps, blocks and iterations that these executions are: every combination of the spans.
-    """
-
-    requests: Array
-    lanes: Mapping[str, Array]
-    skipped: Mapping[str, Array]
-    spans: tuple[Span, ...]
+    requests: Array  # how often such a warp executes the access in the whole launch
+    lanes: Mapping[str, Array]  # that take part along each lane digit
+    skipped: Mapping[str, Array]  # before the first of these
+    spans: tuple[Span, ...]  # warps, blocks and iterations: every combination of these
 
     @property
     def active(self) -> Array:
@@ -125,19 +107,8 @@ def warp_classes(
 ) -> Activity | None:
     """Split the executions of an access into classes of equal warps.
 
-    Parameters
-    ----------
-    guards : sequence of Node
-        Conditions that must all hold; none means that every thread takes part.
-    values : mapping
-        Parameters and dimensions, numbers or arrays.
-    variables : sequence of Variable
-        Lane and warp digits, block indices and the loops around the access.
-
-    Returns
-    -------
-    Activity or None
-        None where a guard is not an interval of a mixed-radix count: count threads instead.
+    All guards must hold; without any every thread takes part. None where one is not an interval of
+    a mixed-radix count of the lane and warp digits, block indices and loops: count threads instead.
     """
     tests = conditions(guards)
     if tests is None:

@@ -7,19 +7,18 @@ affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.arrays import Array
+from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.geometry import AXES, BlockShape, alike
-
-Array = npt.NDArray[Any]
 
 _RANDOM_POINTS: Final = 6
 """Scattered points, beside the corners, at which a plane is checked."""
@@ -34,24 +33,13 @@ _BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random", "shuffled"})
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An index variable or a digit of one: values 0 to `extent` - 1.
+    """An index variable or a digit of one: values 0 to `extent` - 1."""
 
-    Attributes
-    ----------
-    name : str
-        "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks.
-    extent : array
-        One for each configuration (or one for all).
-    target : str
-        Name that it adds to in expressions, such as "threadIdx.x".
-    weight : int
-        What a step adds to the target.
-    """
-
+    # "lane.x", "warp.y", "blockIdx.x" or a loop's variable; "thread.x" of irregular blocks
     name: str
-    extent: Array
-    target: str
-    weight: int = 1
+    extent: Array  # one for each configuration (or one for all)
+    target: str  # name that it adds to in expressions, such as "threadIdx.x"
+    weight: int = 1  # what a step adds to it
 
     @property
     def in_lane(self) -> bool:
@@ -112,20 +100,10 @@ def with_threads(variables: Sequence[Variable], shape: BlockShape) -> tuple[Vari
 
 
 def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane:
-    """Probe `node` as an affine function of `variables`.
+    """Probe an integer expression over the variables' targets and `values` as an affine function.
 
-    Parameters
-    ----------
-    node : Node
-        Integer expression over the variables' targets and `values`.
-    values : mapping
-        Parameters and dimensions: numbers or arrays of one configuration axis.
-    variables : sequence of Variable
-
-    Returns
-    -------
-    Plane
-        Offsets and strides as floats, exact up to 2**53.
+    Values are numbers or arrays of one configuration axis; offsets and strides floats, exact up to
+    2**53.
     """
     exact = _uses(node, _BITWISE)
     known = {
@@ -134,7 +112,7 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     }
     basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
     # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
-    at = _at(node, known, variables, basis, lambda coordinate, _: coordinate)
+    at = _at(node, known, variables, _columns(basis))
     offset = at[0]
     strides = {v.name: alike(at[i + 1] - offset) for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))
@@ -148,11 +126,6 @@ def nearly_plane(
     Strides are taken at the middle of all ranges, and hold if three in four scattered points lie on
     the plane, or nine in ten on it and one beside it: threads that have taken one iteration more
     before go on a step further. One configuration only.
-
-    Parameters
-    ----------
-    node, values, variables
-        As for `plane`.
     """
     if any(np.size(v.extent) > 1 for v in variables):
         return None
@@ -163,7 +136,7 @@ def nearly_plane(
     steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
     scattered = np.floor(np.outer(np.arange(1, _SCATTERED + 1), steps) % 1 * last + 0.5)
     every = np.vstack([points, scattered.astype(np.int64)])
-    found = _at(node, values, variables, every.astype(float), lambda coordinate, _: coordinate)
+    found = _at(node, values, variables, _columns(every.astype(float)))
     if found.shape[-1] != 1:
         return None
     value = found[:, 0]
@@ -184,23 +157,22 @@ def _at(
     node: Node,
     values: Mapping[str, Any],
     variables: Sequence[Variable],
-    points: Array,
-    place: Any,
+    places: Sequence[Array],
 ) -> Array:
-    """Evaluate at `points` (points, variables), placed into each variable's range."""
+    """Evaluate at places, of each variable an array (points, configurations)."""
+    points = len(places[0])
     targets: dict[str, Any] = {}
-    for v, coordinates in zip(variables, points.T, strict=True):
-        value = place(coordinates[:, None], _last(v))
-        targets[v.target] = targets.get(v.target, 0) + v.weight * value
+    for v, place in zip(variables, places, strict=True):
+        targets[v.target] = targets.get(v.target, 0) + v.weight * place
     for axis in AXES:
         for base in ("threadIdx", "blockIdx"):
-            targets.setdefault(f"{base}.{axis}", np.zeros((len(points), 1)))
+            targets.setdefault(f"{base}.{axis}", np.zeros((points, 1)))
     if _uses(node, _BITWISE):
         targets = {name: value.astype(np.int64) for name, value in targets.items()}
     result = np.asanyarray(evaluate(node, {**values, **targets}), dtype=float)
-    if result.ndim == 2 and len(result) == len(points):
+    if result.ndim == 2 and len(result) == points:
         return result
-    return np.broadcast_to(result, (len(points), result.shape[-1] if result.ndim else 1))
+    return np.broadcast_to(result, (points, result.shape[-1] if result.ndim else 1))
 
 
 def _holds(
@@ -216,16 +188,25 @@ def _holds(
     steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
     fractions = np.outer(np.arange(1, _RANDOM_POINTS + 1), steps) % 1
     points = np.vstack([corners, fractions])
-
-    def place(fraction: Array, last: Array) -> Array:
-        return np.floor(fraction * last + 0.5)
-
-    found = _at(node, values, variables, points, place)
+    places = [
+        np.floor(column * _last(v) + 0.5)
+        for v, column in zip(variables, _columns(points), strict=True)
+    ]
+    found = _at(node, values, variables, places)
     expected = offset[None, :] + sum(
-        strides[v.name][None, :] * place(coordinates[:, None], _last(v))
-        for v, coordinates in zip(variables, points.T, strict=True)
+        strides[v.name][None, :] * place for v, place in zip(variables, places, strict=True)
     )
     return agreed(np.all(found == expected, axis=0))
+
+
+def fixed(node: Node, values: Mapping[str, Any]) -> bool:
+    """Say whether an expression is the same for all threads and iterations: values decide it."""
+    return names(node) <= values.keys()
+
+
+def _columns(points: Array) -> list[Array]:
+    """Return the coordinates of points, of each variable an array (points, 1)."""
+    return [column[:, None] for column in points.T]
 
 
 @lru_cache(maxsize=4096)
@@ -238,3 +219,54 @@ def _uses(node: Node, operators: frozenset[str]) -> bool:
 def _last(variable: Variable) -> Array:
     # A loop of no iterations is probed at 0: nothing of it counts.
     return np.maximum(np.atleast_1d(variable.extent)[None, :] - 1.0, 0.0)
+
+
+def split_threads(
+    node: Node, values: Mapping[str, Any], variables: Sequence[Variable]
+) -> tuple[Variable, ...] | None:
+    """Return variables with thread digits split so that an index may be affine in them, or None.
+
+    ``threadIdx.x // 8*K + threadIdx.x % 8`` is affine in no digit of a block of 256 threads, but in
+    two digits of each warp: its lanes as four rows of eight. Digits are split at powers of two, as
+    few as the index needs.
+    """
+    found: list[Variable] = []
+    for v in variables:
+        found += _split(node, values, v) if v.target.startswith("threadIdx") else [v]
+    return tuple(found) if len(found) > len(variables) else None
+
+
+def _split(node: Node, values: Mapping[str, Any], v: Variable) -> list[Variable]:
+    """Return a digit as the fewest digits whose powers of two move the index evenly."""
+    extent = int(np.max(v.extent))
+    bits = (extent & -extent).bit_length() - 1
+    starts = [1 << bit for bit in range(bits)] + ([1 << bits] if extent >> bits > 1 else [])
+    if len(starts) < 2:
+        return [v]
+    moves = _moves(node, values, v, starts)
+    cuts = [1]
+    for (low, by), (high, after) in itertools.pairwise(moves):
+        if agreed(after * low != by * high):
+            cuts.append(high)
+    if len(cuts) == 1:
+        return [v]
+    ends = [*cuts[1:], extent]
+    return [
+        Variable(f"{v.name}/{at}%{end // at}", np.asanyarray(end // at), v.target, v.weight * at)
+        for at, end in zip(cuts, ends, strict=True)
+    ]
+
+
+def _moves(
+    node: Node, values: Mapping[str, Any], v: Variable, steps: Sequence[int]
+) -> list[tuple[int, Array]]:
+    """Return how far each step of a digit from the origin moves the index."""
+    zero = {f"{base}.{axis}": 0 for base in ("threadIdx", "blockIdx") for axis in AXES}
+    zero |= dict.fromkeys(names(node) - values.keys() - zero.keys(), 0)  # loops
+
+    def at(step: int) -> Array:
+        known = {**values, **zero, v.target: v.weight * step}
+        return np.asanyarray(evaluate(node, known), dtype=float)
+
+    origin = at(0)
+    return [(step, at(step) - origin) for step in steps]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
 
 
 def distinct(values: Array) -> Array:
@@ -25,16 +22,14 @@ def distinct_pairs(first: Array, second: Array) -> Array:
 
 
 def first_of_equals(ordered: Array) -> Array:
-    """Mark the first of each run of equal values, along the last axis.
-
-    Parameters
-    ----------
-    ordered : array, shape (..., n)
-
-    Returns
-    -------
-    array of bool, shape (..., n)
-    """
+    """Mark the first of each run of equal values, along the last axis."""
     new = np.ones(ordered.shape, dtype=bool)
     new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     return new
+
+
+def among_equals(ordered: Array) -> Array:
+    """Return which of its run of equal values each is, from 1 on, along the last axis."""
+    place = np.arange(ordered.shape[-1])
+    first = np.maximum.accumulate(np.where(first_of_equals(ordered), place, 0), axis=-1)
+    return np.asanyarray(place - first + 1)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 
-Array = npt.NDArray[Any]
 AXES = ("x", "y", "z")
 BLOCK_INDICES = tuple(f"blockIdx.{axis}" for axis in AXES)
 
@@ -35,16 +33,7 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """A block's threads as warps.
-
-    Attributes
-    ----------
-    block : tuple of three int
-    digits : tuple of Digit
-        Empty where the block is irregular (its warps are not all the same full box).
-    warps : int
-        Warps of a block; the last may be partial in an irregular block.
-    """
+    """A block's threads as warps; no digits if irregular: warps are not all the same full box."""
 
     block: tuple[int, int, int]
     digits: tuple[Digit, ...]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -19,20 +19,11 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
-Array = npt.NDArray[Any]
-
 _ZERO: Final = np.zeros(1)
 
 
 def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
-    """Return the sectors that a load whose addresses were followed brings into L1.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-        Of the load; counted, with what L1 of so many lines has not.
-    """
+    """Return the sectors that a load whose addresses were followed brings into L1."""
     assert r.access.counted is not None
     misses = zip(*r.access.counted.misses, strict=True)
     lines, shares = (np.asanyarray(column, dtype=float) for column in misses)
@@ -50,13 +41,7 @@ def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]
     """Return the sectors that loads bring into L1, with those of tables that all blocks draw from.
 
     Blocks of an SM find what each other has drawn, and all loads of a table draw from it together
-    (measurements/l1, reuse: tables and lists).
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    fills : sequence of array
-        What each brings otherwise, each block by itself.
+    (measurements/l1, reuse: tables and lists). `fills` are what each brings by itself otherwise.
     """
     instance, requests, device = accesses.instance, accesses.requests, accesses.device
     tables: dict[str, list[int]] = {}
@@ -95,14 +80,8 @@ def _table_bytes(instance: Instance, r: Requests) -> Array | None:
 def drawn_table_fills(accesses: GlobalAccesses, r: Requests, others: Array) -> Array:
     """Return the sectors that a load at irregular or random places brings into all L1s.
 
-    What blocks draw from that share an SM is a table by itself, and then what the next ones do.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-    others : array
-        Bytes that the other loads bring into all L1s.
+    What blocks draw from that share an SM is a table by itself, and then what the next ones do. The
+    other loads bring `others` bytes.
     """
     whole, sms, capacity = buffer_bytes(accesses.instance, r), accesses.sms, accesses.l1_size
     device = accesses.device

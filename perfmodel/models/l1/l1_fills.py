@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -30,8 +30,6 @@ from perfmodel.models.reuse.reuse_windows import (
     reuse_knee,
 )
 
-Array = npt.NDArray[Any]
-
 FOUND = Formula(
     name="share of what blocks of an SM read alike that one of them finds in L1",
     unit="1",
@@ -42,15 +40,11 @@ FOUND = Formula(
     },
     holds="blocks that walk through the same data at a time",
     source="derived: each is at a place of its own, and L1 holds what came last; measured of naive "
-    "attention, 16 and 12 blocks an SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
+    "attention, 16 and 12 blocks per SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
     "and 1024 tokens, where it says 0.87, 0.58 and 0.44 "
     "(measurements/operators, attention)",
 )
-DRIFT: Final = Coefficient(
-    "l1.l1_fills.drift",
-    "1",
-    "iterations that warps of a block are apart, while one finds what another read",
-)
+DRIFT: Final = Coefficient("l1.l1_fills.drift")
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -58,16 +52,7 @@ _ZERO: Final = np.zeros(1)
 def l1_fills(
     accesses: GlobalAccesses, groups: Sequence[Group], unions: Mapping[int, Union]
 ) -> list[Array]:
-    """Return the sectors that each access brings into L1; those past L1 bring all they ask for.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    groups : sequence of Group
-        Of the affine ones.
-    unions : mapping of int to Union
-        What loads at irregular places have in common, by position.
-    """
+    """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
     cached = loads_by_l1(accesses.requests, groups)
     fills = [r.sectors * 1.0 for r in accesses.requests]
     totals = _walked_fills(accesses, cached)
@@ -170,25 +155,14 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
     """Return what an access without strides fills where a block's warps ask for it together.
 
     Warps of a block ask within a microsecond: for the same sector once together. In a loop they
-    drift apart, and L1 has to hold what all blocks of the SM read of it meanwhile.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-        With distinct sectors and lines of a block's warps.
-    fills : array
-        Sectors that each warp alone brings.
+    drift apart, and L1 has to hold what all blocks of the SM read of it meanwhile. `fills` are the
+    sectors that each warp alone brings.
     """
     assert r.in_blocks is not None
     together: Array = np.minimum(fills, r.in_blocks[0])
-    loops = accesses.instance.kernel.loop_nest(r.access.loop)
-    if not loops:
+    if r.access.loop is None:
         return together
-    times = accesses.blocks
-    for loop in loops:
-        trips = np.asanyarray(accesses.instance.trips[loop.variable], dtype=float)
-        times = times * np.maximum(trips, 1.0)
+    times = accesses.blocks * np.maximum(accesses.instance.runs(r.access.loop), 1.0)
     step = r.in_blocks[2] * LINE / times * accesses.blocks_on_sm
     device = accesses.device
     resident = resident_share(DRIFT(device) * step, accesses.l1_size, reuse_knee(device))
@@ -233,14 +207,8 @@ def loop_windows(instance: Instance, *root: str | None) -> list[Window]:
     nests = {loop.variable: kernel.loop_nest(loop.variable) for loop in kernel.loops}
     loops = [v for v in kernel.loops if not root or nests[v.variable][0].variable == root[0]]
     loops.sort(key=lambda loop: -len(nests[loop.variable]))
-    return [
-        Window(
-            loop.variable,
-            _ONE,
-            np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0),
-        )
-        for loop in loops
-    ]
+    trips = (np.asanyarray(instance.trips[loop.variable], dtype=float) for loop in loops)
+    return [Window(v.variable, _ONE, np.maximum(n, 1.0)) for v, n in zip(loops, trips, strict=True)]
 
 
 def _multicast_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]:

@@ -7,11 +7,11 @@ is read at random, L1 has the lines drawn last.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
@@ -19,8 +19,6 @@ from perfmodel.models.l2.residency import ATOM_HITS
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 TOUCHED_SECTORS = Formula(
     name="distinct sectors of a table that an SM touches",
@@ -74,11 +72,7 @@ WALKED_MISSES = Formula(
 )
 
 
-TABLE_SHARE: Final = Coefficient(
-    "l1.l1_tables.table_share",
-    "1",
-    "share of L1 that holds a table at random places",
-)
+TABLE_SHARE: Final = Coefficient("l1.l1_tables.table_share")
 
 
 def table_fills(
@@ -92,21 +86,8 @@ def table_fills(
 ) -> Array:
     """Return the sectors that an irregular or random access brings into all L1s.
 
-    Parameters
-    ----------
-    r : Requests
-        Without strides.
-    table : array
-        Bytes of its buffer.
-    reached : array
-        Bytes of the sectors in it that the access can touch.
-    sms : array
-        SMs at work.
-    others : array
-        Bytes that the other loads bring into all L1s.
-    capacity : array
-        Bytes of L1.
-    device : Device
+    It touches `reached` bytes of a buffer of `table` bytes; the other loads bring `others` bytes
+    into the L1s, of `capacity` bytes each, of so many SMs at work.
     """
     asked = r.sectors / sms
     sectors = np.maximum(reached / SECTOR, 1.0)
@@ -129,21 +110,8 @@ def periodic_fills(
 
     Blocks that follow each other on an SM come by the same place again after at most a period, and
     what other loads brought in meanwhile: if L1 holds that, each SM fetches the period once
-    (measured: a bias of 1,000 and 4,096 elements added to rows, within 0.1% and 3%).
-
-    Parameters
-    ----------
-    r : Requests
-        With a period.
-    fills : array
-        What it brings in otherwise.
-    sms : array
-        SMs at work.
-    others : array
-        Bytes that the other loads bring into all L1s.
-    capacity : array
-        Bytes of L1.
-    device : Device
+    (measured: a bias of 1,000 and 4,096 elements added to rows, within 0.1% and 3%). Otherwise it
+    brings `fills`. `others` and `capacity` as for `table_fills`.
     """
     assert r.period is not None
     around = r.period * (1 + others / np.maximum(r.sectors * SECTOR, 1.0))
@@ -163,27 +131,17 @@ def early_misses(
 ) -> Array:
     """Return the share of batches that miss, of a table that L1 comes to hold.
 
-    Parameters
-    ----------
-    new : array
-        Share of the lines asked for that the launch brings into L1.
-    batch : array
-        Lines of a batch.
-    random : bool
-        Whether each place is drawn; else it follows from the one before.
-    walkers : array
-        Of a block: warps, times the chains that each follows.
-    blocks : array
-    places : array
-        Of the table, over those that a block's walkers stand at together.
-    device : Device
+    `new` is the share of the lines asked for that the launch brings into L1, `batch` the lines of a
+    batch. If places are not drawn at random, each follows from the one before: `walkers` are a
+    block's warps, times the chains that each follows, `places` those of the table, over those that
+    a block's walkers stand at together.
     """
     if random:
-        return np.asanyarray(EARLY_MISSES(new=new, k=np.maximum(batch, 1.0)))
+        return EARLY_MISSES(new=new, k=np.maximum(batch, 1.0))
     most = np.maximum(device.max_threads_per_sm / (WARP_SIZE * walkers), 1.0)
     own = walkers * np.clip(blocks / device.sm_count, 1.0, most)
     every = np.clip(walkers * np.minimum(places, blocks), own, None)
-    return np.asanyarray(WALKED_MISSES(new=new, own=own, all=every))
+    return WALKED_MISSES(new=new, own=own, all=every)
 
 
 def _line_hits(table: Array, others: Array, capacity: Array) -> Array:

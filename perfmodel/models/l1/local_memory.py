@@ -8,11 +8,11 @@ take over the memory of those that are done: what matters is how much the reside
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
@@ -22,8 +22,6 @@ from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
 
-Array = npt.NDArray[Any]
-
 HIT_SHARE = Formula(
     name="share of local memory's loads that a cache serves",
     unit="1",
@@ -31,44 +29,21 @@ HIT_SHARE = Formula(
     symbols={
         "c": "capacity of the cache [B]",
         "f": "local memory of the threads that share it at a time [B]",
-        "scale": "local memory over capacity below which it serves all [1]",
-        "power": "how steeply its share falls beyond [1]",
+        "scale": Coefficient("l1.local_memory.hit_scale"),
+        "power": Coefficient("l1.local_memory.hit_power"),
     },
     holds="arrays that are read more than once",
     source="fitted form",
 )
-HIT_SCALE: Final = Coefficient(
-    "l1.local_memory.hit_scale",
-    "1",
-    "local memory over capacity below which a cache serves all loads of it",
-)
-HIT_POWER: Final = Coefficient(
-    "l1.local_memory.hit_power",
-    "1",
-    "how steeply the share served falls with local memory over capacity",
-)
-WRITTEN_LOW: Final = Coefficient(
-    "l1.local_memory.written_low",
-    "1",
-    "local memory over L2 from which written lines start to leave for DRAM",
-)
-WRITTEN_HIGH: Final = Coefficient(
-    "l1.local_memory.written_high",
-    "1",
-    "local memory over L2 from which all written lines do",
-)
+WRITTEN_LOW: Final = Coefficient("l1.local_memory.written_low")
+WRITTEN_HIGH: Final = Coefficient("l1.local_memory.written_high")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalTraffic:
     """What one access to local memory asks of L2 and DRAM.
 
-    Attributes
-    ----------
-    fills, misses : array
-        Sectors that L2 is asked for, and those of them that it has not.
-    read, written : array
-        Of DRAM [B].
+    Sectors that L2 is asked for, those of them that it has not, and DRAM bytes read and written.
     """
 
     fills: Array
@@ -83,14 +58,7 @@ def is_local(instance: Instance, r: Requests) -> bool:
 
 
 def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
-    """Work out what an access to local memory asks of the caches.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    r : Requests
-        Of the access.
-    """
+    """Work out what an access to local memory asks of the caches."""
     device, l2_size, blocks = accesses.device, accesses.l2_size, accesses.blocks
     size = buffer_bytes(accesses.instance, r)
     on_sm = size / blocks * accesses.blocks_on_sm
@@ -103,7 +71,6 @@ def local_traffic(accesses: GlobalAccesses, r: Requests) -> LocalTraffic:
         return LocalTraffic(sectors, none, none, sectors * SECTOR * leaves)
     # Where lanes read different words, the sectors' other words are read soon after.
     wanted = np.minimum(sectors, r.wanted_bytes / SECTOR)
-    falls = {"scale": HIT_SCALE(device), "power": HIT_POWER(device)}
-    fills = wanted * (1 - HIT_SHARE(c=accesses.l1_size, f=np.maximum(on_sm, 1.0), **falls))
-    misses = fills * (1 - HIT_SHARE(c=l2_size, f=np.maximum(at_once, 1.0), **falls))
+    fills = wanted * (1 - HIT_SHARE.on(device, c=accesses.l1_size, f=np.maximum(on_sm, 1.0)))
+    misses = fills * (1 - HIT_SHARE.on(device, c=l2_size, f=np.maximum(at_once, 1.0)))
     return LocalTraffic(fills, misses, misses * SECTOR, misses * 0.0)

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
@@ -18,15 +18,13 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 
-Array = npt.NDArray[Any]
-
 MERGED = Formula(
     name="share of what neighbouring stores could save that they do",
     unit="1",
     text="most/(1 + (lines*warps/64/half)**sharp)",
     symbols={
         "lines": "lines that a request touches [1]",
-        "warps": "warps of an SM that store in turn [1]",
+        "warps": "warps of an SM that store [1]",
         "most": "share where they follow at once [1]",
         "half": "lines of a request at which half is left where an SM is full [1]",
         "sharp": "exponent [1]",
@@ -35,21 +33,9 @@ MERGED = Formula(
     source="fitted form. With 8 operations between them stores save next to nothing: that those of "
     "one iteration follow one another is assumed, as ptxas puts them at the end",
 )
-MOST_AT_ONCE: Final = Coefficient(
-    "l1.merged_stores.most_at_once",
-    "1",
-    "share of what stores could save that they do where they follow at once",
-)
-HALF_AT_ONCE: Final = Coefficient(
-    "l1.merged_stores.half_at_once",
-    "1",
-    "lines of a request at which half is left where an SM is full, stores at once",
-)
-SHARP_AT_ONCE: Final = Coefficient(
-    "l1.merged_stores.sharp_at_once",
-    "1",
-    "exponent of the lines, of warps that store as soon as they start",
-)
+MOST_AT_ONCE: Final = Coefficient("l1.merged_stores.most_at_once")
+HALF_AT_ONCE: Final = Coefficient("l1.merged_stores.half_at_once")
+SHARP_AT_ONCE: Final = Coefficient("l1.merged_stores.sharp_at_once")
 HALF_LATER = Formula(
     name="lines of a request at which half is left, of warps that wait for loads",
     unit="1",
@@ -57,32 +43,14 @@ HALF_LATER = Formula(
     symbols={
         "loads": "that a thread waits for before it stores [1]",
         "stores": "that follow one another [1]",
-        "lines": "lines of a request at which half is left, of many stores [1]",
-        "spread": "how much loads before few stores spread the warps apart [1]",
+        "lines": Coefficient("l1.merged_stores.half_later_lines"),
+        "spread": Coefficient("l1.merged_stores.loads_spread"),
     },
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
     source="fitted form, with `SHARP_LATER`",
 )
-HALF_LATER_LINES: Final = Coefficient(
-    "l1.merged_stores.half_later_lines",
-    "1",
-    "the same lines of warps that wait for loads, where many stores follow them",
-)
-LOADS_SPREAD: Final = Coefficient(
-    "l1.merged_stores.loads_spread",
-    "1",
-    "how much loads before few stores spread the warps apart",
-)
-SHARP_LATER: Final = Coefficient(
-    "l1.merged_stores.sharp_later",
-    "1",
-    "exponent of the lines, of warps that wait for loads",
-)
-OWN_LOADS: Final = Coefficient(
-    "l1.merged_stores.own_loads",
-    "1",
-    "what is left of the saving where each store waits for a load of its own",
-)
+SHARP_LATER: Final = Coefficient("l1.merged_stores.sharp_later")
+OWN_LOADS: Final = Coefficient("l1.merged_stores.own_loads")
 SENT_SECTORS = Formula(
     name="sectors that stores send to L2",
     unit="1",
@@ -106,16 +74,10 @@ def sent(
 ) -> list[Array]:
     """Return, for each access, the share of its sectors that reach L2; 1 for all but stores.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-        Accesses that share lines.
-    requests : sequence of Requests
-    warps : array
-        That are on an SM at a time.
-    device : Device
+    `groups` are accesses that share lines, `warps` those that are on an SM at a time.
     """
     shares = [np.ones(1) for _ in requests]
+    loads = [r.access.loop for r in requests if r.access.kind == "load"]
     stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
     parts = (part for each in stores for part in _one_after_the_other(each, requests))
     for g in parts:
@@ -124,8 +86,9 @@ def sent(
         union = _union(g, requests)
         count = sum((requests[i].requests for i in g.members), np.zeros(1))
         lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
-        how = _how(requests[g.members[0]], len(g.members), requests, device)
-        merged = MERGED(lines=lines, warps=warps, **how)
+        before = loads.count(requests[g.members[0]].access.loop)
+        given = after_loads(max(before, 1) if loads else 0, len(g.members), device)
+        merged = MERGED(lines=lines, warps=warps, **given)
         if _loads_between(g, requests):
             merged = merged * OWN_LOADS(device)
         sectors = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
@@ -134,31 +97,16 @@ def sent(
     return shares
 
 
-def _how(
-    first: Requests, stores: int, requests: Sequence[Requests], device: Device
-) -> dict[str, Any]:
-    """Return what `MERGED` takes of stores that follow one another, from the loads before them."""
-    loads = [r.access.loop for r in requests if r.access.kind == "load"]
-    if not loads:
-        return at_once(device)
-    before = max(loads.count(first.access.loop), 1)
-    return after_loads(before, stores, device)
-
-
-def at_once(device: Device) -> dict[str, Any]:
-    """Return what `MERGED` takes of warps that store as soon as they start: all of an SM's."""
-    return {
-        "most": MOST_AT_ONCE(device),
-        "half": HALF_AT_ONCE(device),
-        "sharp": SHARP_AT_ONCE(device),
-    }
-
-
 def after_loads(loads: float, stores: float, device: Device) -> dict[str, Any]:
-    """Return what `MERGED` takes of so many stores that wait for so many loads."""
-    lines, spread = HALF_LATER_LINES(device), LOADS_SPREAD(device)
-    half = HALF_LATER(loads=loads, stores=stores, lines=lines, spread=spread)
-    return {"most": 1.0, "half": half, "sharp": SHARP_LATER(device)}
+    """Return what `MERGED` takes of so many stores that wait for so many loads.
+
+    Without any, all warps of an SM store as soon as they start.
+    """
+    if not loads:
+        most, half = MOST_AT_ONCE(device), HALF_AT_ONCE(device)
+        return {"most": most, "half": half, "sharp": SHARP_AT_ONCE(device)}
+    half_later = HALF_LATER.on(device, loads=loads, stores=stores)
+    return {"most": 1.0, "half": half_later, "sharp": SHARP_LATER(device)}
 
 
 def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:

@@ -4,46 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.l1.local_memory import LocalTraffic
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.rereads import Reread
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True)
 class L1:
-    """What the accesses of a launch bring into L1, or send past it.
+    """What the accesses of a launch bring into L1, or send past it."""
 
-    Attributes
-    ----------
-    groups : sequence of Group
-        Accesses that walk through a buffer with the same strides.
-    unions : mapping of int to Union
-        What loads at irregular places have in common, by position.
-    rereads : sequence of Reread
-        Groups of loads that read what an earlier loop has read.
-    reread_misses : sequence of array
-        Share of each of these that L1 no longer has.
-    fills : sequence of array
-        Sectors that each access asks of L2, by position; those of local memory as though it were
-        global: see `local`.
-    local : mapping of int to LocalTraffic
-        What accesses to local memory ask of the caches, by position.
-    """
-
-    groups: Sequence[Group]
-    unions: Mapping[int, Union]
-    rereads: Sequence[Reread]
-    reread_misses: Sequence[Array]
+    groups: Sequence[Group]  # accesses that walk through a buffer with the same strides
+    unions: Mapping[int, Union]  # what loads at irregular places have in common, by position
+    rereads: Sequence[Reread]  # groups of loads that read what an earlier loop has read
+    reread_misses: Sequence[Array]  # share of each of these that L1 no longer has
+    # Sectors that each access asks of L2, by position; those of local memory as though it were
+    # global: see `local`.
     fills: Sequence[Array]
-    local: Mapping[int, LocalTraffic]
+    local: Mapping[int, LocalTraffic]  # what accesses to local memory ask, by position
 
     @property
     def asked_sectors(self) -> list[Array]:

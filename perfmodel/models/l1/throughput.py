@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -25,10 +25,8 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.traffic import AccessTraffic, Traffic
 
-Array = npt.NDArray[Any]
-
 L1_CYCLES = Formula(
-    name="L1 clocks an SM",
+    name="L1 clocks per SM",
     unit="clocks",
     text="max(data + fills, tags, lanes, port, sent, pages)",
     symbols={
@@ -78,41 +76,13 @@ LATE_PASSES = Formula(
     holds="as `L1_CYCLES`",
     source="fitted form: loads in flight from one sector (see `WAITING`)",
 )
-MISS_CLOCKS: Final = Coefficient(
-    "l1.throughput.miss_clocks",
-    "clocks",
-    "least clocks that a request which misses takes of the data stage",
-)
-WAITING: Final = Coefficient(
-    "l1.throughput.waiting",
-    "1",
-    "share of a warp's loads of one sector that find it missing or on its way",
-)
-PORT_CLOCKS: Final = Coefficient(
-    "l1.throughput.port_clocks",
-    "clocks",
-    "clocks that a sector from L2 takes into an SM",
-)
-SENT_CLOCKS: Final = Coefficient(
-    "l1.throughput.sent_clocks",
-    "clocks",
-    "clocks that a stored sector takes out of an SM",
-)
-LONE_WARP: Final = Coefficient(
-    "l1.throughput.lone_warp",
-    "clocks",
-    "clocks from one pass of a warp's shared accesses to its next",
-)
-PAGE_REACH: Final = Coefficient(
-    "l1.throughput.page_reach",
-    "B",
-    "bytes of a table that an SM has the translations of",
-)
-PAGE_CLOCKS: Final = Coefficient(
-    "l1.throughput.page_clocks",
-    "clocks",
-    "clocks of every look-up of a page that an SM has no translation of",
-)
+MISS_CLOCKS: Final = Coefficient("l1.throughput.miss_clocks")
+WAITING: Final = Coefficient("l1.throughput.waiting")
+PORT_CLOCKS: Final = Coefficient("l1.throughput.port_clocks")
+SENT_CLOCKS: Final = Coefficient("l1.throughput.sent_clocks")
+LONE_WARP: Final = Coefficient("l1.throughput.lone_warp")
+PAGE_REACH: Final = Coefficient("l1.throughput.page_reach")
+PAGE_CLOCKS: Final = Coefficient("l1.throughput.page_clocks")
 
 
 def l1_stages(
@@ -126,17 +96,8 @@ def l1_stages(
 ) -> dict[str, Array]:
     """Return the busy clocks of L1's stages, averaged over the SMs: what `L1_CYCLES` takes.
 
-    Parameters
-    ----------
-    requests : sequence of Requests
-        Of the global accesses, in order.
-    all_requests : array
-        Warp requests of all kinds, shared ones too.
-    besides : array
-        Shuffles, and accesses issued by warps of which no thread makes them: each takes a pass of
-        the data stage.
-    warps : array
-        That share an SM.
+    `all_requests` are of all kinds, shared ones too; `besides` shuffles, and accesses issued by
+    warps of which no thread makes them: each takes a pass of the data stage. `warps` share an SM.
     """
     sms, port = 1.0 * device.sm_count, PORT_CLOCKS(device)
     hits, fills = np.zeros(1), np.zeros(1)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
@@ -20,8 +20,6 @@ from perfmodel.models.l2.l2_misses import Misses, fitted_knees, l2_misses
 from perfmodel.models.reuse.joint_walks import new_shares
 from perfmodel.models.reuse.rereads import without_rereads
 
-Array = npt.NDArray[Any]
-
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
 
@@ -29,13 +27,7 @@ _ZERO: Final = np.zeros(1)
 def access_misses(accesses: GlobalAccesses, l1: L1, reread_misses: Sequence[Array]) -> Misses:
     """Return what the accesses of all configurations miss in L2.
 
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-        What they ask of L2.
-    reread_misses : sequence of array
-        Share of each reread that L1 does not have, and L2 neither.
+    `reread_misses` is the share of each reread that L1 does not have, and L2 neither.
     """
     found, again = l2_misses(accesses, l1, fitted_knees(accesses.device)), l1.rereads
     sectors, dram_bytes = list(found.sectors), list(found.dram_bytes)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 BROUGHT_ONCE = Formula(
     name="bytes that walks through one buffer spare each other",
@@ -46,36 +44,25 @@ def brought_once(
 ) -> list[Array]:
     """Return the bytes that each access reads from DRAM, where loads of a buffer spare each other.
 
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    dram_reads : sequence of array
-        Bytes that each access reads by itself.
-    touched : sequence of array
-        Bytes that each touches at least once.
-    known : collection of int
-        Positions of loads that come back to data, of which that is known already.
+    Of loads that come back to data, at the positions `known`, that is known already.
     """
     requests, found = accesses.requests, list(dram_reads)
-    loads: dict[str, list[int]] = {}
-    for i, r in enumerate(requests):
-        if i in known or r.random or r.period is not None:
-            continue
-        if r.access.kind == "load":
-            loads.setdefault(r.access.buffer, []).append(i)
+    loads = accesses.by_buffer(
+        i
+        for i in accesses.of("load")
+        if i not in known and not requests[i].random and requests[i].period is None
+    )
     sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
     knee = reuse_knee(accesses.device)
     resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size, knee)
     for buffer, members in loads.items():
         every = sum((found[i] for i in members), _ZERO)
         alone = [np.minimum(found[i], touched[i]) for i in members]
-        first = sum(alone, _ZERO)
         # A walk by itself brings what it does, atoms around its ends too.
         least = largest(sizes[buffer], *alone)
-        spared = BROUGHT_ONCE(resident=resident, first=first, buffer=least)
-        part = 1 - spared / np.maximum(every, 1e-9)
-        for i in members:
-            found[i] = found[i] * np.clip(part, 0.0, 1.0)
+        spared = BROUGHT_ONCE(resident=resident, first=sum(alone, _ZERO), buffer=least)
+        part = np.clip(1 - spared / np.maximum(every, 1e-9), 0.0, 1.0)
+        found = [n * part if i in members else n for i, n in enumerate(found)]
     return found
 
 
@@ -86,32 +73,17 @@ def changed_once(
 
     A loop's atomics that were unrolled, or a search before a swap: while L2 holds the buffer, it
     comes once for all of them.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    dram_reads : sequence of array
-        Bytes that each access reads by itself.
-    changing : collection of int
-        Positions of the atomics that follow rules of their own.
     """
     requests, knee = accesses.requests, reuse_knee(accesses.device)
     found: dict[int, Array] = {}
-    for buffer in {requests[i].access.buffer for i in changing}:
-        members = [i for i in changing if requests[i].access.buffer == buffer]
-        loads = [
-            i
-            for i, r in enumerate(requests)
-            if r.access.buffer == buffer and r.access.kind == "load"
-        ]
+    for buffer, members in accesses.by_buffer(changing).items():
+        loads = [i for i in accesses.of("load") if requests[i].access.buffer == buffer]
         atomic = sum((dram_reads[i] for i in members), _ZERO)
-        loaded = sum((dram_reads[i] for i in loads), _ZERO)
         size = buffer_bytes(accesses.instance, requests[members[0]])
-        own = [dram_reads[i] for i in (*members, *loads)]
-        least = largest(size, *own)
         resident = resident_share(size, accesses.l2_size, knee)
-        spared = np.minimum(
-            BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least), atomic
-        )
+        loaded = sum((dram_reads[i] for i in loads), _ZERO)
+        least = largest(size, *(dram_reads[i] for i in (*members, *loads)))
+        spared = BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least)
+        spared = np.minimum(spared, atomic)
         found |= dict.fromkeys(members, 1 - spared / np.maximum(atomic, 1e-9))
     return found

@@ -7,152 +7,85 @@ others, `perfmodel.models.reuse.reuse_windows` says what misses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.drawn_lines import OtherTable, Shares
-from perfmodel.models.l2.followed_loads import comes_back
 from perfmodel.models.l2.followers import caught
-from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet, moved_set
-from perfmodel.models.l2.private_sets import READ_BEFORE, PrivateSet, private_set
-from perfmodel.models.l2.random_tables import DrawnTable, RandomReads, random_draws, random_reads
+from perfmodel.models.l2.moved_sets import NEIGHBOURS, moved_set
+from perfmodel.models.l2.private_sets import READ_BEFORE, PartedSet, private_set
+from perfmodel.models.l2.random_tables import RandomReads, random_reads
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
-from perfmodel.models.l2.windows import pinned
-from perfmodel.models.requests.coalescing import LINE
-from perfmodel.models.requests.request_record import past_l1
+from perfmodel.models.l2.windows import PINNED
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
 
-Array = npt.NDArray[Any]
-
-INTRUDING: Final = Coefficient(
-    "l2.competing_misses.intruding",
-    "1",
-    "share of streaming lines that take room from the others where nothing passes",
-)
-BEFORE_COPIES: Final = Coefficient(
-    "l2.competing_misses.before_copies",
-    "1",
-    "share of streaming lines that leave sooner than copies on the near side",
-)
+INTRUDING: Final = Coefficient("l2.competing_misses.intruding")
+BEFORE_COPIES: Final = Coefficient("l2.competing_misses.before_copies")
+_ZERO: Final = np.zeros(1)
 
 
-def _none() -> Array:
-    return np.zeros(1)
+class CompetingMisses(NamedTuple):
+    """How re-reads of a table's competing lines miss; the rest as in `Table`."""
 
-
-@dataclass(frozen=True, slots=True)
-class CompetingMisses:
-    """How re-reads of a table's competing lines miss; the rest as in `Table`.
-
-    Attributes
-    ----------
-    lost : array
-        Share of them that miss.
-    left : array
-        Share of the first reads that the launch before has left in L2.
-    parts : PrivateSet, MovedSet or None
-        The table, where each block has its own part of it.
-    moves : array
-        By how many blocks a block's part is another's in the next pass.
-    drawn : RandomReads or None
-        What is read at random places.
-    """
-
-    lost: Array
-    scattered: Array = field(default_factory=_none)
-    crossing: Array = field(default_factory=_none)
-    merged: Array = field(default_factory=_none)
-    waiting: Array = field(default_factory=_none)
-    pinned: Array = field(default_factory=_none)
-    left: Array = field(default_factory=lambda: np.ones(1))
-    parts: PrivateSet | MovedSet | None = None
-    moves: Array = field(default_factory=_none)
-    drawn: RandomReads | None = None
+    lost: Array  # share of them that miss
+    scattered: Array = _ZERO
+    crossing: Array = _ZERO
+    merged: Array = _ZERO
+    waiting: Array = _ZERO
+    pinned: Array = _ZERO
+    left: Array = np.ones(1)  # share of the first reads that the launch before has left in L2
+    parts: PartedSet | None = None  # the table, where each block has its own part of it
+    moves: Array = _ZERO  # by how many blocks a block's part is another's in the next pass
+    drawn: RandomReads | None = None  # what is read at random places
 
 
 def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     """Return how re-reads of a table's competing lines miss."""
     own = launch.requests_of(one.own)
     if one.random:
-        return _at_random(launch, one)
+        drawn = random_reads(launch, one)
+        return CompetingMisses(
+            drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn
+        )
     if any(r.period is not None for r in own):
         return _in_order(launch, one)
     if all(is_private(launch.accesses.instance, r) for r in own):
         return _in_parts(launch, one, own)
-    dram = sum((launch.dram_bytes[i] for i in one.own.members), np.zeros(1))
+    dram = sum((launch.dram_bytes[i] for i in one.own.members), _ZERO)
     again = np.maximum(one.own.loads - one.size, 1.0)
     return CompetingMisses(np.clip((dram - one.size) / again, 0.0, 1.0))
 
 
-def _at_random(launch: TableLaunch, one: TableUse) -> CompetingMisses:
-    accesses, members = launch.accesses, one.own.members
-    table = DrawnTable(
-        size=one.size,
-        read=one.read - one.size * one.streaming,
-        written=one.written,
-        passes=one.passes,
-        capacity=one.capacity * working_share(accesses.device),
-        device=accesses.device,
-        shares=Shares(one.persisting * (1 - one.spilled), one.streaming),
-        spilled=one.spilled,
-        waves=one.waves,
-        others=_other_tables(launch, one),
-    )
-    reads = past_l1(accesses.requests, members, one.own.loads)
-    drawn = random_reads(table, reads, members, accesses.granule)
-    return CompetingMisses(drawn.misses, scattered=np.ones(1), crossing=drawn.crossing, drawn=drawn)
-
-
-def _other_tables(launch: TableLaunch, one: TableUse) -> list[OtherTable]:
-    """Return the other tables that a launch draws from, by loads or atomics."""
-    accesses, found = launch.accesses, []
-    for use in launch.uses.values():
-        every = [(i, accesses.requests[i]) for i in use.members]
-        loads = [r for _, r in every if r.access.kind == "load"]
-        drawn = [i for i, r in every if r.random and r.access.kind != "store"]
-        kinds = {accesses.requests[i].access.kind for i in drawn}
-        if drawn and use is not one.own and not comes_back(loads):
-            size = buffer_bytes(accesses.instance, accesses.requests[drawn[0]])
-            draws, _ = random_draws(accesses.requests, drawn, accesses.granule)
-            found.append(OtherTable(size, draws * LINE / np.maximum(size, LINE), "load" in kinds))
-    return found
-
-
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     device, control = launch.accesses.device, launch.accesses.control
-    early = BEFORE_COPIES(device)
-    ways = residency.granted_ways(control.set_aside, device.l2_size)
-    reaching = reaching_writes(device, ways)
-    normal = residency.normal_misses(
+    every, let_pass = one.passing, one.let_pass
+    reaching = reaching_writes(device, residency.granted_ways(control.set_aside, device.l2_size))
+    lost, scattered = residency.normal_misses(
         one.resident,
-        residency.Streams(one.read, one.written * reaching),
-        residency.Streams(one.streaming_read, one.streaming_written * reaching),
+        residency.Streams(every.read, every.written * reaching),
+        residency.Streams(let_pass.read, let_pass.written * reaching),
         one.capacity,
         device,
     )
-    lost = normal.lost
+    early = BEFORE_COPIES(device)
     passing = residency.Streams(
-        one.read - early * one.streaming_read,
-        one.written - early * one.streaming_written,
+        every.read - early * let_pass.read, every.written - early * let_pass.written
     )
     used = residency.distance(residency.TABLE_WEIGHT, one.resident, passing, device)
     set_aside_share = one.persisting * (1 - one.spilled)
     competing = one.persisting * one.spilled + one.normal
     return CompetingMisses(
         lost,
-        scattered=normal.leak * (1 - normal.knee) / np.maximum(lost, 1e-9),
+        scattered=scattered,
         crossing=near_lost(used, one.capacity, set_aside_share, competing, lost, device),
     )
 
@@ -163,26 +96,25 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     first_of = instance.kernel.accesses.index(own[0].access)
     moves = np.asanyarray(instance.moves[first_of]) % np.asanyarray(instance.blocks)
     parts, lost = _part_misses(launch, one, moves)
-    merged = waiting = np.zeros(1)
+    merged = waiting = _ZERO
     if not agreed(moves == 0):
         merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
     granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
     stays = one.size * one.persisting * (1 - one.spilled * lost)
+    room = {"set_aside": granted, "c": one.capacity}
     return CompetingMisses(
         lost,
+        pinned=PINNED.on(accesses.device, size=one.size, picked=stays, **room),
         parts=parts,
         merged=merged,
         waiting=waiting,
-        pinned=pinned(one.size, stays, granted, one.capacity, accesses.device),
         # What a launch before has left has to outlast all blocks, not the concurrent ones only.
         left=resident_share(one.resident + one.streams, one.capacity, warm_knee(accesses.device)),
         moves=moves,
     )
 
 
-def _part_misses(
-    launch: TableLaunch, one: TableUse, moves: Array
-) -> tuple[PrivateSet | MovedSet, Array]:
+def _part_misses(launch: TableLaunch, one: TableUse, moves: Array) -> tuple[PartedSet, Array]:
     """Return a set that is read part by part, and the share of the re-reads that miss.
 
     Only what runs concurrently with a block is in its way. Where `moves` are, blocks move on by as
@@ -191,20 +123,22 @@ def _part_misses(
     accesses, running = launch.accesses, launch.accesses.running
     device, passes, streaming = accesses.device, one.passes, one.size * one.streaming
     resident = (one.resident + INTRUDING(device) * one.size * one.streaming) * running
-    streams = residency.Streams((one.read - streaming) * running, one.written * running)
+    streams = residency.Streams(
+        (one.passing.read - streaming) * running, one.passing.written * running
+    )
     # Rows that blocks read twice miss as settled sets do: 19% were counted of 4096 rows, each
     # of 16 KiB (measurements/operators, stalls/seen.csv).
     times = np.where(running < 1, 1e9, passes)
     before = READ_BEFORE(device) * np.sqrt(np.asanyarray(passes, dtype=float)) * accesses.warm
     own = private_set(resident, streams, one.capacity, times, before, device)
-    lost = own.lost(own.age.young)
+    lost = own.lost(own.young)
     if not agreed(moves > 0):
         return own, lost
     distance = moves % device.sm_count
     near = np.minimum(distance, device.sm_count - distance) <= NEIGHBOURS(device)
     working = one.capacity * working_share(device)
     moved = moved_set(resident, streams, working, passes, near, accesses.warm, device)
-    return moved, np.where(moves > 0, moved.lost(moved.age.young), lost)
+    return moved, np.where(moves > 0, moved.lost(moved.young), lost)
 
 
 def is_private(instance: Instance, request: Requests) -> bool:

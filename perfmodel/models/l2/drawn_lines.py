@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.models.requests.coalescing import LINE
-
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.warp_requests import Requests
 
 _MOST_DRAWN: Final = 40.0
 
@@ -25,22 +24,22 @@ class Shares(NamedTuple):
 NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
+class Waves(NamedTuple):
+    """Parts of a table that are drawn from one after the other, as blocks move on through it."""
+
+    number: Array  # how many: the table over what blocks draw from that run at a time
+    alone: Array  # share of the places of a block that no other block draws from [1]
+
+
+ONE_WAVE: Final = Waves(np.ones(()), np.zeros(()))
+
+
 class OtherTable(NamedTuple):
-    """Another table that the same launch draws from.
+    """Another table that the same launch draws from."""
 
-    Attributes
-    ----------
-    size : array
-        Bytes.
-    often : array
-        Times that a line of it is drawn in the launch, on average.
-    copied : bool
-        Whether the side that draws keeps a copy: what atomics change stays at home.
-    """
-
-    size: Array
-    often: Array
-    copied: bool
+    size: Array  # bytes
+    often: Array  # times that a line of it is drawn in the launch, on average
+    copied: bool  # whether the side that draws keeps a copy: what atomics change stays at home
 
 
 def random_line_hits(
@@ -55,29 +54,12 @@ def random_line_hits(
     """Return the share of random draws of a table that find their line in L2, from a cold start on.
 
     And the share at the end, which the same launch finds again, 0 where nothing has left L2 yet;
-    and the share of the draws that are made with L2 full.
+    and the share of the draws that are made with L2 full. Table, capacity and what streams take of
+    it for each draw are in bytes; `draws` are lines. `shares` of the table do not compete for L2,
+    and `alone` of it one SM draws from.
 
-    Parameters
-    ----------
-    table : array
-        Bytes.
-    stream : array
-        Bytes of L2 that streams take for each draw.
-    draws : array
-        Lines drawn in the launch.
-    capacity : array
-        Bytes of L2.
-    shares : Shares
-        What of the table does not compete for that capacity.
-    alone : array
-        Share of it that one SM draws from.
-    others : sequence of OtherTable
-        Tables drawn from concurrently.
-
-    Notes
-    -----
-    Derived: a line is there if it was drawn within the last t draws, and t is such that what
-    was drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
+    Derived: a line is there if it was drawn within the last t draws, and t is such that what was
+    drawn and streamed since fills L2 (Che, Tung and Wang's characteristic time).
     """
     n = np.maximum(np.asanyarray(table, dtype=float) / LINE, 1.0)
     drawn = np.maximum(np.asanyarray(draws, dtype=float), 1.0)
@@ -94,17 +76,10 @@ def random_line_hits(
 def lost_lines(y: Array, spilled: Array) -> tuple[Array, Array]:
     """Return the share of draws of persisting lines that find them neither kept nor among others.
 
-    And the share of those from the far side that find no copy there.
+    And the share of those from the far side that find no copy there. `y` is how often lines are
+    drawn while they stay, see `stay`; `spilled` the share of the persisting lines that find no way
+    set aside.
 
-    Parameters
-    ----------
-    y : array
-        How often lines that a set-aside does not keep are drawn while they stay: see `stay`.
-    spilled : array
-        Share of the persisting lines that find no way of those set aside.
-
-    Notes
-    -----
     Derived: what a set-aside lets go was not used for longest, so it goes on among the others only
     if they stay for longer than it has stayed already. A draw from the far side finds its copy.
     """
@@ -128,14 +103,8 @@ def stay(
 ) -> Array:
     """Return how often each line of a random table is drawn, on average, while an unused one stays.
 
-    Parameters
-    ----------
-    table, stream : array
-        Bytes of the table, and of L2 that streams take while each of its lines is drawn once.
-    capacity, shares, alone
-        As for `random_line_hits`.
-    others : sequence of OtherTable
-        Drawn from concurrently, so often for each time that a line of it is.
+    Streams take `stream` bytes of L2 while each line is drawn once; the rest as
+    `random_line_hits`.
     """
     low, high = (np.full(np.broadcast(table, stream).shape, y) for y in (0.0, _MOST_DRAWN))
     for _ in range(40):
@@ -152,17 +121,9 @@ def stay(
 def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Array, Array]:
     """Return the lines of L2 that each line of a random table takes, and the share of hits.
 
-    Parameters
-    ----------
-    times : array
-        How often a line is drawn, on average, while a line that is not used stays.
-    shares : Shares
-        What of the table takes no lines of its own, and what not even copies.
-    alone : array
-        Share of it that one SM draws from.
+    Lines are drawn `times` on average while one that is not used stays, a share `alone` by one SM.
+    Of `shares` the resident take no lines of their own, those marked streaming not even copies.
 
-    Notes
-    -----
     Derived: of the draws, Poisson, half come from a line's own side, and it is there if one did; a
     draw from the far side leaves a copy there, which the next ones from there find. Those that do
     not find one go to the line's own side and use it too. So small tables are there twice, and
@@ -182,20 +143,47 @@ def both_sides(times: Any, shares: Shares = NONE, alone: Any = 0.0) -> tuple[Arr
 
 
 def drawn_share(times: Any, places: Any = None) -> Array:
-    """Return the share of lines, or of their parts, that draws at random touch.
+    """Return the share of lines, or of their parts, that so many draws of each at random touch.
 
-    Parameters
-    ----------
-    times : array
-        Draws for each of them.
-    places : array, optional
-        Places in each, where none is drawn twice: a permutation.
-
-    Notes
-    -----
-    Derived: without a limit to draws of a place, Poisson; else each place is drawn or not.
+    Derived: without a limit to draws of a place, Poisson; else each of its `places` is drawn or
+    not, as by a permutation.
     """
     if places is None:
         return np.asanyarray(1 - np.exp(-np.asanyarray(times, dtype=float)))
     each = np.maximum(places, 1.0)
     return np.asanyarray(1 - (1 - np.minimum(times / each, 1.0)) ** each)
+
+
+def random_draws(
+    requests: Sequence[Requests], members: Sequence[int], granule: float
+) -> tuple[Array, Array]:
+    """Return how many lines random accesses draw, once a block, and the bytes a miss brings."""
+    chosen = [requests[i] for i in members if requests[i].random]
+    # What neighbouring blocks read at a time is drawn once.
+    alike = [1.0 if r.access.counted is None else r.access.counted.alike for r in chosen]
+    lines = [_once(r)[2] / blocks for r, blocks in zip(chosen, alike, strict=True)]
+    draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
+    parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
+    wide = sum(parts, np.zeros(1)) / draws
+    return draws, np.maximum(wide, granule)
+
+
+def fetched_by(request: Requests, granule: float) -> Array:
+    """Return the bytes that a miss brings of one line, for an access at random places."""
+    if granule >= LINE:
+        return np.full(1, float(LINE))
+    sectors, pairs, lines = _once(request)
+    parts = sectors if granule <= SECTOR or pairs is None else pairs
+    return np.asanyarray(parts * max(granule, SECTOR) / np.maximum(lines, 1.0))
+
+
+def _once(request: Requests) -> tuple[Array, Array | None, Array]:
+    """Return the sectors, 64 B halves and lines of an access at random places, each drawn once.
+
+    Runs that warps of a block share are, and runs that go on in the next block, which runs then.
+    """
+    if request.in_blocks is None:
+        return request.sectors, request.pairs, request.lines
+    seams = np.zeros(3) if request.seams is None else request.seams
+    sectors, pairs, lines = (n * (1 - s) for n, s in zip(request.in_blocks, seams, strict=True))
+    return sectors, pairs, lines

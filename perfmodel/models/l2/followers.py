@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.l2.moved_sets import NEIGHBOURS, MovedSet
-from perfmodel.models.l2.private_sets import PrivateSet
+from perfmodel.models.l2.moved_sets import NEIGHBOURS
+from perfmodel.models.l2.private_sets import PartedSet
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 CAUGHT_MISSES = Formula(
     name="re-reads merged with another block's outstanding DRAM fill",
@@ -37,53 +35,29 @@ CAUGHT_MISSES = Formula(
         "again": "times that the launch reads the set again [1]",
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "middle": "share of L2 at which half of them wait for DRAM [1]",
-        "width": "share of L2 that halves those that do not, beyond [1]",
+        "middle": Coefficient("l2.followers.caught_middle"),
+        "width": Coefficient("l2.followers.caught_width"),
     },
-    holds="as `perfmodel.models.l2.private_sets.MOVED_KNEE`, close neighbours",
+    holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, close neighbours",
     source="fitted form, with `CAUGHT`",
 )
 CAUGHT = Formula(
     name="re-reads merged with another block's outstanding L2 request",
     unit="1",
     text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + kept)"
-    "/(1 + (apart*loads_each/again)**2))",
+    "/(1 + (spread*loads_each/again)**2))",
     symbols={
         "waiting": "those that wait for DRAM [1]",
         "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
         "loads_each": "loads that a block makes in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
-        "kept": "loads in a pass of which half are merged [1]",
-        "apart": "re-reads over loads in a pass at which blocks are still half apart [1]",
+        "kept": Coefficient("l2.followers.loads_kept"),
+        "spread": Coefficient("l2.followers.loads_apart"),
     },
     holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
     source="fitted form; with a barrier of all blocks after each pass none are",
 )
-BEHIND: Final = Coefficient(
-    "l2.followers.behind",
-    "1",
-    "re-reads before blocks have caught up with others",
-)
-CAUGHT_MIDDLE: Final = Coefficient(
-    "l2.followers.caught_middle",
-    "1",
-    "share of L2 used at which half of the re-reads of followers wait for DRAM",
-)
-CAUGHT_WIDTH: Final = Coefficient(
-    "l2.followers.caught_width",
-    "1",
-    "share of L2 that halves those that do not, beyond",
-)
-LOADS_KEPT: Final = Coefficient(
-    "l2.followers.loads_kept",
-    "1",
-    "loads of a block in a pass of which half are merged with others",
-)
-LOADS_APART: Final = Coefficient(
-    "l2.followers.loads_apart",
-    "1",
-    "re-reads over loads in a pass at which blocks are still half apart",
-)
+BEHIND: Final = Coefficient("l2.followers.behind")
 
 
 @mechanism(
@@ -93,25 +67,14 @@ LOADS_APART: Final = Coefficient(
 def caught(
     instance: Instance,
     loads: Sequence[Requests],
-    one: PrivateSet | MovedSet,
+    one: PartedSet,
     moves: Array,
     passes: Array,
     device: Device,
 ) -> tuple[Array, Array]:
     """Return the shares of a set's re-reads merged with others', and of those that wait for DRAM.
 
-    Parameters
-    ----------
-    instance : Instance
-    loads : sequence of Requests
-        Of the set.
-    one : PrivateSet or MovedSet
-        The set.
-    moves : array
-        Blocks by which each moves on after each pass; 0: it comes back to its own part.
-    passes : array
-        Times that the set is read.
-    device : Device
+    Blocks move on by `moves` after each of `passes`; 0: back to their own part.
     """
     if not device.merged_sms or not device.gpcs:
         return np.zeros(1), np.zeros(1)
@@ -124,24 +87,16 @@ def caught(
     alike = np.where(distance == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
     near = (moves > 0) & (ring <= NEIGHBOURS(device))
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
-    again = one.age.again
+    again = one.again
     later = np.maximum(again - BEHIND(device), 0.0)
-    waiting = CAUGHT_MISSES(
+    waiting = CAUGHT_MISSES.on(
+        device,
         alike=alike,
-        young=replace(one.age, again=np.maximum(later, 1e-9)).young,
+        young=replace(one, again=np.maximum(later, 1e-9)).young,
         later=later,
         again=again,
         d=one.used,
         c=one.capacity,
-        middle=CAUGHT_MIDDLE(device),
-        width=CAUGHT_WIDTH(device),
     )
-    merged = CAUGHT(
-        waiting=waiting,
-        alike=alike,
-        loads_each=loads_each,
-        again=again,
-        kept=LOADS_KEPT(device),
-        apart=LOADS_APART(device),
-    )
+    merged = CAUGHT.on(device, waiting=waiting, alike=alike, loads_each=loads_each, again=again)
     return np.asanyarray(merged), np.asanyarray(waiting)

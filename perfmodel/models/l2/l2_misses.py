@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES, alike
 from perfmodel.models.l1.l1_fills import loop_windows
 from perfmodel.models.l1.record import L1
-from perfmodel.models.l2.followed_loads import comes_back, followed_misses
+from perfmodel.models.l2 import residency
+from perfmodel.models.l2.drawn_lines import drawn_share, random_line_hits
+from perfmodel.models.l2.random_tables import RANDOM_ROOM
+from perfmodel.models.l2.table_uses import comes_back
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
@@ -31,9 +34,10 @@ from perfmodel.models.reuse.reuse_windows import (
     rewritten_knee,
 )
 
-Array = npt.NDArray[Any]
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
+_PIECE: Final = 64
+"""Bytes of a line's half."""
 
 REWRITTEN: Final = 1.3
 """Bytes stored over bytes touched from which on data is taken as written again; rows that start
@@ -41,18 +45,10 @@ within a sector share less than that with their neighbours."""
 
 
 class Knees(NamedTuple):
-    """Footprints over L2 at which reuse starts to fail, and at which none is left.
+    """Footprints over L2 at which reuse starts to fail, and at which none is left."""
 
-    Attributes
-    ----------
-    reuse : tuple of two float
-        Of data that is read again.
-    rewritten : tuple of two float
-        Of data that is written again.
-    """
-
-    reuse: tuple[float, float]
-    rewritten: tuple[float, float]
+    reuse: tuple[float, float]  # of data that is read again
+    rewritten: tuple[float, float]  # of data that is written again
 
 
 def fitted_knees(device: Device) -> Knees:
@@ -62,39 +58,17 @@ def fitted_knees(device: Device) -> Knees:
 
 @dataclass(frozen=True, slots=True)
 class Misses:
-    """What accesses miss in L2, by position.
+    """What accesses miss in L2, by position."""
 
-    Attributes
-    ----------
-    sectors : sequence of array
-        Sectors asked for that L2 has not.
-    dram_bytes : sequence of array
-        Bytes read from DRAM.
-    touched : sequence of array
-        Bytes touched at least once.
-    copies : sequence of array
-        How often L2 holds them.
-    rewritten : array
-        Bytes that stores write to DRAM again, after L2 had no room to wait for them.
-    """
-
-    sectors: Sequence[Array]
-    dram_bytes: Sequence[Array]
-    touched: Sequence[Array]
-    copies: Sequence[Array]
-    rewritten: Array
+    sectors: Sequence[Array]  # sectors asked for that L2 has not
+    dram_bytes: Sequence[Array]  # bytes read from DRAM
+    touched: Sequence[Array]  # bytes touched at least once
+    copies: Sequence[Array]  # how often L2 holds them
+    rewritten: Array  # bytes that stores write to DRAM again, after L2 had no room to wait for them
 
 
 def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees) -> Misses:
-    """Return what the accesses miss in L2 by what a wave of blocks touches.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-        What they ask of L2.
-    knees : Knees
-    """
+    """Return what the accesses miss in L2 by what a wave of blocks touches."""
     walks = _wave_walks(accesses, l1.groups)
     found = _at_places(accesses, l1, _walked(accesses, l1, walks, knees.reuse))
     stores = accesses.of("store")
@@ -155,7 +129,7 @@ def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
     for i in placed:
         key = (requests[i].access.buffer, requests[i].access.kind)
         among[key] = among.get(key, _ZERO) + np.minimum(sectors[i], touched[i] / SECTOR)
-    followed = followed_misses(accesses, l1.fills)
+    followed = _followed_misses(accesses, l1.fills)
     atom = float(accesses.granule)
     for i in placed:
         r = requests[i]
@@ -177,6 +151,70 @@ def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
             sectors[i] = new if own else np.minimum(sectors[i], new)
             dram_bytes[i] = pieces * atom if own else np.minimum(whole, pieces * atom)
     return replace(walked, sectors=sectors, dram_bytes=dram_bytes, touched=touched)
+
+
+def _followed_misses(
+    accesses: GlobalAccesses, fills: Sequence[Array]
+) -> dict[int, tuple[Array, Array]]:
+    """Return the sectors and pieces of 64 B that followed loads bring into L2 at most.
+
+    While L2 holds what all blocks that run at a time touch, each brings what it asks for the first
+    time; else all that it asks of L2, `fills`.
+    """
+    instance, requests = accesses.instance, accesses.requests
+    capacity, part = np.asanyarray(accesses.l2_size), accesses.wave / accesses.blocks
+    touched: dict[str, Array] = {}
+    chosen = {}
+    for i, r in enumerate(requests):
+        counted = r.access.counted
+        if counted is None or not counted.misses or r.access.kind != "load":
+            continue
+        chosen[i] = counted.once
+        new = r.sectors * counted.once[0] * SECTOR * accesses.wave / accesses.blocks
+        every = touched.get(r.access.buffer, _ZERO) + new
+        touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
+    every = sum(touched.values(), _ZERO)
+    resident = resident_share(every, capacity, reuse_knee(accesses.device))
+    found = {}
+    for buffer, own_bytes in touched.items():
+        members = [i for i in chosen if requests[i].access.buffer == buffer]
+        own = [requests[i] for i in members]
+        counts = [r.access.counted for r in own]
+        there = resident
+        if all(c is not None and c.apart and c.jumping for c in counts):
+            there = _kept_of_draws(own, own_bytes, every, capacity, part, accesses.device)
+        parts = []
+        for unit, share in ((SECTOR, 0), (_PIECE, 1)):
+            asked = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
+            # Together they bring no more than there is.
+            most = buffer_bytes(instance, own[0]) / unit
+            fits = np.minimum(1.0, most / np.maximum(sum(asked, _ZERO), 1e-9))
+            parts.append([there * n * fits for n in asked])
+        for i, sectors, pieces in zip(members, *parts, strict=True):
+            rest = (1 - there) * fills[i]
+            found[i] = (sectors + rest, pieces + rest)
+    return found
+
+
+def _kept_of_draws(
+    own: Sequence[Requests],
+    touched: Array,
+    every: Array,
+    capacity: Array,
+    running: Array,
+    device: Device,
+) -> Array:
+    """Return the share of what blocks ask for again that L2 has, in no order in their own parts."""
+    lines = np.maximum(touched / LINE, 1.0)
+    asked = sum((r.lines for r in own), _ZERO) * np.minimum(running, 1.0)
+    drawn = np.maximum(asked, lines)
+    room = RANDOM_ROOM(device) * capacity * touched / np.maximum(every, 1.0)
+    hits, *_ = random_line_hits(touched, np.zeros(1), drawn, room, alone=1.0)
+    wide = sum((r.sectors for r in own), _ZERO) * SECTOR / np.maximum(asked / running, 1.0)
+    found = residency.ATOM_HITS(h=np.minimum(hits, 1 - 1e-9), a=LINE / np.clip(wide, _PIECE, LINE))
+    first = lines * drawn_share(drawn / lines)
+    again = np.maximum(drawn - first, 1e-9)
+    return np.asanyarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))
 
 
 def _rewritten(

@@ -8,37 +8,37 @@ blocks are on the SMs of one GPC, so what they read alike is merged while they k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
+from perfmodel.expressions import names
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.l2.shared_lines import ONE_A_SM, alike, in_parts, split_by_warps
+from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import AccessTraffic, Traffic
 
-Array = npt.NDArray[Any]
-
+STEP: Final = Coefficient("l2.merged_reads.step")
 MERGED_READS = Formula(
     name="reads that L2 sees, for each of an SM",
     unit="1",
     text="1 - merged*(1 - 1/min(alike, most))",
     symbols={
         "merged": "share of the reads merged with one that is outstanding [1]",
-        "alike": "SMs of a GPC whose blocks, handed out one after the other, read the same [1]",
+        "alike": "SMs of a GPC whose consecutive blocks read the same [1]",
         "most": "SMs that one read of L2 answers, at most [1]",
     },
     holds="blocks that start together",
@@ -52,160 +52,35 @@ READS_MERGED = Formula(
     symbols={
         "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
         "first": "share of such reads that are merged: see `FILLS_SHARED` [1]",
-        "step": "share of reads of blocks in step that are merged [1]",
+        "step": STEP,
         "n": "blocks that share an SM [1]",
         "u": "load of the SM's busiest unit [1]",
-        "drift": "other blocks on a full SM that halve it [1]",
+        "drift": Coefficient("l2.merged_reads.drift"),
     },
     holds="as `MERGED_READS`",
     source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
-    "on with them; what L2 has is there so soon that only blocks in step merge",
+    "on with them; what L2 has is there so soon that only blocks in lockstep merge",
 )
 FILLS_SHARED = Formula(
     name="fraction of in-flight DRAM fills shared by several SMs",
     unit="1",
     text="step - min(most, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
     symbols={
-        "step": "share of reads of blocks in step that are merged [1]",
-        "lost": "what each other block on a full SM loses of it [1]",
-        "most": "what all of them lose of it at most [1]",
-        "n": "blocks that share an SM, more where no barrier keeps warps in step [1]",
+        "step": STEP,
+        "lost": Coefficient("l2.merged_reads.lost"),
+        "most": Coefficient("l2.merged_reads.most_lost"),
+        "n": "blocks that share an SM, more where no barrier keeps warps in lockstep [1]",
         "u": "load of the SM's busiest unit [1]",
-        "full": "load from which on it is lost [1]",
+        "full": Coefficient("l2.merged_reads.full"),
     },
     holds="as `MERGED_READS`",
     source="chosen as `READS_MERGED`; counts of products and of attention were in view",
 )
-STEP: Final = Coefficient(
-    "l2.merged_reads.step",
-    "1",
-    "share of reads of blocks in step that are merged",
-)
-DRIFT: Final = Coefficient(
-    "l2.merged_reads.drift",
-    "1",
-    "other blocks on a full SM that halve it for data that L2 has",
-)
-CHANCE: Final = Coefficient(
-    "l2.merged_reads.chance",
-    "1",
-    "share of reads of blocks out of step that are merged by chance",
-)
-LOST: Final = Coefficient(
-    "l2.merged_reads.lost",
-    "1",
-    "what each other block on a full SM loses of it for data that DRAM brings",
-)
-MOST_LOST: Final = Coefficient(
-    "l2.merged_reads.most_lost",
-    "1",
-    "what other blocks on a full SM lose of it at most",
-)
-FULL: Final = Coefficient(
-    "l2.merged_reads.full",
-    "1",
-    "load of the busiest unit from which on an SM counts as full",
-)
-UNBARRED: Final = Coefficient(
-    "l2.merged_reads.unbarred",
-    "1",
-    "blocks that warps of an SM drift apart as, where no barrier keeps them in step",
-)
-LOAD_SHARP: Final = Coefficient(
-    "l2.merged_reads.load_sharp",
-    "1",
-    "exponent of the busy time and of the waits that tell how full an SM is",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pace:
-    """How the blocks of an SM keep in step.
-
-    Attributes
-    ----------
-    shared : array
-        Blocks that share an SM.
-    drifting : array
-        The same, or as many as drift where no barrier keeps warps in step.
-    load : array
-        Of the SM's busiest unit.
-    cold : bool
-        Whether DRAM brings what is read the first time.
-    """
-
-    shared: Array
-    drifting: Array
-    load: Array
-    cold: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Readers:
-    """The loads of a launch, and the blocks that read the same by each.
-
-    Attributes
-    ----------
-    instance : Instance
-    requests, accesses
-        By position.
-    run : array
-        Blocks in a row that the SMs of a GPC get.
-    together : array
-        Blocks that run at a time.
-    device : Device
-    loads : sequence of int
-        Positions of the loads.
-    roots : mapping of int to str or None
-        The outermost loop around each.
-    neighbours : mapping of int to array
-        SMs of a GPC that each reads the same for.
-    """
-
-    instance: Instance
-    requests: Sequence[Requests]
-    accesses: Sequence[AccessTraffic]
-    run: Array
-    together: Array
-    device: Device
-    loads: Sequence[int]
-    roots: Mapping[int, str | None]
-    neighbours: Mapping[int, Array]
-
-    def same_loops(self, i: int) -> list[int]:
-        """Return the loads of the same loops, a load itself among them."""
-        return [j for j in self.loads if self.roots[j] == self.roots[i]]
-
-    def reading(self, i: int) -> Array:
-        """Return the blocks of those that run at a time that a load reads the same for."""
-        every = alike(self.instance, self.requests[i], self.together)
-        return np.maximum(every, self.neighbours[i])
-
-    def in_step(self, i: int) -> Array:
-        """Return the SMs of a GPC that a load reads the same for, while blocks keep in step.
-
-        They do by the load that most of them share.
-        """
-        found = self.neighbours[i]
-        if self.accesses[i].alike is not None:
-            return found
-        others = self.same_loops(i)
-        most_alike = largest(*(self.neighbours[j] for j in others))
-        for j in others:
-            leads = (self.neighbours[j] >= most_alike) & (self.neighbours[i] < most_alike)
-            both = alike(self.instance, self.requests[i], self.run, self.requests[j])
-            found = np.where(leads, np.minimum(found, both), found)
-        return found
-
-    def waits_alone(self, i: int) -> Array:
-        """Return the share of the reads that wait for data of the block's own: out of step."""
-        own = np.zeros(1)
-        for j in self.same_loops(i):
-            access = self.accesses[j]
-            waits = access.dram_bytes / SECTOR / np.maximum(access.l1_fill_sectors, 1e-9)
-            alone = self.reading(j) < 1.1
-            own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
-        return own
+CHANCE: Final = Coefficient("l2.merged_reads.chance")
+UNBARRED: Final = Coefficient("l2.merged_reads.unbarred")
+LOAD_SHARP: Final = Coefficient("l2.merged_reads.load_sharp")
+ONE_A_SM: Final = 16.0
+"""Blocks of a GPC that has one on each of its SMs."""
 
 
 @mechanism(
@@ -223,114 +98,133 @@ def with_merged_reads(
 ) -> Traffic:
     """Return traffic with the reads that L2 sees, where SMs' reads are merged.
 
-    Parameters
-    ----------
-    instance, requests, traffic, device
-        A launch, its requests (global accesses, in order) and traffic, and where it runs.
-    held : array
-        Blocks that an SM has room for.
-    busy, latency : array
-        What the busiest unit of an SM needs, and what the blocks wait alone [s].
+    `held` blocks fit an SM; its busiest unit and what blocks wait alone are in seconds.
     """
     done = any(a.l2_read_sectors is not None for a in traffic.accesses)
     if done or not device.merged_sms or not device.gpcs:
         return traffic
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    shared = side_by_side(held, blocks, device.sm_count)
-    pace = _Pace(
-        shared=shared,
-        # Without barriers warps fall out of step like blocks.
-        drifting=shared if instance.kernel.barriers else np.maximum(shared, UNBARRED(device)),
-        load=busy / np.maximum(power_mean((busy, latency), LOAD_SHARP(device)), 1e-30),
-        cold=traffic.cold,
-    )
-    readers = _readers(instance, requests, traffic.accesses, device, held)
+    load = busy / np.maximum(power_mean((busy, latency), LOAD_SHARP(device)), 1e-30)
+    readers = _Readers(instance, requests, traffic, device, held, load)
     asked = seen = np.zeros(1)
     accesses = list(traffic.accesses)
     for i in readers.loads:
         fills = accesses[i].l1_fill_sectors
-        share = _seen_by_l2(readers, pace, i, 1.0 * device.merged_sms)
-        share = share * (1 - _caught_up(traffic, i))
+        share = readers.seen_by_l2(i, 1.0 * device.merged_sms) * (1 - _caught_up(traffic, i))
         asked, seen = asked + fills, seen + fills * share
         accesses[i] = replace(accesses[i], l2_read_sectors=fills * share)
     part = np.where(asked > 0, seen / np.maximum(asked, 1e-9), 1.0)
     return _with_reads(traffic, accesses, part)
 
 
-def _readers(
-    instance: Instance,
-    requests: Sequence[Requests],
-    accesses: Sequence[AccessTraffic],
-    device: Device,
-    held: Array,
-) -> _Readers:
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    sms, run = 1.0 * device.sm_count, gpc_run(blocks, device)
-    loads = [i for i, a in enumerate(accesses) if a.kind == "load"]
-    nests = {i: instance.kernel.loop_nest(requests[i].access.loop) for i in loads}
-    return _Readers(
-        instance=instance,
-        requests=requests,
-        accesses=accesses,
-        run=run,
-        together=np.minimum(blocks, sms * held),
-        device=device,
-        loads=loads,
-        roots={i: nest[0].variable if nest else None for i, nest in nests.items()},
-        neighbours={i: _neighbours(instance, requests[i], accesses[i], run) for i in loads},
-    )
+class _Readers:
+    """The loads of a launch, and the blocks that read the same by each; `i` is a load's position.
 
+    `load` is that of an SM's busiest unit [1].
+    """
 
-def _seen_by_l2(readers: _Readers, pace: _Pace, i: int, most: float) -> Array:
-    """Return the share of a load's reads that L2 sees, where one answers `most` SMs at most."""
-    requests, others = readers.requests, readers.same_loops(i)
-    chance = CHANCE(readers.device)
-    merged = _reads_merged(readers, pace, i)
-    loop = requests[i].access.loop
-    _, at_once = loop_unroll(readers.instance, loop, len(others))
-    several = in_parts(requests, i, others) & (at_once * len(others) > 1.5)
-    merged = np.where(several, np.minimum(merged, chance), merged)
-    merged = np.where(split_by_warps(requests[i]), 0.0, merged)
-    # Who waits for data of its own falls out of step.
-    own = readers.waits_alone(i)
-    merged = merged * (1 - own) + np.minimum(merged, chance) * own
-    share = MERGED_READS(merged=merged, alike=readers.in_step(i), most=most)
-    least = np.minimum(merged, chance)
-    by_chance = MERGED_READS(merged=least, alike=readers.neighbours[i], most=most)
-    return np.asanyarray(np.minimum(share, by_chance))
+    def __init__(
+        self,
+        instance: Instance,
+        requests: Sequence[Requests],
+        traffic: Traffic,
+        device: Device,
+        held: Array,
+        load: Array,
+    ) -> None:
+        self.instance, self.requests, self.device, self.load = instance, requests, device, load
+        self.accesses, self.cold = traffic.accesses, traffic.cold
+        blocks = np.asanyarray(instance.blocks, dtype=float)
+        self.run = gpc_run(blocks, device)
+        self.together = np.minimum(blocks, 1.0 * device.sm_count * held)
+        self.shared = side_by_side(held, blocks, device.sm_count)
+        self.loads = [i for i, a in enumerate(self.accesses) if a.kind == "load"]
+        self.neighbours = {i: self._neighbours(i) for i in self.loads}
 
+    def _neighbours(self, i: int) -> Array:
+        """Return how many SMs of a GPC a load reads the same for."""
+        known, run = self.accesses[i].alike, self.run
+        if known is None:
+            return _alike(self.instance, self.requests[i], run)
+        near = np.full(1, known)
+        if self.requests[i].access.counted is None:
+            return near
+        return np.where(run <= ONE_A_SM, np.maximum(near * run / (near + run), 1.0), near)
 
-def _reads_merged(readers: _Readers, pace: _Pace, i: int) -> Array:
-    """Evaluate `READS_MERGED` for a load."""
-    access, device = readers.accesses[i], readers.device
-    step = STEP(device)
-    fills, every = access.l1_fill_sectors, readers.reading(i)
-    # Blocks of an SM that find in L1 what others brought are one to L2.
-    whole = fills > 0.99 * access.sectors
-    reading = np.where(whole, every, np.minimum(every, 1.0 * device.sm_count))
-    fresh = access.dram_bytes / SECTOR * reading / np.maximum(fills, 1e-9)
-    # Blocks of an SM for which one of them reads ask as one.
-    asking = np.minimum(every, readers.together)
-    alone = access.dram_bytes / SECTOR * asking / np.maximum(fills, 1e-9)
-    drifting = pace.drifting / np.clip(alone, 1.0, pace.shared)
-    first = FILLS_SHARED(
-        step=step,
-        lost=LOST(device),
-        most=MOST_LOST(device),
-        n=drifting,
-        u=pace.load,
-        full=FULL(device),
-    )
-    return np.asanyarray(
-        READS_MERGED(
-            fresh=np.clip(fresh, 0.0, 1.0) if pace.cold else 0.0,
-            first=first,
-            drift=DRIFT(device),
-            step=step,
-            n=pace.shared,
-            u=pace.load,
+    def same_loops(self, i: int) -> list[int]:
+        """Return the loads of the same loops, a load itself among them."""
+        nests = {
+            j: self.instance.kernel.loop_nest(self.requests[j].access.loop) for j in self.loads
+        }
+        return [j for j in self.loads if nests[j][:1] == nests[i][:1]]
+
+    def reading(self, i: int) -> Array:
+        """Return the blocks of those that run at a time that a load reads the same for."""
+        every = _alike(self.instance, self.requests[i], self.together)
+        return np.maximum(every, self.neighbours[i])
+
+    def in_step(self, i: int) -> Array:
+        """Return the SMs of a GPC that a load reads the same for, while blocks keep in step.
+
+        They do by the load that most of them share.
+        """
+        found = self.neighbours[i]
+        if self.accesses[i].alike is not None:
+            return found
+        others = self.same_loops(i)
+        most_alike = largest(*(self.neighbours[j] for j in others))
+        for j in others:
+            leads = (self.neighbours[j] >= most_alike) & (self.neighbours[i] < most_alike)
+            both = _alike(self.instance, self.requests[i], self.run, self.requests[j])
+            found = np.where(leads, np.minimum(found, both), found)
+        return found
+
+    def waits_alone(self, i: int) -> Array:
+        """Return the share of the reads that wait for data of the block's own: out of step."""
+        own = np.zeros(1)
+        for j in self.same_loops(i):
+            access = self.accesses[j]
+            waits = access.dram_bytes / SECTOR / np.maximum(access.l1_fill_sectors, 1e-9)
+            alone = self.reading(j) < 1.1
+            own = np.where(alone, np.maximum(own, np.minimum(waits, 1.0)), own)
+        return own
+
+    def seen_by_l2(self, i: int, most: float) -> Array:
+        """Return the share of a load's reads that L2 sees, where one answers `most` SMs at most."""
+        requests, others, chance = self.requests, self.same_loops(i), CHANCE(self.device)
+        merged = self.merged(i)
+        _, at_once = loop_unroll(self.instance, requests[i].access.loop, len(others))
+        several = _in_parts(requests, i, others) & (at_once * len(others) > 1.5)
+        merged = np.where(several, np.minimum(merged, chance), merged)
+        merged = np.where(_split_by_warps(requests[i]), 0.0, merged)
+        # Who waits for data of its own falls out of step.
+        own = self.waits_alone(i)
+        merged = merged * (1 - own) + np.minimum(merged, chance) * own
+        share = MERGED_READS(merged=merged, alike=self.in_step(i), most=most)
+        least = np.minimum(merged, chance)
+        by_chance = MERGED_READS(merged=least, alike=self.neighbours[i], most=most)
+        return np.asanyarray(np.minimum(share, by_chance))
+
+    def merged(self, i: int) -> Array:
+        """Evaluate `READS_MERGED` for a load."""
+        access, device = self.accesses[i], self.device
+        fills, every = np.maximum(access.l1_fill_sectors, 1e-9), self.reading(i)
+        # Blocks of an SM that find in L1 what others brought are one to L2.
+        whole = access.l1_fill_sectors > 0.99 * access.sectors
+        reading = np.where(whole, every, np.minimum(every, 1.0 * device.sm_count))
+        fresh = access.dram_bytes / SECTOR * reading / fills
+        # Blocks of an SM for which one of them reads ask as one.
+        alone = access.dram_bytes / SECTOR * np.minimum(every, self.together) / fills
+        # Without barriers warps fall out of step like blocks.
+        barred = self.instance.kernel.barriers
+        drifting = self.shared if barred else np.maximum(self.shared, UNBARRED(device))
+        drifting = drifting / np.clip(alone, 1.0, self.shared)
+        return READS_MERGED.on(
+            device,
+            fresh=np.clip(fresh, 0.0, 1.0) if self.cold else 0.0,
+            first=FILLS_SHARED.on(device, n=drifting, u=self.load),
+            n=self.shared,
+            u=self.load,
         )
-    )
 
 
 def _with_reads(traffic: Traffic, accesses: Sequence[AccessTraffic], part: Array) -> Traffic:
@@ -356,11 +250,67 @@ def _caught_up(traffic: Traffic, i: int) -> Array:
     return merged
 
 
-def _neighbours(instance: Instance, r: Requests, access: AccessTraffic, run: Array) -> Array:
-    """Return how many SMs of a GPC a load reads the same for."""
-    if access.alike is not None:
-        near = np.full(1, access.alike)
-        if r.access.counted is None:
-            return near
-        return np.where(run <= ONE_A_SM, np.maximum(near * run / (near + run), 1.0), near)
-    return alike(instance, r, run)
+def _in_parts(requests: Sequence[Requests], i: int, others: Sequence[int]) -> Array:
+    """Return whether a warp asks for a line in several requests, of other sectors each.
+
+    Measured: bodies that all lanes read, four of 16 B at a time, are merged in one read of nine
+    (measurements/l2, merged-reads/kept.csv). Of those that wait one for the other, 0.98 of
+    what can be is merged (measurements/l1, reuse: walks).
+    """
+    own, found = requests[i], np.zeros(1, dtype=bool)
+    for j in others:
+        r = requests[j]
+        if j == i or r.strides is None or own.strides is None:
+            continue
+        if r.access.buffer != own.access.buffer or r.strides.keys() != own.strides.keys():
+            continue
+        alike = np.ones(1, dtype=bool)
+        for name, stride in r.strides.items():
+            alike = alike & (stride == own.strides[name])
+        same_line = r.offset // LINE == own.offset // LINE
+        found = found | (alike & same_line & (r.offset // SECTOR != own.offset // SECTOR))
+    return found
+
+
+def _split_by_warps(r: Requests) -> Array:
+    """Return whether warps of a block ask for other parts of the same lines, at the same time.
+
+    Counted: of halves that all blocks read, 64 B a warp, no read is merged
+    (measurements/source-kernels, copies: matrix loads).
+    """
+    found = np.zeros(1, dtype=bool)
+    for v in r.variables:
+        if r.strides is not None and v.name.startswith("warp."):
+            stride = np.abs(r.strides[v.name])
+            found = found | ((v.extent > 1) & (stride > 0) & (stride < LINE))
+    return found
+
+
+def _alike(instance: Instance, r: Requests, run: Array, other: Requests | None = None) -> Array:
+    """Return how many blocks of a run, numbered one after the other, a load reads the same for.
+
+    And another load as well, if one is given. Along axes that an index at irregular places depends
+    on, blocks are taken to read different data.
+    """
+    found = np.ones(1)
+    blocks = np.asanyarray(instance.blocks, dtype=float)
+    both = [x for x in (r, other) if x is not None]
+    left = run
+    for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True):
+        count = np.asanyarray(extent, dtype=float)
+        part = np.clip(left, 1.0, count)
+        # Where GPCs get few blocks, their bounds cut through rows of blocks that read the same.
+        cut = (run <= ONE_A_SM) & (count < blocks)
+        part = np.where(cut, np.maximum(count * left / (count + left), 1.0), part)
+        for x in both:
+            part = np.where(_still(instance, x, name), part, 1.0)
+        found = found * part
+        left = left / count
+    return np.asanyarray(found)
+
+
+def _still(instance: Instance, r: Requests, name: str) -> Any:
+    """Return whether a load reads the same whatever a block index is."""
+    if r.strides is not None:
+        return r.strides[name] == 0
+    return name not in names(instance.expression(r.access.index))

@@ -6,19 +6,15 @@ first misses for all of them. In step they would miss all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.private_sets import Age
+from perfmodel.models.l2.private_sets import PartedSet
 from perfmodel.models.l2.residency import Streams, distance
-
-Array = npt.NDArray[Any]
 
 HALF_DRIFTED = Formula(
     name="re-reads after which most blocks follow others",
@@ -27,7 +23,7 @@ HALF_DRIFTED = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "start": "share of L2 from which it takes long [1]",
+        "start": Coefficient("l2.moved_sets.drift_from"),
         "warmth": "less than 1 where the launch before has left part of the set [1]",
         "scale": "at one L2 more than `start` [1]",
         "power": "how it grows with the set [1]",
@@ -36,7 +32,7 @@ HALF_DRIFTED = Formula(
     source="fitted form, together with it",
 )
 MOVED_KNEE = Formula(
-    name="re-reads of others' parts lost for lack of room",
+    name="re-reads of other blocks' parts lost for lack of room",
     unit="1",
     text="(steady + (1 - steady)*young)/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
@@ -47,124 +43,19 @@ MOVED_KNEE = Formula(
         "width": "share of L2 that halves what is kept, beyond [1]",
         "steady": "share of these that still miss at last [1]",
     },
-    holds="sets of 0.13 to 2 times L2, two blocks an SM, read 5 to 60 times; with all blocks in "
-    "step after each time, sets that take nearly all of L2 miss all of it",
+    holds="sets of 0.13 to 2 times L2, two blocks per SM, read 5 to 60 times; with all blocks in "
+    "lockstep after each time, sets that take nearly all of L2 miss all of it",
     source="fitted form",
 )
 
 
-class MovedKnee(NamedTuple):
-    """Figures of `MOVED_KNEE` (middle, width, steady) and of `HALF_DRIFTED` (scale, power)."""
-
-    middle: Any
-    width: Any
-    steady: Any
-    scale: Any
-    power: Any
+NEIGHBOURS: Final = Coefficient("l2.moved_sets.neighbours")
+WARM_DRIFT: Final = Coefficient("l2.moved_sets.warm_drift")
 
 
-NEAR_MIDDLE: Final = Coefficient(
-    "l2.moved_sets.near_middle",
-    "1",
-    "share of L2 used at which half of the first re-reads miss, of close neighbours",
-)
-NEAR_WIDTH: Final = Coefficient(
-    "l2.moved_sets.near_width",
-    "1",
-    "share of L2 that halves what is kept beyond, of close neighbours",
-)
-NEAR_STEADY: Final = Coefficient(
-    "l2.moved_sets.near_steady",
-    "1",
-    "share of these that still miss at last, of close neighbours",
-)
-NEAR_SCALE: Final = Coefficient(
-    "l2.moved_sets.near_scale",
-    "1",
-    "re-reads until blocks follow, of close neighbours, at 1.71 times L2",
-)
-NEAR_POWER: Final = Coefficient(
-    "l2.moved_sets.near_power",
-    "1",
-    "how these grow with the set, of close neighbours",
-)
-FAR_MIDDLE: Final = Coefficient(
-    "l2.moved_sets.far_middle",
-    "1",
-    "share of L2 used at which half of the first re-reads miss, of blocks further away",
-)
-FAR_WIDTH: Final = Coefficient(
-    "l2.moved_sets.far_width",
-    "1",
-    "share of L2 that halves what is kept beyond, of blocks further away",
-)
-FAR_STEADY: Final = Coefficient(
-    "l2.moved_sets.far_steady",
-    "1",
-    "share of these that still miss at last, of blocks further away",
-)
-FAR_SCALE: Final = Coefficient(
-    "l2.moved_sets.far_scale",
-    "1",
-    "re-reads until blocks follow, of blocks further away, at 1.71 times L2",
-)
-FAR_POWER: Final = Coefficient(
-    "l2.moved_sets.far_power",
-    "1",
-    "how these grow with the set, of blocks further away",
-)
-NEIGHBOURS: Final = Coefficient(
-    "l2.moved_sets.neighbours",
-    "1",
-    "blocks in a row on SMs of one side of L2",
-)
-WARM_DRIFT: Final = Coefficient(
-    "l2.moved_sets.warm_drift",
-    "1",
-    "re-reads until blocks follow others, warm over cold: some get ahead",
-)
-DRIFT_FROM: Final = Coefficient(
-    "l2.moved_sets.drift_from",
-    "1",
-    "share of L2 that a set takes from which blocks need long to follow others",
-)
-
-
-def near_knee(device: Device) -> MovedKnee:
-    """Return the knee of blocks that move on to what a close neighbour has read."""
-    own = (NEAR_MIDDLE, NEAR_WIDTH, NEAR_STEADY, NEAR_SCALE, NEAR_POWER)
-    return MovedKnee(*(each(device) for each in own))
-
-
-def far_knee(device: Device) -> MovedKnee:
-    """Return the same of blocks that move on to what blocks further away have read."""
-    own = (FAR_MIDDLE, FAR_WIDTH, FAR_STEADY, FAR_SCALE, FAR_POWER)
-    return MovedKnee(*(each(device) for each in own))
-
-
-@dataclass(frozen=True, slots=True)
-class MovedSet:
-    """A set of which blocks move on to parts that others have read.
-
-    Attributes
-    ----------
-    used, capacity, age
-        As of a `PrivateSet`.
-    middle, width, steady : array
-        See `MOVED_KNEE`.
-    """
-
-    used: Array
-    capacity: float
-    age: Age
-    middle: Array
-    width: Array
-    steady: Array
-
-    def lost(self, young: Any) -> Array:
-        """Return the share of the re-reads that miss, of which a share is young."""
-        knee = {"middle": self.middle, "width": self.width, "steady": self.steady}
-        return np.asanyarray(MOVED_KNEE(d=self.used, c=self.capacity, young=young, **knee))
+_KNEE: Final = ("middle", "width", "steady", "scale", "power")
+_NEAR: Final = [Coefficient(f"l2.moved_sets.near_{name}") for name in _KNEE]
+_FAR: Final = [Coefficient(f"l2.moved_sets.far_{name}") for name in _KNEE]
 
 
 def moved_set(
@@ -175,30 +66,31 @@ def moved_set(
     near: Any,
     warm: bool,
     device: Device,
-) -> MovedSet:
+) -> PartedSet:
     """Return a set of which blocks move on to parts that others have read.
 
-    Parameters
-    ----------
-    resident, streams, capacity, passes
-        As for `private_set`.
-    near : array
-        Whether close neighbours have read it, see `NEIGHBOURS`.
-    warm : bool
-        Whether the same launch ran before.
-    device : Device
+    `near` is whether close neighbours have read it, see `NEIGHBOURS`; the rest as `private_set`.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
-    knees = zip(near_knee(device), far_knee(device), strict=True)
-    knee = MovedKnee(*(np.where(np.asanyarray(near), *both) for both in knees))
-    half = HALF_DRIFTED(
+    middle, width, steady, scale, power = (
+        np.where(np.asanyarray(near), close(device), far(device))
+        for close, far in zip(_NEAR, _FAR, strict=True)
+    )
+    half = HALF_DRIFTED.on(
+        device,
         d=used,
         c=capacity,
-        scale=knee.scale,
-        power=knee.power,
-        start=DRIFT_FROM(device),
+        scale=scale,
+        power=power,
         warmth=WARM_DRIFT(device) if warm else 1.0,
     )
-    again = np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0)
-    age = Age(again=again, before=np.zeros(()), half=np.asanyarray(half))
-    return MovedSet(used, capacity, age, knee.middle, knee.width, knee.steady)
+    return PartedSet(
+        used=used,
+        capacity=capacity,
+        again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
+        before=np.zeros(()),
+        half=np.asanyarray(half),
+        knee=MOVED_KNEE,
+        shape={"middle": middle, "width": width, "steady": steady},
+        device=device,
+    )

@@ -7,22 +7,18 @@ takes the longer the larger it is. Blocks that move on: `perfmodel.models.l2.mov
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import Streams, distance
 from perfmodel.models.l2.slices import nearest_measured, slice_count
-
-if TYPE_CHECKING:
-    from perfmodel.models.l2.moved_sets import MovedSet
-
-Array = npt.NDArray[Any]
 
 YOUNG_SHARE = Formula(
     name="re-reads of private parts before their lines have found their side",
@@ -44,27 +40,12 @@ HALF_SETTLED = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "scale": "re-reads for a set that takes the share `start` [1]",
-        "start": "share of L2 [1]",
-        "doubles": "share of L2 more that doubles them [1]",
+        "scale": Coefficient("l2.private_sets.settled_scale"),
+        "start": Coefficient("l2.private_sets.settled_from"),
+        "doubles": Coefficient("l2.private_sets.settled_doubles"),
     },
     holds="as `YOUNG_SHARE`",
     source="fitted form",
-)
-SETTLED_SCALE: Final = Coefficient(
-    "l2.private_sets.settled_scale",
-    "1",
-    "re-reads after which most of a set of `SETTLED_FROM` of L2 has settled",
-)
-SETTLED_FROM: Final = Coefficient(
-    "l2.private_sets.settled_from",
-    "1",
-    "share of L2 that a set takes which settles after `SETTLED_SCALE` re-reads",
-)
-SETTLED_DOUBLES: Final = Coefficient(
-    "l2.private_sets.settled_doubles",
-    "1",
-    "share of L2 more that doubles the re-reads until a set has settled",
 )
 PRIVATE_KNEE = Formula(
     name="re-reads of private parts lost for lack of room",
@@ -75,193 +56,85 @@ PRIVATE_KNEE = Formula(
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
         "young": "share of the re-reads before lines have found their side [1]",
-        "middle": "share of L2 at which half of the first re-reads miss [1]",
-        "halves": "share of L2 that halves what is kept of these, beyond [1]",
-        "most": "share of the re-reads that settled sets lose before `end` [1]",
-        "later": "share of L2 at which settled sets lose half of that [1]",
-        "lasts": "share of L2 that halves what is kept of settled sets, beyond [1]",
+        "middle": Coefficient("l2.private_sets.young_middle"),
+        "halves": Coefficient("l2.private_sets.young_width"),
+        "most": Coefficient("l2.private_sets.settled_most"),
+        "later": Coefficient("l2.private_sets.settled_middle"),
+        "lasts": Coefficient("l2.private_sets.settled_width"),
         "end": "share of L2 from which settled sets lose more [1]",
         "width": "share of L2 beyond, at which they lose all [1]",
     },
     holds="working sets of 0.02 to 4 times L2, each SM its own part: resident once",
     source="fitted form: a knee of sets read a few times, and one of settled sets",
 )
-YOUNG_MIDDLE: Final = Coefficient(
-    "l2.private_sets.young_middle",
-    "1",
-    "share of L2 used at which half of the first re-reads of private parts miss",
-)
-YOUNG_WIDTH: Final = Coefficient(
-    "l2.private_sets.young_width",
-    "1",
-    "share of L2 that halves what is kept of them, beyond",
-)
-SETTLED_MOST: Final = Coefficient(
-    "l2.private_sets.settled_most",
-    "1",
-    "share of the re-reads that settled sets lose before the end of the room",
-)
-SETTLED_MIDDLE: Final = Coefficient(
-    "l2.private_sets.settled_middle",
-    "1",
-    "share of L2 used at which settled sets lose half of that",
-)
-SETTLED_WIDTH: Final = Coefficient(
-    "l2.private_sets.settled_width",
-    "1",
-    "share of L2 that halves what is kept of settled sets, beyond",
-)
-SETTLED_END_94: Final = Coefficient(
-    "l2.private_sets.settled_end_94",
-    "1",
-    "share of L2 from which settled sets lose more, of 94 slices",
-)
-SETTLED_LAST_94: Final = Coefficient(
-    "l2.private_sets.settled_last_94",
-    "1",
-    "share of L2 beyond, at which they lose all, of 94 slices",
-)
-SETTLED_END_80: Final = Coefficient(
-    "l2.private_sets.settled_end_80",
-    "1",
-    "share of L2 from which settled sets lose more, of 80 slices",
-)
-SETTLED_LAST_80: Final = Coefficient(
-    "l2.private_sets.settled_last_80",
-    "1",
-    "share of L2 beyond, at which they lose all, of 80 slices",
-)
-READ_BEFORE: Final = Coefficient(
-    "l2.private_sets.read_before",
-    "1",
-    "re-reads that warm private parts count, over the root of the passes of a launch",
-)
+SETTLED_END_94: Final = Coefficient("l2.private_sets.settled_end_94")
+SETTLED_LAST_94: Final = Coefficient("l2.private_sets.settled_last_94")
+SETTLED_END_80: Final = Coefficient("l2.private_sets.settled_end_80")
+SETTLED_LAST_80: Final = Coefficient("l2.private_sets.settled_last_80")
+READ_BEFORE: Final = Coefficient("l2.private_sets.read_before")
 
 
 @dataclass(frozen=True, slots=True)
-class Age:
-    """How often a set is read again, and how soon that settles it.
+class PartedSet:
+    """A set that blocks read again and again, each its own part, and what L2 loses of it."""
 
-    Attributes
-    ----------
-    again : array
-        Times that the launch reads it again.
-    before : array
-        Times that it was read again before the launch.
-    half : array
-        Re-reads after which most of it has settled.
-    """
-
-    again: Array
-    before: Array
-    half: Array
+    used: Array  # L2 used between two reads of a line [B]
+    capacity: float  # L2 [B]
+    again: Array  # times that the launch reads it again
+    before: Array  # times that it was read again before the launch
+    half: Array  # re-reads after which most of it has settled
+    knee: Formula
+    shape: Mapping[str, Any]  # what the knee takes besides
+    device: Device
 
     @property
     def young(self) -> Array:
         """Share of the re-reads before the set has settled: see `YOUNG_SHARE`."""
-        return np.asanyarray(YOUNG_SHARE(again=self.again, before=self.before, half=self.half))
-
-
-class PrivateKnee(NamedTuple):
-    """Figures of `PRIVATE_KNEE`."""
-
-    middle: float
-    halves: float
-    most: float
-    later: float
-    lasts: float
-    end: float
-    width: float
-
-
-def private_knee(device: Device) -> PrivateKnee:
-    """Return the knee of private parts; how it ends goes by the slices of L2, 94 or 80."""
-    ends = {94: (SETTLED_END_94, SETTLED_LAST_94), 80: (SETTLED_END_80, SETTLED_LAST_80)}
-    end, width = ends[nearest_measured(slice_count(device), ends)]
-    own = (YOUNG_MIDDLE, YOUNG_WIDTH, SETTLED_MOST, SETTLED_MIDDLE, SETTLED_WIDTH, end, width)
-    return PrivateKnee(*(each(device) for each in own))
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateSet:
-    """A set of which each SM reads its own part again and again.
-
-    Attributes
-    ----------
-    used : array
-        L2 used between two reads of a line [B].
-    capacity : float
-        L2 [B].
-    age : Age
-    knee : PrivateKnee
-    """
-
-    used: Array
-    capacity: float
-    age: Age
-    knee: PrivateKnee
+        return YOUNG_SHARE(again=self.again, before=self.before, half=self.half)
 
     def lost(self, young: Any) -> Array:
         """Return the share of the re-reads that miss, of which a share is young."""
         room = {"d": self.used, "c": self.capacity}
-        return np.asanyarray(PRIVATE_KNEE(**room, young=young, **self.knee._asdict()))
+        return np.asanyarray(self.knee.on(self.device, **room, young=young, **self.shape))
 
 
 def private_set(
-    resident: Any,
-    streams: Streams,
-    capacity: float,
-    passes: Any,
-    before: Any,
-    device: Device,
-) -> PrivateSet:
+    resident: Any, streams: Streams, capacity: float, passes: Any, before: Any, device: Device
+) -> PartedSet:
     """Return a set of which each SM reads its own part again and again.
 
-    Parameters
-    ----------
-    resident, streams, capacity
-        As for `normal_misses`.
-    passes : array
-        Times that the part is read.
-    before : array
-        Times that it was read again before the launch.
-    device : Device
+    Of `passes` of the launch, and so many re-reads `before` it; the rest as `normal_misses`. How
+    it ends goes by the slices of L2, 94 or 80.
     """
     used = np.maximum(distance(1.0, resident, streams, device), 1.0)
-    half = HALF_SETTLED(
-        d=used,
-        c=capacity,
-        scale=SETTLED_SCALE(device),
-        start=SETTLED_FROM(device),
-        doubles=SETTLED_DOUBLES(device),
-    )
-    age = Age(
+    half = HALF_SETTLED.on(device, d=used, c=capacity)
+    ends = {94: (SETTLED_END_94, SETTLED_LAST_94), 80: (SETTLED_END_80, SETTLED_LAST_80)}
+    end, width = ends[nearest_measured(slice_count(device), ends)]
+    return PartedSet(
+        used=used,
+        capacity=capacity,
         again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
         before=np.asanyarray(before, dtype=float),
         half=np.asanyarray(half),
+        knee=PRIVATE_KNEE,
+        shape={"end": end(device), "width": width(device)},
+        device=device,
     )
-    return PrivateSet(used, capacity, age, private_knee(device))
 
 
-def settled_share(one: PrivateSet | MovedSet, even: Any) -> tuple[Array, Array]:
+def settled_share(one: PartedSet, even: Any) -> tuple[Array, Array]:
     """Return the share of the re-reads that L2 holds up, not DRAM, and what misses of them.
 
     Blocks that all run together pass over their parts in step, and each time fewer lines miss: up
-    to some time DRAM decides how long one takes, then L2. These are two parts of the launch, one
-    after the other: a set of 43 MiB read twice takes 17.8 us, its reads of L2 alone 11 and its
-    reads of DRAM alone 10 (measurements/built-in-kernels, first).
-
-    Parameters
-    ----------
-    one : PrivateSet or MovedSet
-    even : array
-        Share missed at which DRAM takes as long as L2.
+    to some time DRAM decides how long one takes, then L2, from a share missed `even` on. These are
+    two parts of the launch, one after the other: a set of 43 MiB read twice takes 17.8 us, its
+    reads of L2 alone 11 and its reads of DRAM alone 10 (measurements/built-in-kernels, first).
     """
-    age, first, last = one.age, one.lost(1.0), one.lost(0.0)
+    first, last = one.lost(1.0), one.lost(0.0)
     over = np.maximum(first - last, 0.0) / np.maximum(even - last, 1e-12)
     # Where (1 + (r/half)**2)**-1.5 of the way is left: `YOUNG_SHARE`.
-    until = age.half * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - age.before
-    until = np.where(last >= even, age.again, np.clip(until, 0.0, age.again))
-    later = np.maximum(age.again - until, 1e-9)
-    young = replace(age, again=later, before=age.before + until).young
-    return 1 - until / age.again, one.lost(young)
+    until = one.half * np.sqrt(np.maximum(over, 1.0) ** (2 / 3) - 1) - one.before
+    until = np.where(last >= even, one.again, np.clip(until, 0.0, one.again))
+    later = np.maximum(one.again - until, 1e-9)
+    young = replace(one, again=later, before=one.before + until).young
+    return 1 - until / one.again, one.lost(young)

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 WAYS: Final = 16
 """Ways of L2.
@@ -64,16 +62,16 @@ LEAK = Formula(
     unit="1",
     text="min(high, slope*max(0, (sr + write*sw)/c - start))",
     symbols={
-        "high": "share lost at most [1]",
-        "slope": "share lost for each L2 of streams [1]",
+        "high": Coefficient("l2.residency.leak_high"),
+        "slope": Coefficient("l2.residency.leak_slope"),
         "sr": "bytes read of normal streams in one pass over the table [B]",
         "sw": "bytes written of normal streams in one pass over the table [B]",
-        "write": "weight of a byte written [1]",
+        "write": Coefficient("l2.residency.leak_writes"),
         "c": "capacity of L2 [B]",
-        "start": "share of L2 from which streams do harm [1]",
+        "start": Coefficient("l2.residency.leak_start"),
     },
     holds="tables read in order with concurrent streams; streams marked streaming do no such harm",
-    source="fitted form, together with the knee: see `LEAK_SLOPE`",
+    source="fitted form, together with the knee",
 )
 DISTANCE = Formula(
     name="L2 used between two reads of a line",
@@ -84,8 +82,8 @@ DISTANCE = Formula(
         "sr": "bytes of streams read in one pass over the table [B]",
         "sw": "bytes of streams written in one pass over the table [B]",
         "table": "L2 that a byte of a table takes: half of it is resident on both sides [1]",
-        "read": "L2 that a byte read once takes [1]",
-        "written": "L2 that a byte written takes [1]",
+        "read": Coefficient("l2.residency.read_weight"),
+        "written": Coefficient("l2.residency.write_weight"),
     },
     holds="tables read in order by SMs of both sides",
     source="derived for the table, the other weights fitted together with the knee",
@@ -97,11 +95,11 @@ KNEE = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "middle": "share of L2 at which half of the re-reads miss [1]",
-        "width": "share of L2 that halves what is kept, beyond [1]",
+        "middle": Coefficient("l2.residency.knee_middle"),
+        "width": Coefficient("l2.residency.knee_width"),
     },
     holds="tables read in order by SMs of both sides",
-    source="fitted form, see `KNEE_MIDDLE`",
+    source="fitted form",
 )
 NORMAL_MISSES = Formula(
     name="re-reads of normal lines that miss",
@@ -149,57 +147,12 @@ HIT_RATIO = Formula(
     symbols={
         "s": "bytes of the ways set aside [B]",
         "f": "bytes of the window [B]",
-        "fit": "share of the set-aside to fill, for sets are not filled alike [1]",
+        "fit": Coefficient("l2.residency.fit"),
     },
     holds="windows longer than the set-aside; 1 for shorter ones",
     source="derived: hitRatio picks one sixteenth more than it says",
 )
 
-READ_WEIGHT: Final = Coefficient(
-    "l2.residency.read_weight",
-    "1",
-    "L2 that a byte takes which streams read once",
-)
-WRITE_WEIGHT: Final = Coefficient(
-    "l2.residency.write_weight",
-    "1",
-    "L2 that a byte written takes",
-)
-KNEE_MIDDLE: Final = Coefficient(
-    "l2.residency.knee_middle",
-    "1",
-    "share of L2 used at which half of the re-reads of a table miss",
-)
-KNEE_WIDTH: Final = Coefficient(
-    "l2.residency.knee_width",
-    "1",
-    "share of L2 that halves what is kept of a table, beyond",
-)
-LEAK_SLOPE: Final = Coefficient(
-    "l2.residency.leak_slope",
-    "1",
-    "re-reads lost for each L2 of streams that pass, though there is room",
-)
-LEAK_START: Final = Coefficient(
-    "l2.residency.leak_start",
-    "1",
-    "share of L2 from which streams lose re-reads though there is room",
-)
-LEAK_HIGH: Final = Coefficient(
-    "l2.residency.leak_high",
-    "1",
-    "share of the re-reads lost at most though there is room",
-)
-LEAK_WRITES: Final = Coefficient(
-    "l2.residency.leak_writes",
-    "1",
-    "weight of a byte written in what is lost though there is room",
-)
-FIT: Final = Coefficient(
-    "l2.residency.fit",
-    "1",
-    "share of a set-aside that random picks fill before sets overflow",
-)
 
 TABLE_WEIGHT: Final = 1.5
 """L2 that a byte of a table takes. Derived: half of it is resident on both sides."""
@@ -215,29 +168,15 @@ def granted(set_aside: Any, capacity: float) -> Array:
     return np.asanyarray(granted_ways(set_aside, capacity) * (capacity / WAYS))
 
 
-def room_left(capacity: float, set_aside: Any, others: Any) -> Array:
-    """Return the L2 that is left by what other kernels keep in a set-aside [B]."""
-    return np.asanyarray(ROOM(c=capacity, others=others, granted=granted(set_aside, capacity)))
-
-
 def picked_share(hit_ratio: Any) -> Array:
     """Return the share of a window's lines that hitRatio picks."""
     return np.asanyarray(PICKED(r=np.asanyarray(hit_ratio, dtype=float)))
 
 
 def best_hit_ratio(set_aside: Any, window: Any, device: Device) -> Array:
-    """Return the hitRatio that fills a set-aside without thrash.
-
-    Parameters
-    ----------
-    set_aside : array
-        Bytes of the ways set aside.
-    window : array
-        Bytes of the window.
-    device : Device
-    """
+    """Return the hitRatio that fills a set-aside without thrash, both in bytes."""
     s, f = np.asanyarray(set_aside, dtype=float), np.asanyarray(window, dtype=float)
-    best = HIT_RATIO(s=s, f=np.maximum(f, 1.0), fit=FIT(device))
+    best = HIT_RATIO.on(device, s=s, f=np.maximum(f, 1.0))
     return np.asanyarray(np.where(f <= s, 1.0, best))
 
 
@@ -249,100 +188,33 @@ class Streams:
     written: Any
 
 
-@dataclass(frozen=True, slots=True)
-class NormalMisses:
-    """Shares of a table's re-reads that miss as normal lines.
-
-    Attributes
-    ----------
-    leak : array
-        Lost though there is room.
-    knee : array
-        Lost for lack of room.
-    """
-
-    leak: Array
-    knee: Array
-
-    @property
-    def lost(self) -> Array:
-        """All that miss."""
-        return np.asanyarray(NORMAL_MISSES(leak=self.leak, knee=self.knee))
-
-
 def normal_misses(
     resident: Any, streams: Streams, harmless: Streams, capacity: float, device: Device
-) -> NormalMisses:
-    """Return the shares of a table's re-reads that miss as normal lines, with streams passing.
+) -> tuple[Array, Array]:
+    """Return the share of a table's re-reads that miss as normal lines, with streams passing.
 
-    Parameters
-    ----------
-    resident : array
-        Bytes of all tables that are to stay.
-    streams : Streams
-    harmless : Streams
-        Of these, what is marked streaming: it takes room, but does no other harm.
-    capacity : float
-        L2 [B].
-    device : Device
+    And of these, the share that miss though there is room: at scattered places. L2 and all tables
+    that are to stay in it are in bytes. Of the streams, what is marked streaming is harmless: it
+    takes room, and no more.
     """
-    used = distance(TABLE_WEIGHT, resident, streams, device)
+    knee = knee_misses(distance(TABLE_WEIGHT, resident, streams, device), capacity, device)
     read, written = streams.read - harmless.read, streams.written - harmless.written
-    return NormalMisses(
-        leak=leak(read, written, capacity, device),
-        knee=knee_misses(used, capacity, device),
-    )
+    scattered = leak(read, written, capacity, device)
+    lost = NORMAL_MISSES(leak=scattered, knee=knee)
+    return lost, np.asanyarray(scattered * (1 - knee) / np.maximum(lost, 1e-9))
 
 
 def knee_misses(used: Array, capacity: float, device: Device) -> Array:
     """Return the share of re-reads that are lost for lack of room: see `KNEE`."""
-    middle, width = KNEE_MIDDLE(device), KNEE_WIDTH(device)
-    return np.asanyarray(KNEE(d=used, c=capacity, middle=middle, width=width))
+    return np.asanyarray(KNEE.on(device, d=used, c=capacity))
 
 
 def distance(table: float, resident: Any, streams: Streams, device: Device) -> Array:
-    """Return the L2 used between two reads of a line [B].
-
-    Parameters
-    ----------
-    table : float
-        L2 that a byte of a table takes [1].
-    resident : array
-        Bytes of all tables that are to stay.
-    streams : Streams
-    device : Device
-    """
-    return np.asanyarray(
-        DISTANCE(
-            table=table,
-            read=READ_WEIGHT(device),
-            written=WRITE_WEIGHT(device),
-            resident=np.asanyarray(resident, dtype=float),
-            sr=np.asanyarray(streams.read, dtype=float),
-            sw=np.asanyarray(streams.written, dtype=float),
-        )
-    )
+    """Return the L2 used between two reads of a line [B], a byte of a table takes `table`."""
+    sums = {"resident": resident, "sr": streams.read, "sw": streams.written}
+    return np.asanyarray(DISTANCE.on(device, table=table, **sums))
 
 
 def leak(read: Any, written: Any, capacity: float, device: Device) -> Array:
-    """Return the share of re-reads that are lost though there is room: see `LEAK`.
-
-    Parameters
-    ----------
-    read, written : array
-        Bytes of normal streams in one pass over the table.
-    capacity : float
-        L2 [B].
-    device : Device
-    """
-    return np.asanyarray(
-        LEAK(
-            high=LEAK_HIGH(device),
-            slope=LEAK_SLOPE(device),
-            start=LEAK_START(device),
-            write=LEAK_WRITES(device),
-            sr=np.asanyarray(read, dtype=float),
-            sw=np.asanyarray(written, dtype=float),
-            c=capacity,
-        )
-    )
+    """Return the share of re-reads lost though there is room, by normal streams: see `LEAK`."""
+    return np.asanyarray(LEAK.on(device, sr=read, sw=written, c=capacity))

@@ -5,40 +5,21 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 
-Array = npt.NDArray[Any]
-
-UNEVEN: Final = Coefficient(
-    "l2.set_overflow.uneven",
-    "1",
-    "lines by which some sets have more, and as many less, than a window over sets",
-)
-UNEVEN_SHARE: Final = Coefficient(
-    "l2.set_overflow.uneven_share",
-    "1",
-    "share of either; the other sets differ by at most one line",
-)
+UNEVEN: Final = Coefficient("l2.set_overflow.uneven")
+UNEVEN_SHARE: Final = Coefficient("l2.set_overflow.uneven_share")
 
 
 def overflow(lines: Any, picked: Any, ways: Any, device: Device) -> Array:
     """Return the share of persisting lines that lie in sets with more of them than ways.
 
-    Parameters
-    ----------
-    lines : array
-        Lines of the window in a set, on average: see `UNEVEN`.
-    picked : array
-        Share of them that is persisting, picked independently.
-    ways : array
-        Ways that persisting lines can have; fractions are interpolated.
-    device : Device
+    `lines` of the window are in a set on average, see `UNEVEN`, of which a share is picked, each
+    independently; fractions of ways are interpolated.
 
-    Notes
-    -----
     Derived. Lines that are read in order and do not all fit their set all miss, as under any
     least-recently-used order; so what counts is how many lines of a set were picked: binomial.
     """
@@ -71,17 +52,11 @@ def _overflow(n: Array, q: Array, w: Array) -> Array:
 def random_overflow(lines: Any, picked: Any, ways: Any, others: Any = 0.0) -> Array:
     """Return the share of reads of persisting lines, at random places, that find no way.
 
-    Parameters
-    ----------
-    lines, picked, ways : array
-        As for `overflow`; all ways set aside.
-    others : array
-        Persisting lines of other kernels in a set, read as often.
+    As `overflow`, of all ways set aside; `others` are lines of other kernels in a set, read as
+    often.
 
-    Notes
-    -----
-    Derived. Of k lines in a set with w ways the w that were read last are there: at random places a
-    read finds its own with w/k. So what is lost is the mean of max(0, k - w) over that of k.
+    Derived. Of k lines in a set with w ways the w that were read last are there: at random places
+    a read finds its own with w/k. So what is lost is the mean of max(0, k - w) over that of k.
     """
     n, q, w, o = np.broadcast_arrays(
         *(np.asanyarray(a, dtype=float) for a in (lines, picked, np.maximum(ways, 0.0), others))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -18,8 +18,6 @@ from perfmodel.models.l2.residency import knee_misses
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 HIT_LATENCY = Formula(
     name="latency of an L2 hit, near and far mixed",
@@ -74,18 +72,10 @@ SIDES_TIME = Formula(
         "p": "exponent: how sharply the longer of both decides [1]",
     },
     holds="as its parts",
-    source="both work at a time; where misses and writes cross in turn, each waits for the other",
+    source="both work at a time; where misses and writes alternate, each waits for the other",
 )
-TURNS_SHARP: Final = Coefficient(
-    "l2.sides.turns_sharp",
-    "1",
-    "exponent of both sides' time where as much is fetched as written",
-)
-ALONE_SHARP: Final = Coefficient(
-    "l2.sides.alone_sharp",
-    "1",
-    "the same of fetches or writes alone: next to a maximum",
-)
+TURNS_SHARP: Final = Coefficient("l2.sides.turns_sharp")
+ALONE_SHARP: Final = Coefficient("l2.sides.alone_sharp")
 
 
 def sharpness(fetched: Array, written: Array, device: Device) -> Array:
@@ -104,17 +94,8 @@ def near_lost(
 ) -> Array:
     """Return the share of a table's re-reads that hit, but not on the near side.
 
-    Parameters
-    ----------
-    used : array
-        L2 used between two reads of a line [B].
-    capacity : float
-        L2 [B].
-    resident, others : array
-        Shares of the table that the set-aside keeps, and of normal lines.
-    missing : array
-        Share of the re-reads of these that miss: of lines whose copy is gone, too.
-    device : Device
+    `resident` of its lines a set-aside keeps; of the others' re-reads `missing` of their share
+    miss, of lines whose copy is gone, too.
     """
     d = np.maximum(np.asanyarray(used, dtype=float), 1.0)
     first, second, third, later = (knee_misses(d * k, capacity, device) for k in (1, 2, 3, 4))

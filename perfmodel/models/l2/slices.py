@@ -10,30 +10,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 
-Array = npt.NDArray[Any]
-
-FITTED_SLICES: Final = Coefficient(
-    "l2.slices.fitted_slices",
-    "1",
-    "L2 slices of the GPU on which most of what goes by slices was measured",
-)
-FITTED_WORKING: Final = Coefficient(
-    "l2.slices.fitted_working",
-    "1",
-    "share of that GPU's slices that work, of those that its driver counts",
-)
-PEAK_BY_SLICE: Final = Coefficient(
-    "l2.slices.peak_by_slice",
-    "B/s",
-    "DRAM's peak by slice of L2, of the GPU on which rows and write-backs were measured",
-)
+FITTED_SLICES: Final = Coefficient("l2.slices.fitted_slices")
+FITTED_WORKING: Final = Coefficient("l2.slices.fitted_working")
+PEAK_BY_SLICE: Final = Coefficient("l2.slices.peak_by_slice")
 BUSIEST_SLICE = Formula(
     name="share of the busiest L2 slice",
     unit="1",
@@ -51,8 +37,8 @@ PACKET_SLOT = Formula(
     unit="clocks",
     text="packet/s + sector",
     symbols={
-        "packet": "for a packet [clocks]",
-        "sector": "for each sector of it [clocks]",
+        "packet": Coefficient("l2.slices.packet_clocks"),
+        "sector": Coefficient("l2.slices.sector_clocks"),
         "s": "sectors of a packet [1]",
     },
     holds="three pieces of 256 B and more at the slice: see `TWO_PIECES`",
@@ -72,140 +58,27 @@ PASS_TIME = Formula(
     source="derived: a pass waits for the one before it only where both go to one sector",
 )
 
-PIECES_94: Final = CoefficientTable(
-    "l2.slices.pieces_94",
-    "1",
-    "pieces of 256 B side by side, of 94 slices: for `MOST_94`",
-)
-PIECES_80: Final = CoefficientTable(
-    "l2.slices.pieces_80",
-    "1",
-    "pieces of 256 B side by side, of 80 slices: for `MOST_80`",
-)
-MOST_94: Final = CoefficientTable(
-    "l2.slices.most_94",
-    "1",
-    "how many of these the busiest of 94 slices has",
-)
-MOST_80: Final = CoefficientTable(
-    "l2.slices.most_80",
-    "1",
-    "how many of these the busiest of 80 slices has",
-)
-TURN_PIECES_94: Final = CoefficientTable(
-    "l2.slices.turn_pieces_94",
-    "1",
-    "pieces where each warp goes to one place, of 94 slices: for `TURN_MOST_94`",
-)
-TURN_PIECES_80: Final = CoefficientTable(
-    "l2.slices.turn_pieces_80",
-    "1",
-    "pieces where each warp goes to one place, of 80 slices: for `TURN_MOST_80`",
-)
-TURN_MOST_94: Final = CoefficientTable(
-    "l2.slices.turn_most_94",
-    "1",
-    "how many of these the busiest of 94 slices has, as the launch moves on",
-)
-TURN_MOST_80: Final = CoefficientTable(
-    "l2.slices.turn_most_80",
-    "1",
-    "how many of these the busiest of 80 slices has, as the launch moves on",
-)
-BACK_PIECES_94: Final = CoefficientTable(
-    "l2.slices.back_pieces_94",
-    "1",
-    "pieces side by side, of 94 slices: for `BACK_MOST_94`",
-)
-BACK_PIECES_80: Final = CoefficientTable(
-    "l2.slices.back_pieces_80",
-    "1",
-    "pieces side by side, of 80 slices: for `BACK_MOST_80`",
-)
-BACK_MOST_94: Final = CoefficientTable(
-    "l2.slices.back_most_94",
-    "1",
-    "how many of these share the busiest way back, as if 94 slices had one each",
-)
-BACK_MOST_80: Final = CoefficientTable(
-    "l2.slices.back_most_80",
-    "1",
-    "how many of these share the busiest way back, as if 80 slices had one each",
-)
-TABLE_KIB_94: Final = CoefficientTable(
-    "l2.slices.table_kib_94",
-    "KiB",
-    "tables that all SMs read at random places, of 94 slices",
-)
-TABLE_KIB_80: Final = CoefficientTable(
-    "l2.slices.table_kib_80",
-    "KiB",
-    "tables that all SMs read at random places, of 80 slices",
-)
-TABLE_BUSIEST_94: Final = CoefficientTable(
-    "l2.slices.table_busiest_94",
-    "1",
-    "time of a load of these over that of a large table's",
-)
-TABLE_BUSIEST_80: Final = CoefficientTable(
-    "l2.slices.table_busiest_80",
-    "1",
-    "time of a load of these over that of a large table's",
-)
-USUAL: Final = Coefficient(
-    "l2.slices.usual",
-    "1",
-    "L2 slices where a device does not say",
-)
-MANY: Final = Coefficient(
-    "l2.slices.many",
-    "1",
-    "pieces from which on a GPU's number of slices matters",
-)
-LOOKUPS_A_CLOCK: Final = Coefficient(
-    "l2.slices.lookups_a_clock",
-    "1",
-    "lone sectors that a slice gives SMs a clock, all slices busy",
-)
-LONE_SECTOR: Final = Coefficient(
-    "l2.slices.lone_sector",
-    "1",
-    "cost of a lone sector over one of full lines, where a device has no slices",
-)
-PACKET_CLOCKS: Final = Coefficient(
-    "l2.slices.packet_clocks",
-    "clocks",
-    "from one pass of a busy slice to the next, for a packet",
-)
-SECTOR_CLOCKS: Final = Coefficient(
-    "l2.slices.sector_clocks",
-    "clocks",
-    "from one pass of a busy slice to the next, for each sector of a packet",
-)
-TWO_PIECES: Final = Coefficient(
-    "l2.slices.two_pieces",
-    "clocks",
-    "clocks of a pass where a slice has two pieces of 256 B",
-)
-TWO_LINES_ONE: Final = Coefficient(
-    "l2.slices.two_lines_one",
-    "clocks",
-    "the same of one piece with two lines of one sector each",
-)
-TWO_LINES_TWO: Final = Coefficient(
-    "l2.slices.two_lines_two",
-    "clocks",
-    "the same of two pieces with two lines of one sector each",
-)
+USUAL: Final = Coefficient("l2.slices.usual")
+MANY: Final = Coefficient("l2.slices.many")
+LOOKUPS_A_CLOCK: Final = Coefficient("l2.slices.lookups_a_clock")
+LONE_SECTOR: Final = Coefficient("l2.slices.lone_sector")
+TWO_PIECES: Final = Coefficient("l2.slices.two_pieces")
+TWO_LINES_ONE: Final = Coefficient("l2.slices.two_lines_one")
+TWO_LINES_TWO: Final = Coefficient("l2.slices.two_lines_two")
 
 _Tables = Mapping[int, tuple[CoefficientTable, CoefficientTable]]
-_SIDE_BY_SIDE: Final[_Tables] = {94: (PIECES_94, MOST_94), 80: (PIECES_80, MOST_80)}
-_IN_TURN: Final[_Tables] = {94: (TURN_PIECES_94, TURN_MOST_94), 80: (TURN_PIECES_80, TURN_MOST_80)}
-_BACK: Final[_Tables] = {94: (BACK_PIECES_94, BACK_MOST_94), 80: (BACK_PIECES_80, BACK_MOST_80)}
-_TABLES: Final[_Tables] = {
-    94: (TABLE_KIB_94, TABLE_BUSIEST_94),
-    80: (TABLE_KIB_80, TABLE_BUSIEST_80),
-}
+
+
+def _measured(places: str, found: str) -> _Tables:
+    """Return places and what was found of them, by the slices of the GPUs that were measured."""
+    names = ((n, f"l2.slices.{places}_{n}", f"l2.slices.{found}_{n}") for n in (94, 80))
+    return {n: (CoefficientTable(one), CoefficientTable(other)) for n, one, other in names}
+
+
+_SIDE_BY_SIDE: Final = _measured("pieces", "most")
+_IN_TURN: Final = _measured("turn_pieces", "turn_most")
+_BACK: Final = _measured("back_pieces", "back_most")
+_TABLES: Final = _measured("table_kib", "table_busiest")
 STACK: Final = 16
 """Slices at each stack of DRAM."""
 
@@ -239,16 +112,10 @@ def isolated_sector(device: Device) -> float:
 
 
 def most_pieces(pieces: Any, device: Device, turns: bool = False) -> Array:
-    """Return how many of some equally popular pieces of 256 B the busiest slice has.
+    """Return how many of some equally popular pieces of 256 B side by side the busiest slice has.
 
-    Parameters
-    ----------
-    pieces : array
-        Side by side.
-    device : Device
-        Counted with 94 slices of L2, and with 80.
-    turns : bool
-        Whether each warp goes to one place, and the launch moves on through them.
+    Counted with 94 slices of L2, and with 80. By `turns` each warp goes to one place, and the
+    launch moves on through them.
     """
     slices, many = slice_count(device), MANY(device)
     like_gpu = nearest_measured(slices, _SIDE_BY_SIDE)
@@ -264,16 +131,9 @@ def most_pieces(pieces: Any, device: Device, turns: bool = False) -> Array:
 
 
 def most_answers(pieces: Array, most: Array, device: Device) -> Array:
-    """Return how many of some equally popular pieces share the busiest way back to SMs.
+    """Return how many of some equally popular pieces of 256 B share the busiest way back to SMs.
 
-    Parameters
-    ----------
-    pieces : array
-        Of 256 B, side by side.
-    most : array
-        How many of them the busiest slice has.
-    device : Device
-        Measured with 94 slices of L2, and with 80.
+    Measured with 94 slices of L2, and with 80; of many pieces, it is as the busiest slice.
     """
     like = nearest_measured(slice_count(device), _BACK)
     known_pieces, known_most = (table(device) for table in _BACK[like])
@@ -285,12 +145,7 @@ def most_answers(pieces: Array, most: Array, device: Device) -> Array:
 def busiest_of_table(size: Any, device: Device) -> Array:
     """Return the loads of the slice that is asked most for a table at random places, over the mean.
 
-    Parameters
-    ----------
-    size : array
-        Bytes of the table: each side of L2 comes to hold it.
-    device : Device
-        Measured with 94 slices of L2, and with 80.
+    Measured with 94 slices of L2, and with 80; each side of L2 comes to hold the table's bytes.
     """
     slices = slice_count(device)
     like_gpu = nearest_measured(slices, _TABLES)
@@ -306,8 +161,7 @@ def nearest_measured(slices: float, measured: Iterable[int]) -> int:
 
 def packet_slot(s: Array, device: Device) -> Array:
     """Return the clocks of a pass of a busy slice, of packets of `s` sectors: `PACKET_SLOT`."""
-    packet, sector = PACKET_CLOCKS(device), SECTOR_CLOCKS(device)
-    return np.asanyarray(PACKET_SLOT(packet=packet, sector=sector, s=s))
+    return np.asanyarray(PACKET_SLOT.on(device, s=s))
 
 
 def slice_slot(
@@ -319,23 +173,17 @@ def slice_slot(
     lone_pieces: Array,
     device: Device,
 ) -> Array:
-    """Return the time from one pass of the busiest slice to the next [s].
+    """Return the time from one pass of the busiest slice to the next [s], for `s` sectors each.
 
     Parameters
     ----------
-    single : array
-        The same where all go to one piece of 256 B [s].
-    s : array
-        Sectors of a packet.
+    single, least : array
+        Where all go to one piece of 256 B; of a busy slice at least, for what goes back or for the
+        type [s].
     most : array
         Pieces of 256 B that the slice has.
-    least : array
-        The same of a busy slice at least, for what goes back or for the type [s].
-    lone_lines : array
-        Whether a piece has two lines, of a sector each.
-    lone_pieces : array
-        Whether a piece has one sector.
-    device : Device
+    lone_lines, lone_pieces : array
+        Whether a piece has two lines, of a sector each; whether it has one sector.
     """
     clock = device.sm_clock
     silent = np.minimum(packet_slot(s, device) / clock, single)

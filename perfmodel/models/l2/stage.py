@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.atomics.atomic_memory import AtomicMemory, atomic_memory, l2_passes
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.merged_stores import sent
@@ -18,13 +18,10 @@ from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.slices import isolated_sector
 from perfmodel.models.l2.table_costs import random_fills
-from perfmodel.models.l2.table_misses import with_table
-from perfmodel.models.l2.tables import Table, find_tables
+from perfmodel.models.l2.tables import Table, find_tables, with_table
 from perfmodel.models.l2.throughput import mean_store_cost
 from perfmodel.models.l2.warm_lines import left_by_launch, without_left
 from perfmodel.models.reuse.placement import buffer_bytes
-
-Array = npt.NDArray[Any]
 
 _ZERO: Final = np.zeros(1)
 
@@ -45,9 +42,11 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     for table in tables:
         misses = with_table(table, accesses, l1, misses)
     misses, atomics = _with_atomics(accesses, l1, misses)
-    asked = _asked(accesses, l1)
+    reads, stored = total(l1.asked_sectors, accesses.of("load")), _stored(accesses, l1)
+    writes, write_cost = stored
+    passes = total([l2_passes(r) for r in accesses.requests], accesses.of("atomic"))
     missed = total(misses.sectors, accesses.of("load", "atomic"))
-    every = asked.reads + asked.writes + asked.atomics
+    every = reads + writes + passes
     return L2(
         misses=misses,
         reread_misses=again,
@@ -56,45 +55,30 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
         left=left,
         # Parts that are read again and again take DRAM's time first, L2's later.
         missed_early=early + sum((t.again * t.settled * t.settled_misses for t in tables), _ZERO),
-        sent_sectors=asked.sent,
-        read_sectors=asked.reads,
-        write_sectors=asked.writes,
-        atomic_sectors=asked.atomics,
+        read_sectors=reads,
+        write_sectors=writes,
+        atomic_sectors=passes,
         hit_rate=np.where(every > 0, 1 - missed / np.maximum(every, 1), 0.0),
-        write_cost=asked.write_cost,
+        write_cost=write_cost,
         filled_sectors=random_fills(accesses, tables, isolated_sector(accesses.device)),
         repeated_sectors=_repeated(accesses, l1, tables),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Sectors that L2 is asked for: stored ones by position, and all of each kind."""
-
-    sent: list[Array]
-    reads: Array
-    writes: Array
-    atomics: Array
-    write_cost: Array
-
-
-def _asked(accesses: GlobalAccesses, l1: L1) -> _Asked:
-    requests, stores = accesses.requests, accesses.of("store")
-    reaching = sent(l1.groups, requests, accesses.warps_on_sm, accesses.device)
-    stored = [r.sectors * part for r, part in zip(requests, reaching, strict=True)]
-    lines = [r.lines * part for r, part in zip(requests, reaching, strict=True)]
-    writes = total(stored, stores)
-    return _Asked(
-        sent=stored,
-        reads=total(l1.asked_sectors, accesses.of("load")),
-        writes=writes,
-        atomics=total([l2_passes(r) for r in requests], accesses.of("atomic")),
-        write_cost=mean_store_cost(
-            [(stored[i], lines[i], requests[i].wanted_bytes) for i in stores],
-            writes,
-            accesses.device,
-        ),
-    )
+def _stored(accesses: GlobalAccesses, l1: L1) -> tuple[Array, Array]:
+    """Return the stored sectors that reach L2, and their mean cost over those of full lines."""
+    requests, device = accesses.requests, accesses.device
+    reaching = sent(l1.groups, requests, accesses.warps_on_sm, device)
+    stores = [
+        (
+            requests[i].sectors * reaching[i],
+            requests[i].lines * reaching[i],
+            requests[i].wanted_bytes,
+        )
+        for i in accesses.of("store")
+    ]
+    sectors = np.asanyarray(sum((each for each, *_ in stores), _ZERO))
+    return sectors, mean_store_cost(stores, sectors, device)
 
 
 def _with_atomics(

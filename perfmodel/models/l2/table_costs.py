@@ -6,21 +6,19 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l2.random_tables import random_draws
+from perfmodel.models.l2.drawn_lines import random_draws
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 SCATTERED_COST = Formula(
     name="cost of a scattered miss beyond a dense one",
@@ -28,21 +26,11 @@ SCATTERED_COST = Formula(
     text="always + more*alone",
     symbols={
         "alone": "share of the writes that no steady read goes with [1]",
-        "always": "beside steady reads [1]",
-        "more": "what it costs more alone [1]",
+        "always": Coefficient("l2.table_costs.scattered"),
+        "more": Coefficient("l2.table_costs.scattered_alone"),
     },
     holds="misses of tables that mostly stay",
     source="fitted form",
-)
-SCATTERED: Final = Coefficient(
-    "l2.table_costs.scattered",
-    "1",
-    "cost of a scattered miss beyond a dense one",
-)
-SCATTERED_ALONE: Final = Coefficient(
-    "l2.table_costs.scattered_alone",
-    "1",
-    "what it costs more beside writes that no steady read goes with",
 )
 _PARTS: Final = 64
 _ALL_READ: Final = 20.0
@@ -53,15 +41,7 @@ new, and turns that find the reads of a place: chosen. With many times as many i
 
 
 def random_fills(accesses: GlobalAccesses, tables: Sequence[Table], lone: float) -> Array:
-    """Return the sectors that L2 takes in at random places, lone ones as a load of them costs.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    tables : sequence of Table
-    lone : float
-        Sectors of full lines that cost L2 as much as a lone one.
-    """
+    """Return the sectors that L2 takes in at random places, lone ones as loads cost."""
     filled = np.zeros(1)
     for table in _drawn_tables(accesses, tables):
         _, wide = random_draws(accesses.requests, table.members, accesses.granule)
@@ -73,13 +53,7 @@ def random_fills(accesses: GlobalAccesses, tables: Sequence[Table], lone: float)
 
 
 def random_waits(accesses: GlobalAccesses, tables: Sequence[Table]) -> Array:
-    """Return what L2 waits for DRAM at misses at random places, as dense bytes [B].
-
-    Parameters
-    ----------
-    accesses, tables
-        As for `random_fills`.
-    """
+    """Return what L2 waits for DRAM at misses at random places, as dense bytes [B]."""
     waited = np.zeros(1)
     for table in _drawn_tables(accesses, tables):
         _, wide = random_draws(accesses.requests, table.members, accesses.granule)
@@ -106,54 +80,26 @@ def _drawn_tables(accesses: GlobalAccesses, tables: Sequence[Table]) -> list[Tab
 def scattered_cost(
     tables: Sequence[Table], reads: Array, written: Array, warm: bool, device: Device
 ) -> Array:
-    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B].
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    reads, written : array
-        DRAM bytes of the launch.
-    warm : bool
-        Whether L2 starts as the same launch left it.
-    device : Device
-    """
-    extra, always, more = np.zeros(1), SCATTERED(device), SCATTERED_ALONE(device)
+    """Return what scattered misses of tables cost beyond dense reads, as dense bytes [B]."""
+    extra = np.zeros(1)
     for table in tables:
         if table.random:
             continue  # costs as its own places do
         lost = (table.read(warm) - np.where(warm, 0.0, table.first)) * table.scattered
         steady = np.maximum(reads - lost, 0.0)
         alone = 1 - np.minimum(1.0, steady / np.maximum(written, 1.0))
-        extra = extra + lost * SCATTERED_COST(alone=alone, always=always, more=more)
+        extra = extra + lost * SCATTERED_COST.on(device, alone=alone)
     return np.asanyarray(extra)
 
 
-DRAWN_LINES_SLOPE: Final = Coefficient(
-    "l2.table_costs.drawn_lines_slope",
-    "1",
-    "what writes lose by a byte read of persisting lines at random, for the set-aside filled",
-)
-DRAWN_LINES_START: Final = Coefficient(
-    "l2.table_costs.drawn_lines_start",
-    "1",
-    "share of the set-aside that these lines fill from which on writes lose",
-)
+DRAWN_LINES_SLOPE: Final = Coefficient("l2.table_costs.drawn_lines_slope")
+DRAWN_LINES_START: Final = Coefficient("l2.table_costs.drawn_lines_start")
 
 
 def drawn_lines_cost(
     tables: Sequence[Table], granted: Any, reads: Array, written: Array, device: Device
 ) -> Array:
-    """Return what writes lose to lines drawn at random that fill the set-aside, as dense bytes [B].
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    granted : array
-        Bytes set aside.
-    reads, written : array
-        DRAM bytes of the launch.
-    device : Device
-    """
+    """Return what writes lose to random lines that fill the set-aside, as dense bytes [B]."""
     slope, start = DRAWN_LINES_SLOPE(device), DRAWN_LINES_START(device)
     found = np.zeros(1)
     alone = 1 - np.minimum(1.0, reads / np.maximum(written, 1.0))
@@ -169,20 +115,10 @@ def filled_share(
 ) -> Array:
     """Return the share of a set-aside that persisting lines take from what streams by.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-    granted : array
-        Bytes set aside.
-    reads : array
-        DRAM bytes read. What tables miss of normal lines lies apart, and gains nothing by it.
-    warm : bool
-        Whether L2 starts as the same launch left it.
-    stored : collection of int
-        Positions of the stores. What stays of a table that is written stays dirty, and spares
-        others nothing: sliding windows of 2 to 25 MB with 8 ways set aside take 1126 to 1158 us
-        alike, with 10 ways 1955 to 2120 (sliding-window.csv of measurements/suite, contention
-        and sweeps).
+    What tables miss of normal lines lies apart, and gains nothing by it. What stays of a table
+    that is written, by stores at the positions `stored`, stays dirty, and spares others nothing:
+    sliding windows of 2 to 25 MB with 8 ways set aside take 1126 to 1158 us alike, with 10 ways
+    1955 to 2120 (sliding-window.csv of measurements/suite, contention and sweeps).
     """
     resident_share = np.zeros(1)
     for t in tables:
@@ -194,18 +130,6 @@ def filled_share(
     streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)
     share = np.minimum(resident_share / np.maximum(granted, 1.0), 1.0)
     return np.asanyarray(share * np.minimum(streams, 1.0))
-
-
-def resident_part(tables: Sequence[Table], granted: Any) -> Array:
-    """Return the share of a set-aside's bytes that persisting lines keep."""
-    resident = (t.lines.resident * t.size for t in tables)
-    return np.asanyarray(np.minimum(sum(resident, np.zeros(1)) / np.maximum(granted, 1.0), 1.0))
-
-
-def normal_reads(tables: Sequence[Table], warm: bool) -> Array:
-    """Return the DRAM bytes that fetch lines of tables without a property [B]."""
-    read = sum((t.read(warm) for t in tables), np.zeros(1))
-    return np.asanyarray(np.maximum(read - sum(marked_reads(tables, warm), np.zeros(1)), 0.0))
 
 
 def marked_reads(tables: Sequence[Table], warm: bool) -> tuple[Array, Array]:
@@ -250,22 +174,14 @@ def batch_misses(
 
 
 def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
-    """Return the share of batches with a first read in them that misses, of a random table.
+    """Return the share of batches of `k` random reads with a first one in them that misses.
 
-    Parameters
-    ----------
-    new : array
-        Share of the reads of the launch that are the first of their place.
-    missing : array
-        Share of these that miss: all of them but where the same launch ran before.
-    k : array
-        Reads of a batch.
+    A share `new` of the launch's reads are the first of their place, and `missing` of these miss:
+    all but where the same launch ran before.
 
-    Notes
-    -----
     Derived: with t reads a place a share exp(-x*t) of the reads is new after a share x of the
-    launch, (1 - exp(-t))/t on average; 1 - (1 - m)**k of the batches have a miss in them where m of
-    the reads have. Of few reads a place it stays so; of many it is
+    launch, (1 - exp(-t))/t on average; 1 - (1 - m)**k of the batches have a miss in them where m
+    of the reads have. Of few reads a place it stays so; of many it is
     `perfmodel.models.l1.l1_tables.EARLY_MISSES`.
     """
     share = np.clip(np.atleast_1d(new), 1e-9, 1.0)

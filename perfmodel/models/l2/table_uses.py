@@ -4,64 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.kernels.l2_control import L2Control
+from perfmodel.arrays import Array
 from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
+from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.placement import buffer_bytes
 
-Array = npt.NDArray[Any]
+_ANYWHERE: Final = 0.9
+"""Share of sectors that are new to their block from which on a load's places are anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class BufferUse:
-    """What a launch asks of one buffer.
+    """What a launch asks of one buffer."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of its loads and stores among the requests.
-    loads, stores : array
-        Bytes that they ask of L2.
-    touched : array
-        Bytes that are touched at least once.
-    """
-
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of its loads and stores among the requests
+    # loads and stores: bytes that they ask of L2
     loads: Array
     stores: Array
-    touched: Array
+    touched: Array  # bytes that are touched at least once
 
 
 @dataclass(frozen=True, slots=True)
 class TableLaunch:
-    """A launch as its tables see it.
-
-    Attributes
-    ----------
-    accesses : GlobalAccesses
-        Where later waves read again, with the period that makes a table of a buffer.
-    dram_bytes : sequence of array
-        Bytes that each access reads from DRAM by `perfmodel.models.reuse.reuse_windows`, for what
-        loops read again.
-    uses : mapping of str to BufferUse
-        What it asks of each buffer.
-    """
+    """A launch as its tables see it."""
 
     accesses: GlobalAccesses
+    # bytes that each access reads from DRAM by `perfmodel.models.reuse.reuse_windows`, for what
+    # loops read again
     dram_bytes: Sequence[Array]
-    uses: Mapping[str, BufferUse]
+    uses: Mapping[str, BufferUse]  # what it asks of each buffer
 
     def requests_of(self, use: BufferUse) -> list[Requests]:
         """Return the requests of a buffer's accesses."""
@@ -70,54 +52,26 @@ class TableLaunch:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """One table of a launch, and what passes concurrently.
-
-    Attributes
-    ----------
-    own : BufferUse
-    random : bool
-        Whether it is read at random places.
-    size : array
-        Bytes of it that are used.
-    passes : array
-        Times that it is read.
-    persisting, streaming, normal : array
-        Shares of its lines with each property.
-    spilled : array
-        Share of the persisting ones that find no way.
-    capacity : float
-        L2 that is left by what other kernels keep [B].
-    read, written : array
-        Bytes of streams in one pass over it, with its own lines marked streaming.
-    streaming_read, streaming_written : array
-        Of these, what is marked streaming.
-    resident : array
-        Bytes that it and other tables want to keep in L2.
-    streams : array
-        Bytes of streams of other buffers in one pass over it.
-    first, again : array
-        Bytes that first reads and all others ask for, where it is read in order.
-    waves : Waves
-        Parts that are drawn from one after the other, where it is read at random places.
-    """
+    """One table of a launch, and what passes concurrently."""
 
     own: BufferUse
-    random: bool
-    size: Array
-    passes: Array
+    random: bool  # whether it is read at random places
+    size: Array  # bytes of it that are used
+    passes: Array  # times that it is read
+    # persisting, streaming and normal: shares of its lines with each property
     persisting: Array
     streaming: Array
     normal: Array
-    spilled: Array
-    capacity: float
-    read: Array
-    written: Array
-    streaming_read: Array
-    streaming_written: Array
-    resident: Array
-    streams: Array
+    spilled: Array  # share of the persisting ones that find no way
+    capacity: float  # L2 that is left by what other kernels keep [B]
+    passing: residency.Streams  # in one pass over it, with its own lines marked streaming
+    let_pass: residency.Streams  # of these, what is marked streaming
+    resident: Array  # bytes that it and other tables want to keep in L2
+    streams: Array  # bytes of streams of other buffers in one pass over it
+    # first and again: bytes that first reads and all others ask for, where it is read in order
     first: Array
     again: Array
+    # parts that are drawn from one after the other, where it is read at random places
     waves: Waves = ONE_WAVE
 
 
@@ -127,18 +81,7 @@ def buffer_uses(
     touched: Sequence[Array],
     groups: Sequence[Group] = (),
 ) -> dict[str, BufferUse]:
-    """Return what a launch asks of each buffer.
-
-    Parameters
-    ----------
-    requests : sequence of Requests
-    fills : sequence of array
-        Sectors that each asks of L2.
-    touched : sequence of array
-        Bytes that each touches at least once.
-    groups : sequence of Group
-        Accesses among which `touched` is shared out.
-    """
+    """Return what a launch asks of each buffer; groups share out what they touch."""
     # Accesses of one group touch each a part of what they do together.
     of_group = {
         i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members
@@ -169,9 +112,10 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         whole = buffer_bytes(accesses.instance, accesses.requests[own.members[0]])
         size, waves = _drawn_from(launch, own, whole)
     passes = np.maximum(own.loads / np.maximum(size, 1.0), 1.0)
+    granted = residency.granted(control.set_aside, l2_size)
     persisting, streaming = marked(control, buffer, size)
-    others = {name: use for name, use in launch.uses.items() if name != buffer}
-    read, written, streaming_read, streaming_written = _passing(others, tables, passes, control)
+    own_resident = np.asanyarray(size * (1 - streaming))
+    passing, let_pass, resident = _passing(launch, own, tables, passes, own_resident)
     first = np.minimum(size, own.loads)
     return TableUse(
         own=own,
@@ -181,18 +125,12 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         persisting=persisting,
         streaming=streaming,
         normal=1 - persisting - streaming,
-        spilled=spilled_share(
-            control, buffer, size, random, claimed, l2_size, launch.accesses.device
-        ),
-        capacity=number(residency.room_left(l2_size, control.set_aside, claimed)),
-        read=read + size * streaming,
-        written=written,
-        streaming_read=streaming_read + size * streaming,
-        streaming_written=streaming_written,
-        resident=_resident_bytes(
-            np.asanyarray(size * (1 - streaming)), others, tables, passes, control
-        ),
-        streams=read + written,
+        spilled=spilled_share(control, buffer, size, random, claimed, l2_size, accesses.device),
+        capacity=number(residency.ROOM(c=l2_size, others=claimed, granted=granted)),
+        passing=residency.Streams(passing.read + size * streaming, passing.written),
+        let_pass=residency.Streams(let_pass.read + size * streaming, let_pass.written),
+        resident=resident,
+        streams=passing.read + passing.written,
         first=first,
         again=own.loads - first,
         waves=waves,
@@ -215,14 +153,21 @@ def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array
 
 
 def _passing(
-    others: Mapping[str, BufferUse], tables: Sequence[str], passes: Array, control: L2Control
-) -> tuple[Array, Array, Array, Array]:
-    """Return what other buffers read and write in one pass, and how much of both streams [B]."""
+    launch: TableLaunch, own: BufferUse, tables: Sequence[str], passes: Array, resident: Array
+) -> tuple[residency.Streams, residency.Streams, Array]:
+    """Return what other buffers read and write in one pass over one, what of it is streaming [B].
+
+    And what tables want to keep in L2, `resident` this one: of longer ones, what is read of them in
+    that time.
+    """
     read = written = streaming_read = streaming_written = np.zeros(1)
-    for name, use in others.items():
-        if name in tables:
+    for name, use in launch.uses.items():
+        if use is own:
             continue
-        _, streaming = marked(control, name, use.touched)
+        _, streaming = marked(launch.accesses.control, name, use.touched)
+        if name in tables:
+            resident = resident + np.minimum(use.touched, use.loads / passes) * (1 - streaming)
+            continue
         loads = np.minimum(use.loads, use.touched) / passes
         stores = np.minimum(use.stores, use.touched) / passes
         # What is read and then written takes its lines once.
@@ -230,22 +175,18 @@ def _passing(
         read, written = read + loads, written + stores
         streaming_read = streaming_read + loads * streaming
         streaming_written = streaming_written + stores * streaming
-    return read, written, streaming_read, streaming_written
+    every = residency.Streams(read, written)
+    return every, residency.Streams(streaming_read, streaming_written), resident
 
 
-def _resident_bytes(
-    resident: Array,
-    others: Mapping[str, BufferUse],
-    tables: Sequence[str],
-    passes: Array,
-    control: L2Control,
-) -> Array:
-    """Return the bytes that a table and the others want to keep in L2 together [B].
-
-    Of a longer table, what is read of it in one pass over this one.
-    """
-    for name, use in others.items():
-        if name in tables:
-            _, streaming = marked(control, name, use.touched)
-            resident = resident + np.minimum(use.touched, use.loads / passes) * (1 - streaming)
-    return resident
+def comes_back(loads: Sequence[Requests]) -> bool:
+    """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
+    # Walks in order, whose strides say it, come as well.
+    counts = [r.access.counted for r in loads]
+    known = [c for c in counts if c is not None and c.misses and not c.drawn]
+    if not known or len(known) < len(counts):
+        return False
+    if all(c.apart for c in known):
+        return True
+    every = sum(c.sectors for c in known)
+    return sum(c.sectors * c.once[0] for c in known) < _ANYWHERE * every

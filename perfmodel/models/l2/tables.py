@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2 import residency
@@ -25,36 +23,15 @@ from perfmodel.models.l2.competing_misses import (
     competing_misses,
     is_private,
 )
-from perfmodel.models.l2.followed_loads import comes_back
+from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.l2_misses import Misses
-from perfmodel.models.l2.later_waves import read_by_later_waves
-from perfmodel.models.l2.moved_sets import MovedSet
-from perfmodel.models.l2.private_sets import PrivateSet, settled_share
-from perfmodel.models.l2.random_tables import ONE_WAVE, Waves
-from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, table_use
+from perfmodel.models.l2.private_sets import PartedSet, settled_share
+from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
-from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
-BROUGHT_BY_DRAWS = Formula(
-    name="share of what a walk through a table touches that draws have brought",
-    unit="1",
-    text="f*(1 - m)",
-    symbols={
-        "f": "share of the table that draws at random places fetch [1]",
-        "m": "share of later draws that miss [1]",
-    },
-    holds="places that have nothing to do with where the walk is",
-    source="derived: of the table's lines f are drawn at all, and of these 1 - m are still there",
-)
-
-ALONE: Final = Coefficient(
-    "l2.tables.alone",
-    "1",
-    "power of the share of lines that stay with which streaming neighbours miss alone",
-)
+ALONE: Final = Coefficient("l2.tables.alone")
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
@@ -90,90 +67,54 @@ class TableLines:
     @property
     def misses(self) -> Array:
         """Share of the re-reads that miss."""
-        return np.asanyarray(
-            residency.TABLE_MISSES(
-                persisting=self.persisting,
-                overflow=self.overflow,
-                spilled_miss=self.spilled_miss,
-                normal=self.normal,
-                normal_miss=self.normal_miss,
-                streaming=self.streaming,
-                streaming_miss=self.streaming_miss,
-            )
-        )
+        return residency.TABLE_MISSES.of(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A buffer that is read again and again.
-
-    Attributes
-    ----------
-    buffer : str
-    members : tuple of int
-        Positions of its loads and stores among the requests.
-    random : bool
-        Whether it is read at random places.
-    size, first, again : array
-        Bytes of it that are used; bytes that first reads fetch; and that the others would fetch
-        if all of them missed.
-    lines : TableLines
-    misses : array
-        Share of the re-reads that miss.
-    first_misses : array
-        Share of the first reads that miss, though the same launch ran before.
-    scattered : array
-        Share of the misses at places that no neighbour misses at.
-    parts : PrivateSet, MovedSet or None
-        Where each block has its own part of it.
-    left : array
-        Share of its first reads that the launch before has left in L2, where it is random.
-    draws, wide : array
-        Of a random one: lines drawn, and bytes that a miss brings of each.
-    waves : Waves
-        Parts of a random one that are drawn from one after the other.
-    crossing : array
-        Share of the re-reads that hit whose line has to come from L2's other side, or might be on
-        either: half of them do.
-    settled, settled_misses : array
-        Share of the re-reads, and what misses of them, that come when L2 decides and no longer
-        DRAM; none where blocks are not in step.
-    merged, waiting : array
-        Share of the re-reads merged with others' on the way to L2, and of those that wait for DRAM.
-    pinned : array
-        What a byte read takes of L2 beyond one, with persisting lines set aside.
-    """
+    """A buffer that is read again and again."""
 
     buffer: str
-    members: tuple[int, ...]
-    random: bool
+    members: tuple[int, ...]  # positions of its loads and stores among the requests
+    random: bool  # whether it is read at random places
+    # size, first and again: bytes of it that are used; bytes that first reads fetch; and that the
+    # others would fetch if all of them missed
     size: Array
     first: Array
     again: Array
     lines: TableLines
-    misses: Array
-    first_misses: Array
-    scattered: Array
-    parts: PrivateSet | MovedSet | None = None
+    misses: Array  # share of the re-reads that miss
+    first_misses: Array  # share of the first reads that miss, though the same launch ran before
+    scattered: Array  # share of the misses at places that no neighbour misses at
+    parts: PartedSet | None = None  # where each block has its own part of it
+    # share of its first reads that the launch before has left in L2, where it is random
     left: Array = field(default_factory=lambda: np.zeros(1))
+    # draws and wide: of a random one: lines drawn, and bytes that a miss brings of each
     draws: Array = field(default_factory=lambda: np.zeros(1))
     wide: Array = field(default_factory=lambda: np.ones(1))
-    waves: Waves = ONE_WAVE
+    waves: Waves = ONE_WAVE  # parts of a random one that are drawn from one after the other
+    # share of the re-reads that hit whose line has to come from L2's other side, or might be on
+    # either: half of them do
     crossing: Array = field(default_factory=lambda: np.zeros(1))
+    # settled and settled_misses: share of the re-reads, and what misses of them, that come when L2
+    # decides and no longer DRAM; none where blocks are not in step
     settled: Array = field(default_factory=lambda: np.zeros(1))
     settled_misses: Array = field(default_factory=lambda: np.zeros(1))
+    # merged and waiting: share of the re-reads merged with others' on the way to L2, and of those
+    # that wait for DRAM
     merged: Array = field(default_factory=lambda: np.zeros(1))
     waiting: Array = field(default_factory=lambda: np.zeros(1))
+    # what a byte read takes of L2 beyond one, with persisting lines set aside
     pinned: Array = field(default_factory=lambda: np.zeros(1))
 
     @property
     def found_by_walks(self) -> Array:
-        """Share of what loads in order touch of it that draws at random places have brought."""
-        return np.asanyarray(
-            BROUGHT_BY_DRAWS(
-                f=np.minimum(self.first / np.maximum(self.size, 1.0), 1.0), m=self.misses
-            )
-        )
+        """Share of what loads in order touch of it that draws at random places have brought.
+
+        Derived: of its lines a share is drawn at all, wherever the walk is, and not missed later.
+        """
+        drawn = np.minimum(self.first / np.maximum(self.size, 1.0), 1.0)
+        return np.asanyarray(drawn * (1 - self.misses))
 
     def read(self, warm: bool) -> Array:
         """Bytes that its loads fetch from DRAM [B]."""
@@ -182,27 +123,9 @@ class Table:
 
 
 def find_tables(accesses: GlobalAccesses, l1: L1, misses: Misses) -> list[Table]:
-    """Return the tables of a launch and what they miss.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-        What they ask of L2.
-    misses : Misses
-        What they touch, and miss by what loops read again.
-    """
-    later = read_by_later_waves(l1.unions, l1.fills, misses.touched, accesses.running)
-    fills = [f * later.get(i, np.ones(1)) for i, f in enumerate(l1.fills)]
-    requests = [
-        replace(r, period=misses.touched[i]) if i in later else r
-        for i, r in enumerate(accesses.requests)
-    ]
-    launch = TableLaunch(
-        replace(accesses, requests=requests),
-        misses.dram_bytes,
-        buffer_uses(requests, fills, misses.touched, l1.groups),
-    )
+    """Return the tables of a launch and what they miss."""
+    uses = buffer_uses(accesses.requests, l1.fills, misses.touched, l1.groups)
+    launch = TableLaunch(accesses, misses.dram_bytes, uses)
     chosen = [buffer for buffer in launch.uses if _is_table(launch, buffer)]
     return [_table(launch, buffer, chosen) for buffer in chosen]
 
@@ -212,18 +135,14 @@ def _is_table(launch: TableLaunch, buffer: str) -> bool:
     window, use = launch.accesses.control.window, launch.uses[buffer]
     instance, every = launch.accesses.instance, launch.requests_of(use)
     own = [r for r in every if r.access.kind == "load"]
-    drawn = any(r.random and _draws(instance, r) for r in own)
+    # Data may also decide only whether a load takes place, not where it goes.
+    drawn = any(r.random and uses_random(instance.expression(r.access.index)) for r in own)
     if (drawn or any(r.period is not None for r in own)) and not comes_back(own):
         return True
     looped = (window is not None and window.buffer == buffer) or any(
         is_private(instance, r) for r in every
     )
     return looped and agreed(use.loads > _AGAIN * use.touched)
-
-
-def _draws(instance: Instance, r: Requests) -> bool:
-    """Say whether data decides where a load goes, not only whether it takes place."""
-    return uses_random(instance.expression(r.access.index))
 
 
 def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
@@ -253,7 +172,7 @@ def _table(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> Table:
         scattered=np.atleast_1d(scattered / np.maximum(misses, 1e-9)),
         merged=np.atleast_1d(competing * found.merged),
         waiting=np.atleast_1d(competing * found.waiting),
-        pinned=found.pinned,
+        pinned=np.asanyarray(found.pinned),
         waves=one.waves,
     )
     drawn = found.drawn
@@ -313,3 +232,35 @@ def _settled(
     # Blocks that move on do not stay in step: some find what others fetch at that time.
     lost = np.where(found.moves > 0, found.lost, lost)
     return np.where(accesses.running < 1, 0.0, np.where(found.moves > 0, 1.0, settled)), lost
+
+
+def with_table(table: Table, accesses: GlobalAccesses, l1: L1, misses: Misses) -> Misses:
+    """Return the misses where a table's loads miss by their shares, and its stores write again."""
+    requests, fills = accesses.requests, l1.fills
+    sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
+    loads = [i for i in table.members if requests[i].access.kind == "load"]
+    walks = [i for i in loads if table.random and not requests[i].random]
+    loads = [i for i in loads if i not in walks]
+    asked = sum((fills[i] for i in loads), np.zeros(1))
+    fetched = table.read(accesses.warm)
+    rewritten = np.zeros(1)
+    found = table.found_by_walks
+    for i in table.members:
+        if i in walks:
+            once = np.minimum(misses.touched[i], dram_bytes[i])
+            dram_bytes[i] = dram_bytes[i] - once * found
+            once = np.minimum(misses.touched[i] / SECTOR, sectors[i])
+            sectors[i] = sectors[i] - once * found
+        elif i in loads:
+            part = fills[i] / np.maximum(asked, 1e-9)
+            dram_bytes[i] = fetched * part
+            sectors[i] = np.minimum(fetched / SECTOR * part, fills[i])
+        elif requests[i].sharing is None:  # what atomics write back is worked out on its own
+            again = np.maximum(requests[i].sectors * SECTOR - table.size, 0.0)
+            rewritten = rewritten + again * table.misses
+    return replace(
+        misses,
+        sectors=sectors,
+        dram_bytes=dram_bytes,
+        rewritten=misses.rewritten + rewritten,
+    )

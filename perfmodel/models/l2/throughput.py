@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
-
 L2_READS = Formula(
     name="time of L2's reads",
     unit="s",
     text="max((reads + filled + unpacked + pinned)/read + scattered/dram, packed/dram)",
     symbols={
-        "reads": "bytes that the SMs read from L2, lone sectors of lines as a lookup takes [B]",
-        "filled": "bytes that misses at random places bring in, lone sectors alike [B]",
+        "reads": "bytes that the SMs read from L2, single sectors of lines as a lookup takes [B]",
+        "filled": "bytes that misses at random places bring in, single sectors alike [B]",
         "unpacked": "what compressed reads take of L2 beyond others [B]",
         "pinned": "what reads of private parts take more with persisting lines set aside [B]",
         "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
@@ -54,36 +52,9 @@ L2_TIME = Formula(
     "one after the other (measurements/suite, foundation/l2-states.csv); what crosses adds "
     "to cold ones",
 )
-CONCURRENT: Final = Coefficient(
-    "l2.throughput.concurrent",
-    "1",
-    "share of L2's reads, where they hit, that run concurrently with its writes",
-)
-TABLES_CONCURRENT: Final = Coefficient(
-    "l2.throughput.tables_concurrent",
-    "1",
-    "the same for reads of tables, buffers that are read again and again",
-)
-COMPRESSED_RATE: Final = Coefficient(
-    "l2.throughput.compressed_rate",
-    "1",
-    "L2's rate for reads that DRAM brings compressed, over that of hits",
-)
-PARTIAL_STORE: Final = Coefficient(
-    "l2.throughput.partial_store",
-    "1",
-    "cost of a sector that is stored in part, over one of a whole line, lines apart",
-)
-PARTIAL_STORE_LINE: Final = Coefficient(
-    "l2.throughput.partial_store_line",
-    "1",
-    "what each line adds to it",
-)
-ISOLATED_STORE: Final = Coefficient(
-    "l2.throughput.isolated_store",
-    "1",
-    "what a whole sector costs more that is alone in its line",
-)
+CONCURRENT: Final = Coefficient("l2.throughput.concurrent")
+TABLES_CONCURRENT: Final = Coefficient("l2.throughput.tables_concurrent")
+COMPRESSED_RATE: Final = Coefficient("l2.throughput.compressed_rate")
 STORE_COST = Formula(
     name="cost of a stored sector",
     unit="1",
@@ -91,19 +62,20 @@ STORE_COST = Formula(
     symbols={
         "p": "share of the sectors that are stored in part [1]",
         "l": "lines a sector: 1 for isolated sectors, 1/4 for whole lines [1]",
-        "partial": "cost of a sector stored in part, lines apart [1]",
-        "line": "what each line adds to it [1]",
-        "isolated": "what a whole sector costs more that is alone in its line [1]",
+        "partial": Coefficient("l2.throughput.partial_store"),
+        "line": Coefficient("l2.throughput.partial_store_line"),
+        "isolated": Coefficient("l2.throughput.isolated_store"),
     },
     holds="within 15% for runs of 1 to 32 lanes of 4 to 16 B that stay in L2",
-    source="fitted form: see `PARTIAL_STORE`",
+    source="fitted form",
 )
 
 
 def concurrent_reads(traffic: Traffic, device: Device) -> Array:
     """Return the share of L2's reads, where they hit, that run concurrently with its writes."""
     streams, tables = CONCURRENT(device), TABLES_CONCURRENT(device)
-    found = streams + (tables - streams) * _tables(traffic)
+    repeated = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    found = streams + (tables - streams) * np.minimum(repeated, 1.0)
     return np.atleast_1d(np.where(traffic.compression > 1, tables, found))
 
 
@@ -117,11 +89,6 @@ def unpacked_bytes(traffic: Traffic, device: Device) -> Array:
     packed = traffic.compression > 1
     brought = traffic.dram_read_bytes * traffic.compression
     return np.asanyarray(np.where(packed, brought * (1 / COMPRESSED_RATE(device) - 1), 0.0))
-
-
-def _tables(traffic: Traffic) -> Array:
-    tables = traffic.l2_repeated_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
-    return np.minimum(tables, 1.0)
 
 
 def read_sectors(traffic: Traffic, device: Device) -> Array:
@@ -146,44 +113,17 @@ def read_sectors(traffic: Traffic, device: Device) -> Array:
     return np.asanyarray(total)
 
 
-def store_cost(sectors: Any, lines: Any, wanted_bytes: Any, device: Device) -> Array:
-    """Return the mean cost of a store's sectors, relative to sectors of full lines.
-
-    Parameters
-    ----------
-    sectors, lines : array
-        Of all requests of the access.
-    wanted_bytes : array
-        Bytes that lanes store.
-    device : Device
-    """
-    filled = np.asanyarray(wanted_bytes) / np.maximum(np.asanyarray(sectors) * 32.0, 1.0)
-    # A run that starts or ends inside a sector leaves two sectors in part.
-    part = np.clip(2 * (1 - filled), 0.0, 1.0)
-    share = np.clip(np.asanyarray(lines) / np.maximum(sectors, 1.0), 0.25, 1.0)
-    return np.asanyarray(
-        STORE_COST(
-            p=np.atleast_1d(part),
-            l=np.atleast_1d(share),
-            partial=PARTIAL_STORE(device),
-            line=PARTIAL_STORE_LINE(device),
-            isolated=ISOLATED_STORE(device),
-        )
-    )
-
-
 def mean_store_cost(
     stores: Sequence[tuple[Array, Array, Array]], sectors: Array, device: Device
 ) -> Array:
     """Return what L2 takes for a stored sector over one of whole lines, a mean over stores.
 
-    Parameters
-    ----------
-    stores : sequence of tuple of three array
-        Of each: sectors and lines that reach L2, and bytes that lanes store.
-    sectors : array
-        Of all.
-    device : Device
+    Of each: sectors and lines that reach L2, and bytes that lanes store.
     """
-    costs = (each * store_cost(each, lines, wanted, device) for each, lines, wanted in stores)
-    return np.where(sectors > 0, sum(costs, np.zeros(1)) / np.maximum(sectors, 1e-9), 1.0)
+    cost = np.zeros(1)
+    for each, lines, wanted in stores:
+        # A run that starts or ends inside a sector leaves two sectors in part.
+        part = np.clip(2 * (1 - wanted / np.maximum(each * 32.0, 1.0)), 0.0, 1.0)
+        share = np.clip(lines / np.maximum(each, 1.0), 0.25, 1.0)
+        cost = cost + each * STORE_COST.on(device, p=np.atleast_1d(part), l=np.atleast_1d(share))
+    return np.where(sectors > 0, cost / np.maximum(sectors, 1e-9), 1.0)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
@@ -24,8 +24,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.groups import atoms_over_sectors
 from perfmodel.models.reuse.placement import line_bytes
 
-Array = npt.NDArray[Any]
-
 FOUND_WARM = Formula(
     name="share of a launch's data that the next one finds in L2",
     unit="1",
@@ -35,33 +33,19 @@ FOUND_WARM = Formula(
         "c": "capacity [B]",
         "half": "footprint over capacity of which half is left, the device's or `WARM_HALF` by "
         "`perfmodel.models.l2.slices.working_share` [1]",
-        "all": "footprint over capacity of which all is left [1]",
+        "all": Coefficient("l2.warm_lines.warm_all"),
         "step": "footprint over capacity that halves what little is lost before [1]",
     },
     holds="strided copies of 0.08 to 1.3 times L2",
     source="fitted form",
 )
-WARM_HALF: Final = Coefficient(
-    "l2.warm_lines.warm_half",
-    "1",
-    "footprint over L2 of which the next launch finds half",
-)
-WARM_STEP: Final = Coefficient(
-    "l2.warm_lines.warm_step",
-    "1",
-    "footprint over L2 that halves what little the next launch does not find",
-)
-WARM_ALL: Final = Coefficient(
-    "l2.warm_lines.warm_all",
-    "1",
-    "footprint over L2 of which the next launch finds all",
-)
+WARM_HALF: Final = Coefficient("l2.warm_lines.warm_half")
 UNEVEN_STEP = Formula(
     name="footprint over capacity that halves what little is lost, with lines at random places",
     unit="1",
     text="sqrt(even**2 + 0.146*half*r/(w*c))",
     symbols={
-        "even": "the same of lines in order, which fill all sets alike [1]",
+        "even": Coefficient("l2.warm_lines.warm_step"),
         "half": "footprint over capacity of which half is left [1]",
         "r": "lines at random places [B]",
         "c": "capacity [B]",
@@ -83,10 +67,8 @@ def found_warm(
     capacity of which half is left.
     """
     f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
-    step = UNEVEN_STEP(
-        even=WARM_STEP(device), half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS)
-    )
-    return np.asanyarray(FOUND_WARM(f=f, c=c, half=half, step=step, all=WARM_ALL(device)))
+    step = UNEVEN_STEP.on(device, half=half, r=np.minimum(at_random, 2 * c), c=c, w=float(WAYS))
+    return np.asanyarray(FOUND_WARM.on(device, f=f, c=c, half=half, step=step))
 
 
 @mechanism(neutral=lambda accesses, misses: np.zeros(1), evidence=["l2", "gather"])
@@ -105,16 +87,7 @@ def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
 def without_left(
     accesses: GlobalAccesses, l1: L1, misses: Misses, tables: Sequence[Table], left: Array
 ) -> tuple[Misses, Array]:
-    """Return the misses less what the launch before has left, and the DRAM bytes of others [B].
-
-    Parameters
-    ----------
-    accesses, l1, misses
-        A launch, as if L2 were cold at its start.
-    tables : sequence of Table
-    left : array
-        Share of its data that is there.
-    """
+    """Return the misses less what the launch before has left, and the DRAM bytes of others [B]."""
     sectors, dram_bytes = list(misses.sectors), list(misses.dram_bytes)
     brought = atoms_over_sectors(l1.groups, accesses.granule)
     in_step = {i for t in tables if agreed(t.settled > 0) for i in t.members}

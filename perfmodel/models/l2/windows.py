@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.set_overflow import overflow, random_overflow
-
-Array = npt.NDArray[Any]
 
 STREAMING_MISSES = Formula(
     name="re-reads of streaming lines that miss where L2 is full of others' lines",
@@ -24,28 +22,13 @@ STREAMING_MISSES = Formula(
         "streaming": "bytes of the buffer marked streaming [B]",
         "size": "bytes of the buffer [B]",
         "c": "capacity of L2 [B]",
-        "scale": "powers of 2 for a 16th of L2, of a set of its size [1]",
-        "power": "how these grow with the bytes marked streaming [1]",
-        "larger": "how these grow with the buffer [1]",
+        "scale": Coefficient("l2.windows.streaming_scale"),
+        "power": Coefficient("l2.windows.streaming_power"),
+        "larger": Coefficient("l2.windows.streaming_size_power"),
     },
     holds="sets of 0.4 to 1.3 times L2 that are read alone: such lines push out their like "
     "first, so normal ones that nobody reads stay, launch after launch",
     source="fitted form",
-)
-STREAMING_SCALE: Final = Coefficient(
-    "l2.windows.streaming_scale",
-    "1",
-    "powers of 2 in which streaming lines stay, of a 16th of L2 in a set of its size",
-)
-STREAMING_POWER: Final = Coefficient(
-    "l2.windows.streaming_power",
-    "1",
-    "how these grow with the bytes marked streaming",
-)
-STREAMING_SIZE_POWER: Final = Coefficient(
-    "l2.windows.streaming_size_power",
-    "1",
-    "how these grow with the bytes of the set",
 )
 IN_WAVE = Formula(
     name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
@@ -76,23 +59,13 @@ OWN_STREAMING = Formula(
     symbols={
         "size": "bytes of the buffer [B]",
         "c": "capacity of L2 [B]",
-        "middle": "share of L2 at which half of them miss [1]",
-        "width": "share of L2 that halves what is kept, beyond [1]",
+        "middle": Coefficient("l2.windows.own_middle"),
+        "width": Coefficient("l2.windows.own_width"),
     },
     holds="sets of 0.4 to 1.07 times L2 that are read alone: lines that were there before the "
     "window stay, launch after launch. A copy or a kernel that has just written the set leaves "
     "less of it from 40 MiB on, and then more misses",
     source="fitted form",
-)
-OWN_MIDDLE: Final = Coefficient(
-    "l2.windows.own_middle",
-    "1",
-    "share of L2 at which half of a launch's own streaming lines miss",
-)
-OWN_WIDTH: Final = Coefficient(
-    "l2.windows.own_width",
-    "1",
-    "share of L2 that halves what is kept of these, beyond",
 )
 PINNED = Formula(
     name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
@@ -103,73 +76,21 @@ PINNED = Formula(
         "set_aside": "bytes of the ways set aside [B]",
         "size": "bytes of the set [B]",
         "c": "capacity of L2 [B]",
-        "slope": "for each L2 that is pinned [1]",
-        "start": "share of L2 pinned from which it takes more [1]",
-        "fits": "share of L2 up to which a set loses nothing [1]",
-        "rise": "share of L2 beyond, at which it loses all [1]",
+        "slope": Coefficient("l2.windows.pinned_slope"),
+        "start": Coefficient("l2.windows.pinned_start"),
+        "fits": Coefficient("l2.windows.pinned_fits"),
+        "rise": Coefficient("l2.windows.pinned_rise"),
     },
     holds="sets of 0.67 to 1.6 times L2, each block its own part; a set that fits L2 loses "
     "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
     source="fitted form",
 )
-PINNED_SLOPE: Final = Coefficient(
-    "l2.windows.pinned_slope",
-    "1",
-    "what a byte of private parts takes more for each L2 that is pinned",
-)
-PINNED_START: Final = Coefficient(
-    "l2.windows.pinned_start",
-    "1",
-    "share of L2 pinned from which private parts take more",
-)
-PINNED_FITS: Final = Coefficient(
-    "l2.windows.pinned_fits",
-    "1",
-    "share of L2 up to which a set of private parts loses nothing to pinned lines",
-)
-PINNED_RISE: Final = Coefficient(
-    "l2.windows.pinned_rise",
-    "1",
-    "share of L2 beyond, at which it loses all",
-)
-EMPTY_START: Final = Coefficient(
-    "l2.windows.empty_start",
-    "1",
-    "share of L2 from which streaming lines miss that come to an empty L2",
-)
-EMPTY_RISE: Final = Coefficient(
-    "l2.windows.empty_rise",
-    "1",
-    "share of L2 beyond, at which all of them do",
-)
-
-
-def pinned(size: Array, picked: Array, set_aside: Array, capacity: float, device: Device) -> Array:
-    """Return what a byte of private parts takes beyond one, with persisting lines set aside."""
-    return np.asanyarray(
-        PINNED(
-            size=size,
-            picked=picked,
-            set_aside=set_aside,
-            c=capacity,
-            slope=PINNED_SLOPE(device),
-            start=PINNED_START(device),
-            fits=PINNED_FITS(device),
-            rise=PINNED_RISE(device),
-        )
-    )
+EMPTY_START: Final = Coefficient("l2.windows.empty_start")
+EMPTY_RISE: Final = Coefficient("l2.windows.empty_rise")
 
 
 def marked(control: L2Control, buffer: str, size: Array) -> tuple[Array, Array]:
-    """Return the shares of a buffer's lines that its window marks persisting, and streaming.
-
-    Parameters
-    ----------
-    control : L2Control
-    buffer : str
-    size : array
-        Bytes of the buffer that the launch touches.
-    """
+    """Return the shares of a buffer's lines that its window marks persisting, and streaming."""
     window = control.window
     none = np.zeros(1)
     if window is None or window.buffer != buffer:
@@ -194,17 +115,8 @@ def spilled_share(
 ) -> Array:
     """Return the share of a buffer's persisting lines for which the set-aside has no room.
 
-    Parameters
-    ----------
-    control, buffer, size
-        As for `marked`.
-    random : bool
-        Whether lines come to places of a set at random, not in turn.
-    claimed : float
-        Bytes of the set-aside that concurrent kernels keep.
-    capacity : float
-        Bytes of L2 as data sees it.
-    device : Device
+    `claimed` are bytes of it that concurrent kernels keep; lines come to places of a set in turn,
+    or at random.
     """
     ways = residency.granted_ways(control.set_aside, capacity)
     way = capacity / residency.WAYS
@@ -219,31 +131,13 @@ def streaming_misses(
 ) -> Array:
     """Return the share of re-reads of streaming lines that miss with nothing else passing by.
 
-    Parameters
-    ----------
-    size, streaming : array
-        Bytes of the buffer, and of its lines marked streaming.
-    capacity : float
-        Bytes of L2.
-    full : bool
-        Whether L2 is full of others' lines at the start, not empty.
-    warm : bool
-        Whether it holds what the same launch left, and others have not been there.
-    device : Device
+    L2 is full of others' lines at the start, or empty; warm, it holds what the same launch left.
     """
     if warm:
-        middle, width = OWN_MIDDLE(device), OWN_WIDTH(device)
-        return np.asanyarray(OWN_STREAMING(size=size, c=capacity, middle=middle, width=width))
+        return np.asanyarray(OWN_STREAMING.on(device, size=size, c=capacity))
     if full:
         return np.asanyarray(
-            STREAMING_MISSES(
-                streaming=streaming,
-                size=size,
-                c=capacity,
-                scale=STREAMING_SCALE(device),
-                power=STREAMING_POWER(device),
-                larger=STREAMING_SIZE_POWER(device),
-            )
+            STREAMING_MISSES.on(device, streaming=streaming, size=size, c=capacity)
         )
     start, rise = EMPTY_START(device), EMPTY_RISE(device)
     return np.asanyarray(np.clip((size / capacity - start) / rise, 0.0, 1.0))

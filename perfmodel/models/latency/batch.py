@@ -3,169 +3,81 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
     unit="s",
-    text="l1 + p1*(l2 - l1) + p1*p2*(dram + spread*log2(m) + write_wait*written*load - l2)",
+    text="l1 + l1_miss*(l2 - l1)"
+    " + l1_miss*l2_miss*(dram + spread*log2(reads) + wait*written*load - l2)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "m": "DRAM reads of the batch [1]",
-        "write_wait": "how much later a read is for the writes between [s]",
+        "reads": "DRAM reads of the batch, by how much later the slowest of them is [1]",
+        "wait": "how much later a read is for the writes between [s]",
         "written": "share of writes in what DRAM takes time for [1]",
         "load": "DRAM's time for a wave of blocks, over that and what a block takes without: see "
         "`behind_writes` [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",
-        "p1": "probability that a load of the batch misses L1 [1]",
-        "p2": "probability that such a load misses L2 too [1]",
+        "l1_miss": "probability that a load of the batch misses L1 [1]",
+        "l2_miss": "probability that such a load misses L2 too [1]",
     },
     holds="unloaded memory; queues show in the bandwidth terms",
     source="derived: the batch is as slow as its slowest load",
 )
-MOST_SPREAD: Final = Coefficient(
-    "latency.batch.most_spread",
-    "1",
-    "DRAM reads of a batch up to which the slowest of them is later",
-)
+MOST_SPREAD: Final = Coefficient("latency.batch.most_spread")
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLatency:
-    """Latencies of a batch of loads and how often each applies: what `BATCH_LATENCY` takes.
+    """Latencies of a batch of loads and how often each applies: the symbols of `BATCH_LATENCY`."""
 
-    Attributes
-    ----------
-    l1_s, l2_s, dram_s : array or float
-        Latency of an L1 hit, of an L2 hit and of a DRAM read [s].
-    l1_miss, l2_miss : array
-        Probability that a load of the batch misses L1, and that such a load misses L2 [1].
-    reads : array
-        DRAM reads of the batch, by how much later the slowest of them is [1].
-    written_share : array
-        Share of writes in what DRAM takes time for [1].
-    dram_load : array
-        Share of a wave of blocks for which DRAM is at work: see `behind_writes` [1].
-    spread_s : float
-        How much later the slowest of two DRAM reads is than one [s].
-    write_wait_s : array or float
-        How much later a read is for the writes between [s].
-    """
-
-    l1_s: Array | float
-    l2_s: Array | float
-    dram_s: Array | float
+    l1: Array | float
+    l2: Array | float
+    dram: Array | float
     l1_miss: Array
     l2_miss: Array
     reads: Array
-    written_share: Array | float
-    dram_load: Array | float
-    spread_s: float
-    write_wait_s: Array | float
+    written: Array | float
+    load: Array | float
+    spread: float
+    wait: Array | float
 
     @property
     def seconds(self) -> Array:
         """Latency of the batch [s]."""
-        return np.asanyarray(
-            BATCH_LATENCY(
-                l1=self.l1_s,
-                l2=self.l2_s,
-                dram=self.dram_s,
-                spread=self.spread_s,
-                write_wait=self.write_wait_s,
-                written=self.written_share,
-                load=self.dram_load,
-                m=self.reads,
-                p1=self.l1_miss,
-                p2=self.l2_miss,
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Leading:
-    """What differs for the block that is ahead of all that read the same data.
-
-    Attributes
-    ----------
-    l2_miss, reads : array
-        As for `BatchLatency`: it misses L2 for the others, and its warps wait for one another.
-    """
-
-    l2_miss: Array
-    reads: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Firsts:
-    """Sectors of a walk that are new to L1: who comes later waits for them with the first.
-
-    Attributes
-    ----------
-    advance : array
-        Sectors that a warp goes on by in one batch; below 1 where some batches ask for the same.
-    new : array
-        Probability that one of a batch's that it goes on to is new to L1.
-    """
-
-    advance: Array
-    new: Array
+        return BATCH_LATENCY.of(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Batches of loads that a warp issues together, then waits for.
+    """Batches of loads that a warp issues together, then waits for."""
 
-    Attributes
-    ----------
-    loop : str or None
-        Variable of the loop that they are in.
-    count : array
-        Batches, one after the other.
-    filled : array
-        Sectors that a block brings into L1 for one batch.
-    fresh : array
-        Lines of one batch that a warp had not met before.
-    unroll : array
-        Iterations whose loads are in one batch.
-    latencies : BatchLatency
-        Of one batch.
-    depth : int
-        Batches of the same iteration that it has to wait for: those that bring its indices.
-    ahead : bool
-        Whether they are copied while the block works on earlier ones: waited for at the start only.
-    firsts : Firsts or None
-        Of a walk, what warps that go together wait for.
-    joins : str
-        Loop with whose first loads it is waited for, or empty.
-    leading : Leading or None
-        What differs for the block that is ahead of all that read the same; None where nothing does.
-    first_time : array
-        Share of the batches that ask for data which no earlier pass of the block has brought.
-    """
-
-    loop: str | None
-    count: Array
-    filled: Array
-    fresh: Array
-    unroll: Array
-    latencies: BatchLatency
-    depth: int = 0
-    ahead: bool = False
-    firsts: Firsts | None = None
-    leading: Leading | None = None
-    joins: str = ""
-    first_time: Array | float = 1.0
+    loop: str | None  # variable of the loop that they are in
+    count: Array  # batches, one after the other
+    filled: Array  # sectors that a block brings into L1 for one batch
+    unroll: Array  # iterations whose loads are in one batch
+    # batches of the same iteration that it has to wait for: those that bring its indices
+    depth: int
+    # whether they are copied while the block works on earlier ones: waited for at the start only
+    ahead: bool
+    latencies: BatchLatency  # of one batch
+    # l2_miss and reads of the block that is ahead of all that read the same: it misses L2 for the
+    # others, and its warps wait for one another
+    lead_miss: Array
+    lead_reads: Array
+    # of a walk over common data: sectors that a warp goes on by in one batch, below 1 where some
+    # batches ask for the same, and probability that one of them is new to L1; else None
+    advance: Array | None
+    new: Array | None
+    joins: str  # loop with whose first loads it is waited for, or empty
 
     @property
     def waited(self) -> Array:
@@ -178,15 +90,6 @@ class Batch:
         return self.latencies.seconds
 
     @property
-    def latency_first(self) -> Array:
-        """Latency of a batch that asks for new data [s]."""
-        missed = np.minimum(self.latencies.l1_miss / np.maximum(self.first_time, 1e-9), 1.0)
-        return replace(self.latencies, l1_miss=missed).seconds
-
-    @property
     def latency_ahead(self) -> Array:
         """Latency of one batch in the block that is ahead [s]."""
-        if self.leading is None:
-            return self.latency
-        own = self.leading
-        return replace(self.latencies, l2_miss=own.l2_miss, reads=own.reads).seconds
+        return replace(self.latencies, l2_miss=self.lead_miss, reads=self.lead_reads).seconds

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.execution import Execution
@@ -18,71 +17,32 @@ from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.traffic import AccessTraffic
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True)
 class BatchPlace:
-    """Where loads that are waited for together stand in a kernel.
+    """Where loads that are waited for together stand in a kernel."""
 
-    Attributes
-    ----------
-    loop : str or None
-        Variable of their loop; None outside all loops.
-    depth : int
-        Loads, one after the other, that they wait for before they go out.
-    ahead : bool
-        Whether they are copied to shared memory while the block works on earlier ones.
-    """
-
-    loop: str | None
-    depth: int
-    ahead: bool
+    loop: str | None  # variable of their loop; None outside all loops
+    depth: int  # loads, one after the other, that they wait for before they go out
+    ahead: bool  # whether they are copied to shared memory while the block works on earlier ones
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLoads:
-    """Loads that a warp issues together, then waits for, and the launch that they are in.
+    """Loads that a warp issues together, then waits for, and the launch that they are in."""
 
-    Attributes
-    ----------
-    execution : Execution
-        The whole launch.
-    place : BatchPlace
-    members : tuple of int
-        Their positions among the requests.
-    times : array
-        Iterations of the loop.
-    unroll : array
-        Iterations whose loads are in one batch.
-    count : array
-        Batches, one after the other.
-    sectors : array
-        Sectors that they bring into L1.
-    filled : array
-        Sectors that a block brings into L1 for one batch.
-    fresh : array
-        Lines of one batch that a warp had not met before.
-    lines : array
-        Likewise of a block.
-    brought : array
-        Share of the batches that are not for what L1 has from others.
-    part : array
-        Share of a block's warps that have work.
-    """
-
-    execution: Execution
+    execution: Execution  # the whole launch
     place: BatchPlace
-    members: tuple[int, ...]
-    times: Array
-    unroll: Array
-    count: Array
-    sectors: Array
-    filled: Array
-    fresh: Array
-    lines: Array
-    brought: Array
-    part: Array
+    members: tuple[int, ...]  # their positions among the requests
+    times: Array  # iterations of the loop
+    unroll: Array  # iterations whose loads are in one batch
+    count: Array  # batches, one after the other
+    sectors: Array  # sectors that they bring into L1
+    filled: Array  # sectors that a block brings into L1 for one batch
+    fresh: Array  # lines of one batch that a warp had not met before
+    lines: Array  # likewise of a block
+    brought: Array  # share of the batches that are not for what L1 has from others
+    part: Array  # share of a block's warps that have work
 
     @property
     def own(self) -> list[Requests]:
@@ -130,15 +90,7 @@ class BatchLoads:
 def batch_loads(
     execution: Execution, place: BatchPlace, depths: Sequence[int]
 ) -> BatchLoads | None:
-    """Return the loads of one place; None if there are none.
-
-    Parameters
-    ----------
-    execution : Execution
-    place : BatchPlace
-    depths : sequence of int
-        Of each request, by `depths_of`.
-    """
+    """Return the loads of one place; None if there are none. `depths` are of all requests."""
     instance, loop = execution.instance, place.loop
     every = _loads_of(execution, place)
     members = [i for i in every if depths[i] == place.depth]

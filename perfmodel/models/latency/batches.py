@@ -4,54 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
-from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency, Firsts, Leading
+from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
 from perfmodel.models.latency.behind_writes import WRITE_WAIT
-from perfmodel.models.latency.first_passes import first_passes
 from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
-from perfmodel.models.latency.in_phase import firsts, in_phase
-from perfmodel.models.latency.joined_waits import fetched_share, neighbours_wait
+from perfmodel.models.latency.in_phase import in_phase, new_sectors
+from perfmodel.models.latency.neighbours import fetched_share, neighbours_wait
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
 
-Array = npt.NDArray[Any]
-
-DRAM_SPREAD: Final = Coefficient(
-    "latency.batches.dram_spread",
-    "s",
-    "the slowest of 2 loads from DRAM is later than one alone; of 4, twice as much",
-)
-NEAR_SPREAD: Final = Coefficient(
-    "latency.batches.near_spread",
-    "1",
-    "share of that for loads which follow on one another",
-)
-NEAR_BYTES: Final = Coefficient(
-    "latency.batches.near_bytes",
-    "B",
-    "distance of loads up to which they follow on one another",
-)
-WIDE_CLOCKS: Final = Coefficient(
-    "latency.batches.wide_clocks",
-    "clocks",
-    "a load past L1 takes longer for each 4 B of a lane beyond the first",
-)
-LINE_CLOCKS: Final = Coefficient(
-    "latency.batches.line_clocks",
-    "clocks",
-    "a load takes longer for each line of its warp beyond those that its width asks for",
-)
+DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
+NEAR_SPREAD: Final = Coefficient("latency.batches.near_spread")
+NEAR_BYTES: Final = Coefficient("latency.batches.near_bytes")
+WIDE_CLOCKS: Final = Coefficient("latency.batches.wide_clocks")
+LINE_CLOCKS: Final = Coefficient("latency.batches.line_clocks")
 
 
 def load_batch(
@@ -64,54 +41,39 @@ def load_batch(
 ) -> Batch | None:
     """Return the batches of loads of one place; None if there are no such loads.
 
-    Parameters
-    ----------
-    execution : Execution
-    place : BatchPlace
-    depths : sequence of int
-        Of each request, by `perfmodel.models.latency.batch_loads.depths_of`.
-    missing : array
-        Share of the SMs' L2 reads that go to DRAM [1].
-    late : array
-        How much later data from L2 is at the slowest SM [s].
-    wave : array
-        Blocks that run at a time [1].
+    `depths` is `depths_of` all requests. Of the SMs' L2 reads, a share of `missing` goes to DRAM;
+    data from L2 is `late` at the slowest SM [s]; a `wave` of blocks runs at a time.
     """
     b = batch_loads(execution, place, depths)
     if b is None:
         return None
     of_first = _own_missing(b, missing, wave)
     missing = _own_missing(b, missing, np.ones(1))
-    first_time = _first_time(b)
-    latencies = _latencies(b, missing, late, first_time)
+    latencies = _latencies(b, missing, late)
     more = np.maximum(of_first / np.maximum(missing, 1e-9), 1.0)
-    leading = Leading(
-        l2_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
-        reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
-    )
+    advance, new = None, None
+    if b.loop is not None and b.in_order:
+        advance, new = new_sectors(b)
     # Those that are used before the loop's first loads go out are waited for by themselves.
     joins = {r.access.joins for r in b.own}
     return Batch(
-        *(b.loop, b.count, b.filled, b.fresh, b.unroll, latencies, place.depth, place.ahead),
-        firsts=_walk(b, first_time),
-        leading=leading,
+        *(b.loop, b.count, b.filled, b.unroll, place.depth, place.ahead, latencies),
+        lead_miss=np.minimum(np.asanyarray(latencies.l2_miss) * more, 1.0),
+        lead_reads=np.maximum(pages_at_once(b.own, b.execution.device), latencies.reads),
+        advance=advance,
+        new=new,
         joins=joins.pop() if len(joins) == 1 else "",
-        first_time=first_time,
     )
 
 
-def _latencies(b: BatchLoads, missing: Array, late: Array, first_time: Array) -> BatchLatency:
+def _latencies(b: BatchLoads, missing: Array, late: Array) -> BatchLatency:
     """Return the latencies of a batch; `missing` is the share of its L2 reads that miss."""
     share, new = waiting_share(b)
     lines = np.where(b.alone, b.fresh, np.maximum(b.fresh, b.lines))
     traffic, requests = b.execution.traffic, b.execution.requests
     reads = _reads_apart(b, missing)
     misses = batch_misses(traffic, requests, b.members, missing, lines)
-    found = _unloaded(b, late, reads, share, misses)
-    if b.loop is not None and b.regular:
-        found = in_phase(b.own, b.loop, b.unroll, new, found, b.execution.device)
-    found = replace(found, l1_miss=np.minimum(found.l1_miss, first_time))
-    found = _met_before(b, found)
+    found = _met_before(b, in_phase(b, new, _unloaded(b, late, reads, share, misses)))
     if b.scattered:  # the slowest of its places
         most = MOST_SPREAD(b.execution.device)
         several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, most)
@@ -152,31 +114,17 @@ def _unloaded(
     wide = (WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
     parts = PASS_CLOCKS(device) / device.sm_clock if b.execution.kernel.paces else 0.0
     return BatchLatency(
-        l1_s=device.l1_latency + parts * (most_passes(b.own) - 1),
-        l2_s=device.l2_latency * far + wide + late,
-        dram_s=max(device.dram_latency, device.l2_latency * far) + wide + late,
+        l1=device.l1_latency + parts * (most_passes(b.own) - 1),
+        l2=device.l2_latency * far + wide + late,
+        dram=max(device.dram_latency, device.l2_latency * far) + wide + late,
         l1_miss=l1_miss,
         l2_miss=l2_miss,
         reads=reads,
-        written_share=np.atleast_1d(written / np.maximum(moved, 1)),
-        dram_load=np.zeros(1),
-        spread_s=DRAM_SPREAD(device),
-        write_wait_s=WRITE_WAIT(device),
+        written=np.atleast_1d(written / np.maximum(moved, 1)),
+        load=np.zeros(1),
+        spread=DRAM_SPREAD(device),
+        wait=WRITE_WAIT(device),
     )
-
-
-def _first_time(b: BatchLoads) -> Array:
-    """Return the share of the batches that ask for data which no earlier pass has brought.
-
-    Where clocks are not known, what a loop waits for is in those of all instructions, which were
-    fitted.
-    """
-    known = any(p.loop == b.loop for p in b.execution.kernel.paces)
-    if b.loop is None or not known or not b.in_order:
-        return np.ones(1)
-    at_work = np.maximum(b.execution.blocks * b.part, 1e-9)
-    each = [a.l1_fill_sectors / at_work for a in b.traffic]
-    return first_passes(b.execution.instance, b.own, each, b.loop)
 
 
 def _met_before(b: BatchLoads, found: BatchLatency) -> BatchLatency:
@@ -189,34 +137,26 @@ def _met_before(b: BatchLoads, found: BatchLatency) -> BatchLatency:
 
 def _of_others(b: BatchLoads, found: BatchLatency) -> BatchLatency:
     """Return the latencies of loads that wait for lines which their neighbours fetch."""
-    instance, requests = b.execution.instance, b.execution.requests
+    requests = b.execution.requests
     if b.loop is None:
         if all(r.access.name != needing.access.needs for needing in requests for r in b.own):
             return found
         # Indices are read once, in order (a table is not): warps that share a line wait for it.
         once_read = [i for i in b.members if requests[i].period is None]
-        share = fetched_share(instance, requests, b.execution.traffic, once_read)
+        share = fetched_share(b, once_read)
         return replace(
             found,
             l1_miss=np.where(share > 0, 1.0, found.l1_miss),
             l2_miss=np.where(share > 0, share, found.l2_miss),
         )
-    if instance.kernel.paces:
+    if b.execution.kernel.paces:
         return found
-    waits, fetches = neighbours_wait(instance, requests, b.execution.traffic, b.members)
+    waits, fetches = neighbours_wait(b)
     return replace(
         found,
         reads=np.where(waits > found.l2_miss, found.reads * fetches, found.reads),
         l2_miss=np.maximum(found.l2_miss, waits),
     )
-
-
-def _walk(b: BatchLoads, first_time: Array) -> Firsts | None:
-    """Return what warps that walk together wait for in a batch."""
-    if b.loop is None or not b.in_order:
-        return None
-    found = firsts(b.execution.instance, b.own, b.loop, b.unroll, b.filled / b.part, b.fresh)
-    return replace(found, advance=found.advance * first_time)
 
 
 def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:

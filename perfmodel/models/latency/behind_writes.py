@@ -11,43 +11,24 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.mechanism import mechanism
 
-WRITE_WAIT: Final = Coefficient(
-    "latency.behind_writes.write_wait",
-    "s",
-    "a read waits for writes, times their share of DRAM's time and its of a wave's",
-)
+WRITE_WAIT: Final = Coefficient("latency.behind_writes.write_wait")
 
 
 @mechanism(neutral=lambda chain, *_: chain, evidence=["dram", "built-in-kernels"])
 def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
     """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
 
-    Parameters
-    ----------
-    chain : Chain
-        Whose reads wait for no writes.
-    dram_wave : array
-        What DRAM needs for the blocks that run at a time [s].
-    latency : float
-        Of a DRAM read [s].
-    scattered : bool
-        Whether places are random.
-
-    Notes
-    -----
-    A wave is what DRAM needs, and what a block waits besides: for DRAM, as often as it does so in
-    a row; of blocks that read at random places, which are at different points of their work at any
-    time, for all else too, and its instructions.
+    A wave is what DRAM needs for the blocks that run at a time, and what a block waits besides: for
+    DRAM, as often as it does so in a row; of blocks that read at random places, which are at
+    different points of their work at any time, for all else too, and its instructions.
     """
-    waits = sum(
-        (b.count * b.latencies.l1_miss * b.latencies.l2_miss for b in chain.batches), np.zeros(1)
-    )
-    whole = chain.between / chain.clock + sum(
-        (b.count * b.latency for b in chain.batches), np.zeros(1)
-    )
-    found = []
+    waits, loads, found = np.zeros(1), np.zeros(1), []
+    for b in chain.batches:
+        waits = waits + b.count * b.latencies.l1_miss * b.latencies.l2_miss
+        loads = loads + b.count * b.latency
+    whole = chain.between / chain.clock + loads
     for b in chain.batches:
         apart = whole if scattered else np.maximum(waits, b.count) * latency
         load = np.atleast_1d(dram_wave / np.maximum(dram_wave + apart, 1e-30))
-        found.append(replace(b, latencies=replace(b.latencies, dram_load=load)))
+        found.append(replace(b, latencies=replace(b.latencies, load=load)))
     return replace(chain, batches=tuple(found))

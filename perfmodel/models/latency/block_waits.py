@@ -3,75 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.atomics.shared_atomics import aggregated_clocks
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.batch_loads import depths_of
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.latency.latency import (
     BLOCK_START,
-    LATENCY_TIME,
-    RAMP_TIME,
-    WarpWork,
+    WARP_START,
     block_chain,
 )
 from perfmodel.models.launch.waves import ROUNDS, in_turn, side_by_side
-from perfmodel.models.requests.passes import conflict_clocks
-from perfmodel.models.time.issue import Pipe, issued, looped_instructions
 from perfmodel.models.time.launch import code_fetch, constant_fetch
 
-Array = npt.NDArray[Any]
-
-STALL_TIME = Formula(
-    name="time that warps wait for loads",
+RAMP_TIME = Formula(
+    name="start-up",
     unit="s",
-    text="max(0, loads*waves - first)",
+    text="fetch + block + touch",
     symbols={
-        "loads": "latency of the batches of loads of one block [s]",
-        "first": "the first of them, counted in the start-up [s]",
+        "fetch": "a launch with any work, beyond an empty one [s]",
+        "block": "start of a block's warps, and its first batch of loads [s]",
+        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
+    },
+    holds="launches whose first block is like the others",
+    source="fitted form: streams of 256 KiB to 4 MiB",
+)
+LATENCY_TIME = Formula(
+    name="time for latency",
+    unit="s",
+    text="max(0, chain*waves - ramp)",
+    symbols={
+        "chain": "time of one block, from its first instruction to its last, or of its loads [s]",
+        "ramp": "time until the first data arrives, a term of its own [s]",
         "waves": "waves of blocks, one after the other [1]",
     },
     holds="blocks replaced as they end",
     source="Little's law",
 )
-DISPATCH_TIME = Formula(
-    name="time to start all blocks",
-    unit="s",
-    text="b/rate",
-    symbols={"b": "blocks [1]", "rate": "blocks started a second [1/s]"},
-    holds="always",
-    source="measured with empty kernels (launch.csv)",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Time of the blocks one after the other, bandwidth apart: what `LATENCY_TIME` takes and gives.
+    """Time of the blocks one after the other, bandwidth apart: `LATENCY_TIME` and its inputs."""
 
-    Attributes
-    ----------
-    chain_s : array
-        One block, from its first instruction to its last [s].
-    ramp_s : array
-        What of it the start-up has [s].
-    waves : array
-        Waves of blocks [1].
-    time_s : array
-        All of it [s].
-    """
-
-    chain_s: Array
-    ramp_s: Array
-    waves: Array
-    time_s: Array
+    chain_s: Array  # one block, from its first instruction to its last [s]
+    ramp_s: Array  # what of it the start-up has [s]
+    waves: Array  # waves of blocks [1]
+    time_s: Array  # all of it [s]
 
 
 def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
@@ -81,54 +65,16 @@ def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Ramp:
-    """The start-up of a launch: what `RAMP_TIME` takes and gives.
-
-    Attributes
-    ----------
-    fetch_s : array
-        A launch with any work, beyond an empty one [s].
-    block_s : array
-        Start of a block's warps, and its first batch of loads [s].
-    touch_s : array
-        First reads of a cold launch beyond DRAM's latency [s].
-    time_s : array
-        All of it [s].
-    """
-
-    fetch_s: Array
-    block_s: Array
-    touch_s: Array
-    time_s: Array
-
-
-@dataclass(frozen=True, slots=True)
 class BlockWaits:
-    """What blocks wait, arrays over configurations.
+    """What blocks wait, arrays over configurations."""
 
-    Attributes
-    ----------
-    chain : Chain
-        What one block does, one thing after the other.
-    concurrent : array
-        Blocks that share an SM [1].
-    resident_waves : array
-        Blocks of the busiest SM over those that it holds at a time [1].
-    ramp : Ramp
-    latency : Latency
-    stalls_s : array
-        Waits for loads, one wave of blocks after the other [s].
-    dispatch_s : array or None
-        Time to start all blocks [s]; None where the rate is not known.
-    """
-
-    chain: Chain
-    concurrent: Array
-    resident_waves: Array
-    ramp: Ramp
+    chain: Chain  # what one block does, one thing after the other
+    concurrent: Array  # blocks that share an SM [1]
+    resident_waves: Array  # blocks of the busiest SM over those that it holds at a time [1]
+    ramp_s: Array  # start-up of the launch [s]
     latency: Latency
-    stalls_s: Array
-    dispatch_s: Array | None
+    stalls_s: Array  # waits for loads, one wave of blocks after the other [s]
+    dispatch_s: Array | None  # time to start all blocks [s]; None where the rate is not known
 
 
 def block_waits(
@@ -141,19 +87,10 @@ def block_waits(
 ) -> BlockWaits:
     """Return what blocks wait.
 
-    Parameters
-    ----------
-    execution : Execution
-    instructions : mapping of str to array
-        Warp instructions of each pipe, of the warps that have most to do.
-    busiest : array
-        Work of the SM that ends last, in whole blocks: see `perfmodel.models.launch.handout` [1].
-    uneven : array
-        See `perfmodel.models.launch.waves.unevenness`.
-    dram_s : array
-        Time of DRAM [s].
-    contention : array
-        Time of the arithmetic pipes over that of issue [1].
+    `instructions` are those of the warps that have most to do, by pipe; `busiest` is the work of
+    the SM that ends last, in whole blocks; for `uneven` see
+    `perfmodel.models.launch.waves.unevenness`; `contention` is the time of the arithmetic pipes
+    over that of issue [1].
     """
     instance, device, resident = execution.instance, execution.device, execution.resident
     resident_waves = busiest / resident
@@ -162,66 +99,30 @@ def block_waits(
         waves = ROUNDS(x=resident_waves, uneven=1.0)
         uneven = in_turn(instance, resident, device.sm_count) / waves * unequal
     waves = np.atleast_1d(ROUNDS(x=resident_waves, uneven=uneven))
-    work = _warp_work(execution, instructions, contention)
     concurrent = side_by_side(resident, execution.blocks, device.sm_count)
-    chain = block_chain(execution, work, dram_s / waves, waves)
-    chain = _with_shared_accesses(execution, chain, concurrent)
+    chain = block_chain(execution, instructions, contention, dram_s / waves, waves, concurrent)
     waves = np.atleast_1d(ROUNDS(x=resident_waves, uneven=_uneven(instance, uneven, chain)))
-    dispatch = _dispatch_time(execution)
-    ramp = _ramp(execution, chain, dispatch, dram_s)
-    stalls = STALL_TIME(
-        loads=np.atleast_1d(chain.loads), first=np.atleast_1d(chain.slowest), waves=waves
-    )
+    rate = device.block_dispatch_rate
+    dispatch = None if rate is None else np.atleast_1d(execution.blocks / rate)
+    block = np.atleast_1d(chain.warps * WARP_START(device) / chain.clock + chain.slowest)
+    stalls = latency_of(np.atleast_1d(chain.loads), np.atleast_1d(chain.slowest), waves)
     # The floor is an empty kernel, which has the start of a block in it.
-    started = ramp.block_s + BLOCK_START(device) / device.sm_clock
+    started = block + BLOCK_START(device) / device.sm_clock
     return BlockWaits(
         chain=chain,
         concurrent=concurrent,
         resident_waves=resident_waves,
-        ramp=ramp,
+        ramp_s=_ramp(execution, chain, block, dispatch, dram_s),
         latency=latency_of(np.atleast_1d(chain.total), started, waves),
-        stalls_s=np.atleast_1d(stalls),
+        stalls_s=stalls.time_s,
         dispatch_s=dispatch,
     )
 
 
-def _warp_work(
-    execution: Execution, instructions: Mapping[str, Array], contention: Array
-) -> WarpWork:
-    """Return the instructions of a warp of those that have most to do."""
-    warps = execution.warps
-    per_warp = issued(instructions, execution.device) / warps
-    every = [*execution.requests, *execution.on_chip]
-    looped = looped_instructions(execution.instance, every, execution.device) / warps
-    floats = instructions.get(Pipe.FMA32, np.zeros(1)) / np.maximum(per_warp * warps, 1e-9)
-    return WarpWork(per_warp, looped, late_share=1 - floats, contention=contention)
-
-
-def _with_shared_accesses(execution: Execution, chain: Chain, concurrent: Array) -> Chain:
-    """Return the chain with what shared accesses, and a profiler, make a block take longer."""
-    instance, on_chip, device = execution.instance, execution.on_chip, execution.device
-    profiled = (device.launch_warp or 0.0) if execution.timing == "profiler" else 0.0
-    slower = profiled * device.sm_clock * concurrent
-    once, looped = conflict_clocks(instance, on_chip, depths_of(instance, on_chip), device)
-    return replace(
-        chain,
-        once=None if chain.once is None else chain.once + once,
-        paced=None if chain.paced is None else chain.paced + looped,
-        barriers=aggregated_clocks(instance, on_chip, concurrent, device) + chain.barriers,
-        overhead=replace(chain.overhead, profiler=np.atleast_1d(slower)),
-    )
-
-
-def _dispatch_time(execution: Execution) -> Array | None:
-    """Return the time to start all blocks [s]; None where the rate is not known."""
-    rate = execution.device.block_dispatch_rate
-    if rate is None:
-        return None
-    return np.atleast_1d(DISPATCH_TIME(b=execution.blocks, rate=rate))
-
-
-def _ramp(execution: Execution, chain: Chain, dispatch: Array | None, dram_s: Array) -> Ramp:
-    """Return the start-up of a launch."""
+def _ramp(
+    execution: Execution, chain: Chain, block: Array, dispatch: Array | None, dram_s: Array
+) -> Array:
+    """Return the start-up of a launch, whose first block takes `block` until its data is there."""
     kernel, traffic, device = execution.kernel, execution.traffic, execution.device
     blocks = execution.blocks
     idle: Array | float = 0.0
@@ -231,15 +132,8 @@ def _ramp(execution: Execution, chain: Chain, dispatch: Array | None, dram_s: Ar
     constants = np.asanyarray(execution.instance.number(kernel.constants), dtype=float)
     code = code_fetch(device, blocks) if kernel.accesses else 0.0
     fetch = code + constant_fetch(device, execution.timing, traffic.cold, constants)
-    block = np.atleast_1d(chain.ramp)
-    touch = first_touch(
-        *(traffic.dram_read_bytes, traffic.l2_read_sectors, blocks, 1.0 * device.sm_count),
-        device=device,
-        waits=chain.far_waits,
-        idle=idle,
-    )
-    time = np.atleast_1d(RAMP_TIME(fetch=fetch, block=block, touch=touch))
-    return Ramp(fetch, block, touch, time)
+    touch = first_touch(traffic, blocks, device, chain.far_waits, idle)
+    return np.atleast_1d(RAMP_TIME(fetch=fetch, block=block, touch=touch))
 
 
 def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
@@ -256,7 +150,7 @@ def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
     differs = chain.between / chain.clock + sum(looped, np.zeros(1))
     share = np.minimum(differs / total, 1.0)
     found = instance.kernel.unequal
-    if found is None or chain.once is None:
+    if found is None or not chain.known:
         return np.asanyarray(1 + (np.asanyarray(uneven) - 1) * share)
     met = {b.loop for b in instance.kernel.barriers}
     own = sum((b.waited * b.latency for b in chain.batches if b.loop not in {None, *met}), 0.0)

@@ -3,172 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.extremes import largest
-from perfmodel.models.formula import Formula
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import Batch
 
-Array = npt.NDArray[Any]
-
-ONCE_CLOCKS: Final = Coefficient(
-    "latency.chain.once_clocks",
-    "clocks",
-    "from one instruction of a lone warp to the next in code that runs once, loads aside",
-)
-LOOP_CLOCKS: Final = Coefficient(
-    "latency.chain.loop_clocks",
-    "clocks",
-    "the same in a loop",
-)
-BESIDE_CLOCKS: Final = Coefficient(
-    "latency.chain.beside_clocks",
-    "clocks",
-    "the same in a loop for each further load that is in flight beside the first",
-)
-BLOCK_OVERHEAD = Formula(
-    name="clocks of a block besides its loads and instructions",
-    unit="clocks",
-    text="start + warps*(warp + profiler) + max(0, warps - 4)*issue",
-    symbols={
-        "start": "clocks from one block to the next [clocks]",
-        "warps": "warps of the block [1]",
-        "warp": "clocks to start each warp [clocks]",
-        "profiler": "clocks that a profiler adds for each warp of all blocks of the SM [clocks]",
-        "issue": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
-    },
-    holds="blocks that follow one another on an SM",
-    source="fitted form: lifetimes of empty blocks",
-)
+ONCE_CLOCKS: Final = Coefficient("latency.chain.once_clocks")
+LOOP_CLOCKS: Final = Coefficient("latency.chain.loop_clocks")
+BESIDE_CLOCKS: Final = Coefficient("latency.chain.beside_clocks")
 
 
-@dataclass(frozen=True, slots=True)
-class BlockOverhead:
-    """What a block takes besides its loads and instructions, as `BLOCK_OVERHEAD` has it.
+def lone_clocks(
+    instance: Instance, once: Array, looped: Array, unroll: Array, device: Device
+) -> tuple[Array, Array]:
+    """Return the clocks of a lone warp, waits for memory apart, for what runs once and for loops.
 
-    Attributes
-    ----------
-    warps : array
-        Warps of the block [1].
-    start, warp : float
-        From one block to the next, and to start each warp [clocks].
-    profiler : array
-        What a profiler adds for each warp [clocks].
-    issue : array
-        By how much each warp beyond the first of every scheduler is later [clocks].
+    The kernel says, or it has `once` and `looped` instructions, in loops `unroll` side by side.
     """
-
-    warps: Array
-    start: float = 0.0
-    warp: float = 0.0
-    profiler: Array | float = 0.0
-    issue: Array | float = 0.0
-
-    @property
-    def clocks(self) -> Array:
-        """All of it [clocks]."""
-        return np.asanyarray(
-            BLOCK_OVERHEAD(
-                start=self.start,
-                warps=self.warps,
-                warp=self.warp,
-                profiler=self.profiler,
-                issue=self.issue,
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionClocks:
-    """Clocks from one instruction of a lone warp to the next, loads aside.
-
-    Attributes
-    ----------
-    once, loop : float
-        In code that runs once, and in a loop [clocks].
-    beside : float
-        In a loop for each further load in flight beside the first [clocks].
-    """
-
-    once: float
-    loop: float
-    beside: float
-
-
-def instruction_clocks(device: Device) -> InstructionClocks:
-    """Return the clocks from one instruction of a lone warp to the next."""
-    return InstructionClocks(ONCE_CLOCKS(device), LOOP_CLOCKS(device), BESIDE_CLOCKS(device))
-
-
-NO_CLOCKS: Final = InstructionClocks(0.0, 0.0, 0.0)
-"""Of no instructions."""
+    kernel = instance.kernel
+    if kernel.paces:
+        alone = in_loops = np.zeros(1)
+        for pace in kernel.paces:
+            clocks = np.asanyarray(instance.number(pace.clocks), dtype=float)
+            if pace.loop is None:
+                alone = alone + clocks
+            else:
+                in_loops = in_loops + clocks * instance.runs(pace.loop)
+        return np.atleast_1d(alone), np.atleast_1d(in_loops)
+    alone = ONCE_CLOCKS(device) * once
+    if kernel.dependent:  # in loops too instructions wait for one another
+        each = ONCE_CLOCKS(device) * np.ones(np.shape(unroll))
+    else:
+        each = (LOOP_CLOCKS(device) + BESIDE_CLOCKS(device) * (unroll - 1)) / unroll
+    return np.asanyarray(alone), np.asanyarray(each * looped)
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What one block that has its SM to itself does, one thing after the other.
+    """What one block that has its SM to itself does, one thing after the other."""
 
-    Attributes
-    ----------
-    overhead : BlockOverhead
-    instructions : array
-        Instructions of a warp outside loops.
-    looped : array
-        Instructions of a warp in loops.
-    unroll : array
-        Loads in flight a load of the loop's text: how many iterations run side by side.
-    missing : array
-        Share of the SMs' L2 reads that go to DRAM.
-    batches : tuple of Batch
-    clock : float
-        SM clock [Hz].
-    lone : InstructionClocks
-        Of a lone warp, where the kernel does not say.
-    dependent : bool
-        Whether the instructions of loops wait for one another, as those of code that runs once.
-    schedulers : float
-        Schedulers that issue a block's warps between barriers; 0 where it has none.
-    once, paced : array or None
-        Clocks of a lone warp, waits for memory apart, for what runs once and for loops; None where
-        the kernel does not say.
-    barriers : array
-        Clocks that a block's barriers take, outside of loops.
-    contention : array
-        Clocks from one instruction to the next of warps that contend for a scheduler and its pipes.
-    """
-
-    overhead: BlockOverhead
+    warps: Array  # of the block [1]
+    start: Array  # from one block to the next [s]
+    # instructions and looped: of a warp outside loops, and in them [1]
     instructions: Array
     looped: Array
-    unroll: Array
-    missing: Array
+    # alone and in_loops: clocks of a lone warp, waits for memory apart, for what runs once and for
+    # loops; by the kernel if they are `known`
+    alone: Array
+    in_loops: Array
+    known: bool
+    barriers: Array | float  # clocks that a block's barriers take, outside of loops
+    # clocks of one instruction of each warp of a scheduler's, between barriers; 0 without
+    issue_clocks: Array
     batches: tuple[Batch, ...]
-    clock: float
-    lone: InstructionClocks
-    dependent: bool = False
-    schedulers: float = 0.0
-    once: Array | None = None
-    paced: Array | None = None
-    barriers: Array | float = 0.0
-    contention: Array | float = 1.0
-
-    @property
-    def start(self) -> Array:
-        """From one block to the next [s]."""
-        return np.asanyarray(self.overhead.clocks / self.clock)
-
-    @property
-    def clocks_in_loops(self) -> Array:
-        """Clocks from one instruction of a loop to the next, a warp's other loads beside it."""
-        if self.dependent:
-            return np.asanyarray(self.lone.once * np.ones(np.shape(self.unroll)))
-        beside = self.lone.beside * (self.unroll - 1)
-        return np.asanyarray((self.lone.loop + beside) / self.unroll)
+    clock: float  # SM clock [Hz]
 
     @property
     def loads(self) -> Array:
@@ -198,43 +91,9 @@ class Chain:
         return np.asanyarray(np.maximum(own, self.issue_clocks * (self.instructions + self.looped)))
 
     @property
-    def alone(self) -> Array:
-        """Clocks of a lone warp for what runs once."""
-        if self.once is not None:
-            return self.once
-        return np.asanyarray(self.lone.once * self.instructions)
-
-    @property
-    def in_loops(self) -> Array:
-        """Clocks of a lone warp for its loops."""
-        if self.paced is not None:
-            return self.paced
-        return np.asanyarray(self.clocks_in_loops * self.looped)
-
-    @property
-    def issue_clocks(self) -> Array:
-        """Clocks of one instruction of each warp of a scheduler's, between barriers; 0 without."""
-        one = self.schedulers or np.inf
-        return np.asanyarray(self.overhead.warps / one * self.contention)
-
-    @property
     def slowest(self) -> Array:
         """The slowest batch of loads [s]."""
         slowest: Array = np.zeros(1)
         for b in self.batches:
-            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency_first, 0.0))
+            slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
         return slowest
-
-    @property
-    def before(self) -> Array:
-        """Loads outside loops that wait for one another, what the ramp has of them apart [s]."""
-        once = [b.waited * b.latency for b in self.batches if b.loop is None]
-        longest = largest(np.zeros(1), *once)
-        in_ramp = np.where(longest >= self.slowest, longest, 0.0)
-        return np.asanyarray(sum(once, np.zeros(1)) - in_ramp)
-
-    @property
-    def ramp(self) -> Array:
-        """What every launch pays once: a block's warps and its slowest batch of loads [s]."""
-        warps: Array = self.overhead.warps * self.overhead.warp / self.clock
-        return warps + self.slowest

@@ -8,11 +8,11 @@ waits in each turn, and who is behind catches up with him: all go at the pace of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.grid.affine import Variable
@@ -20,29 +20,18 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
 DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
 `perfmodel.models.latency.batch.MOST_SPREAD` was measured with."""
 
-MOST_PAGES: Final = Coefficient(
-    "latency.first_readers.most_pages",
-    "1",
-    "pages of a block's turn up to which the slowest is later",
-)
+MOST_PAGES: Final = Coefficient("latency.first_readers.most_pages")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["source-kernels"])
 def reading_alike(r: Requests, wave: Array) -> Array:
     """Return how many blocks of those that run at a time read the same in the same turn.
 
-    Parameters
-    ----------
-    r : Requests
-        Of a load; 1 where no strides tell.
-    wave : array
-        Blocks that run at a time [1]: in the order of their numbers.
+    `wave` blocks run at a time, in the order of their numbers; 1 where no strides tell.
     """
     found, faster = np.ones(1), np.ones(1)
     if r.strides is None:
@@ -60,13 +49,20 @@ def pages_at_once(requests: Sequence[Requests], device: Device) -> Array:
     found = np.zeros(1)
     for r in requests:
         if r.strides is not None:
-            threads = (v for v in r.variables if v.target.startswith("threadIdx"))
-            extents = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
-            found = found + footprint(extents, r.width, DRAM_PAGE)
+            found = found + footprint(extents_at_work(r), r.width, DRAM_PAGE)
     return np.asanyarray(np.minimum(found, MOST_PAGES(device)))
 
 
-def at_work(r: Requests, v: Variable) -> Array:
-    """Return the values of a thread's variable that the kernel's guard lets in."""
+def extents_at_work(r: Requests, lanes: bool = False) -> list[Extent]:
+    """Return where a block's threads go that the kernel's guard lets in, or only a warp's lanes."""
+    assert r.strides is not None
+    return [
+        Extent(r.strides[v.name], _at_work(r, v))
+        for v in r.variables
+        if (v.in_lane if lanes else v.target.startswith("threadIdx"))
+    ]
+
+
+def _at_work(r: Requests, v: Variable) -> Array:
     share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
     return np.asanyarray(np.maximum(v.extent * np.asanyarray(share), 1.0))

@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batches import DRAM_SPREAD
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
-
-WAITS_POWER: Final = Coefficient(
-    "latency.first_touch.waits_power",
-    "1",
-    "power of the waits of a block by which the slowest SM's first reads are later",
-)
-COLD_SHARE: Final = Coefficient(
-    "latency.first_touch.cold_share",
-    "1",
-    "share of L2's reads that come from DRAM, up to which a launch waits for none",
-)
+WAITS_POWER: Final = Coefficient("latency.first_touch.waits_power")
+COLD_SHARE: Final = Coefficient("latency.first_touch.cold_share")
 FIRST_TOUCH = Formula(
     name="reads of a cold launch's slowest SM beyond DRAM's latency",
     unit="s",
@@ -40,19 +31,13 @@ FIRST_TOUCH = Formula(
     },
     holds="launches whose blocks start together",
     source="derived for one wait: the slowest of the SMs' first reads. Fitted form of many: luck "
-    "evens out. `idle` derived: blocks end as they are handed out",
+    "evens out. `idle` derived: blocks end as they are scheduled to SMs",
 )
 
 
 @mechanism(neutral=lambda *_, **__: np.zeros(1), evidence=["latency", "launch-overhead"])
 def first_touch(
-    dram_read_bytes: Array,
-    l2_read_sectors: Array,
-    blocks: Array,
-    sms: float,
-    device: Device,
-    waits: Any = 1.0,
-    idle: Any = 0.0,
+    traffic: Traffic, blocks: Array, device: Device, waits: Any = 1.0, idle: Any = 0.0
 ) -> Array:
     """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
 
@@ -61,9 +46,10 @@ def first_touch(
     """
     late = FIRST_TOUCH(
         spread=DRAM_SPREAD(device),
-        n=np.maximum(np.minimum(blocks, sms), 1.0),
+        n=np.maximum(np.minimum(blocks, 1.0 * device.sm_count), 1.0),
         w=np.maximum(waits, 1.0),
         power=WAITS_POWER(device),
         idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
     )
-    return np.where(dram_read_bytes > COLD_SHARE(device) * SECTOR * l2_read_sectors, late, 0.0)
+    fetched = traffic.dram_read_bytes
+    return np.where(fetched > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors, late, 0.0)

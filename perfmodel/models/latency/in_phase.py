@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
-from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency, Firsts
-from perfmodel.models.latency.first_readers import at_work
+from perfmodel.arrays import Array
+from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
+from perfmodel.models.latency.batch_loads import BatchLoads
+from perfmodel.models.latency.first_readers import extents_at_work
 from perfmodel.models.launch.waves import warps_let_in
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
 
-
-@mechanism(
-    neutral=lambda requests, loop, unroll, new, latencies, device: latencies,
-    evidence=["instructions", "source-kernels"],
-)
-def in_phase(
-    requests: Sequence[Requests],
-    loop: str,
-    unroll: Array,
-    new: Array,
-    latencies: BatchLatency,
-    device: Device,
-) -> BatchLatency:
+@mechanism(neutral=lambda b, new, latencies: latencies, evidence=["instructions", "source-kernels"])
+def in_phase(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLatency:
     """Return the latencies where lanes come to new sectors in the same iterations.
 
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
@@ -43,22 +28,22 @@ def in_phase(
     in their sectors, and some come to new ones in every eighth iteration
     (measurements/source-kernels, textbook, compare_strings).
     """
-    if not all(r.strides is not None and r.access.kind == "load" for r in requests):
+    loads = all(r.access.kind == "load" for r in b.own)
+    if b.loop is None or not (b.regular and b.in_order and loads):
         return latencies
     together = np.ones(1, dtype=bool)
     reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
-    for r in requests:
+    for r in b.own:
         assert r.strides is not None
-        reach = np.maximum(reach, np.abs(r.strides[loop]) * unroll)
-        often = np.maximum(often, _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR)
+        reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
+        often = np.maximum(often, _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR)
         for v in r.variables:
             if v.in_lane:
                 together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
-        lanes = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
-        rows = np.maximum(rows, footprint(lanes, r.width, LINE))
+        rows = np.maximum(rows, footprint(extents_at_work(r, lanes=True), r.width, LINE))
     first = np.clip(np.maximum(new, often), 0.0, 1.0)
+    device, own = b.execution.device, latencies
     atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
-    own = latencies
     return replace(
         own,
         l1_miss=np.minimum(own.l1_miss, first),
@@ -80,31 +65,23 @@ def in_step(r: Requests, warps: Array) -> Array:
     return np.minimum(every, footprint(extents, r.width, SECTOR))
 
 
-def firsts(
-    instance: Instance,
-    requests: Sequence[Requests],
-    loop: str,
-    unroll: Array,
-    filled: Array,
-    lines: Array,
-) -> Firsts:
-    """Return what warps that walk together wait for in a batch; `filled` of a block at work."""
-    trips = np.asanyarray(instance.trips[loop], dtype=float)
-    batches = np.maximum(trips / np.maximum(unroll, 1.0), 1.0)
+def new_sectors(b: BatchLoads) -> tuple[Array, Array]:
+    """Return `advance` and `new` of a `Batch` of loads in order in a loop."""
+    assert b.loop is not None
+    trips = np.asanyarray(b.execution.instance.trips[b.loop], dtype=float)
+    batches = np.maximum(trips / np.maximum(b.unroll, 1.0), 1.0)
     advance = apart = np.zeros(1)
-    for r in requests:
+    for r in b.own:
         assert r.strides is not None
-        turn = Extent(r.strides[loop], trips)
-        threads = [v for v in r.variables if v.target.startswith("threadIdx")]
-        every = [Extent(r.strides[v.name], at_work(r, v)) for v in threads]
-        lanes = [e for e, v in zip(every, threads, strict=True) if v.in_lane]
+        turn = Extent(r.strides[b.loop], trips)
+        every, lanes = extents_at_work(r), extents_at_work(r, lanes=True)
         # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
-        stepping = _phases(r) * np.abs(r.strides[loop]) * unroll / SECTOR
+        stepping = _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR
         on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
         advance = np.maximum(advance, on)
         apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
-    new = np.minimum(filled / np.maximum(apart, 1e-9), 1.0)
-    return Firsts(np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(lines, 1.0)))
+    new = np.minimum(b.filled / b.part / np.maximum(apart, 1e-9), 1.0)
+    return np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(b.fresh, 1.0))
 
 
 def _phases(r: Requests) -> Array:

@@ -1,44 +1,24 @@
-"""Joined waits: loads that are waited for together, by one warp or by several side by side.
+"""Joined waits: loads that are waited for together with the first loads of a loop.
 
 A warp stops at the first use of a value. Where that comes after the first loads of a loop have gone
-out, the two latencies do not add up: the later of both decides. Warps that ask for parts of the
-same line at a time all wait for it, though only one of them has it fetched.
+out, the two latencies do not add up: the later of both decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.footprint import RUN_GRANULES
-from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
-
-WHOLE_LINE: Final = 2.0
-"""Fetches of 64 B of a line."""
-READ_ONCE: Final = 1.5
-"""Bytes brought into L1 over those of a buffer, up to which each is read at one time only: what is
-more are sectors that blocks share at their ends. Chosen; what is read again is brought in twice."""
 
 
 @mechanism(neutral=tuple, evidence=["gather", "suite"])
 def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     """Return the batches; of those that join a loop's, what DRAM takes longer overlaps with it.
 
-    Notes
-    -----
     Derived for misses: what misses L2 beside a read of DRAM by the loop is back as late, and the
     slowest of both reads later than one alone. Lookups in 32 MiB beside a stream gain 3.4% from a
     window that keeps their rows, where misses one after the other would make it 18%
@@ -53,70 +33,13 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
 
 def _beside(batch: Batch, other: Batch) -> Batch:
     own, loop = batch.latencies, other.latencies
-    # A loop without a turn waits for nothing.
+    # A loop without an iteration waits for nothing.
     missing = np.asanyarray(loop.l1_miss * loop.l2_miss * np.minimum(other.count, 1.0))
     more = (loop.reads + own.reads) / loop.reads
     joined = replace(
         own,
-        dram_s=own.l2_s + (own.dram_s - own.l2_s) * (1 - missing),
-        write_wait_s=own.write_wait_s * (1 - missing),
+        dram=own.l2 + (own.dram - own.l2) * (1 - missing),
+        wait=own.wait * (1 - missing),
         reads=own.reads ** (1 - missing) * more**missing,
     )
     return replace(batch, latencies=joined)
-
-
-def fetched_share(
-    instance: Instance, requests: Sequence[Requests], traffic: Traffic, members: Sequence[int]
-) -> Array:
-    """Return the share of the buffers that these loads fetch from DRAM."""
-    every = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1))
-    fetched = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
-    return np.asanyarray(np.minimum(1.0, fetched / np.maximum(every, 1.0)))
-
-
-def neighbours_wait(
-    instance: Instance, requests: Sequence[Requests], traffic: Traffic, members: Sequence[int]
-) -> tuple[Array, Array]:
-    """Return how often loads wait for DRAM that go once and in order over their buffers, and its m.
-
-    Returns
-    -------
-    tuple of array
-        Share of the waits, 0 for other loads, and what takes the place of a load of whole lines in
-        `BATCH_LATENCY`'s `m`.
-
-    Notes
-    -----
-    Derived: neighbours that ask for other sectors of what one has fetched wait as long, so that by
-    a larger fetch granularity no wait is rarer but at the ends of a block's part, which the block
-    beside it may have fetched. A warp waits for the slowest of its fetches: `DRAM_SPREAD` was
-    fitted to loads of whole lines, two of 64 B each. Lookups beside 40 B each of a stream take 2.6%
-    more with 32 B and 2.3% less with 128 B than with 64, by this 1.0 and 2.9
-    (measurements/gather, blocks/windows.csv, rows marked fit).
-    """
-    none = np.zeros(1), np.ones(1)
-    if any(requests[i].strides is None or requests[i].period is not None for i in members):
-        return none
-    size = traffic.fetch_bytes
-    every = sum((buffer_bytes(instance, requests[i]) for i in members), np.zeros(1))
-    filled = sum((traffic.accesses[i].l1_fill_sectors for i in members), np.zeros(1)) * SECTOR
-    blocks = np.asanyarray(instance.blocks, dtype=float) * len(members)
-    part = every / blocks
-    touched = _fetches(part, part, 4.0, size) * size
-    share = fetched_share(instance, requests, traffic, members) * part / np.maximum(touched, 1.0)
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
-    found = np.zeros(1)
-    for i in members:
-        r = requests[i]
-        lanes = r.active_lanes / np.maximum(r.requests, 1e-9) * r.width
-        fetches = _fetches(lanes, part / warps, float(r.width), size) / WHOLE_LINE
-        found = found + fetches / len(members)
-    once = (filled < READ_ONCE * every) & (share > 0)
-    return np.where(once, np.minimum(share, 1.0), 0.0), np.where(once, found, 1.0)
-
-
-def _fetches(run: Array, pitch: Array, width: float, size: int) -> Array:
-    """Return how many fetches a run of bytes takes, of runs that start a pitch apart."""
-    step = np.gcd(np.maximum(np.rint(pitch), 1.0).astype(np.int64), size).astype(float)
-    run = np.maximum(run, width)
-    return np.asanyarray(RUN_GRANULES(run=run, w=width, g=np.maximum(step, 4.0), G=float(size)))

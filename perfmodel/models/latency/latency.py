@@ -7,161 +7,123 @@ its instructions between them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.atomics.shared_atomics import aggregated_clocks
 from perfmodel.models.execution import Execution
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import load_batch
 from perfmodel.models.latency.behind_writes import behind_writes
-from perfmodel.models.latency.chain import BlockOverhead, Chain, instruction_clocks
+from perfmodel.models.latency.chain import Chain, lone_clocks
 from perfmodel.models.latency.joined_waits import join_waits
 from perfmodel.models.latency.slowest_sm import slowest_sm
+from perfmodel.models.requests.passes import conflict_clocks
+from perfmodel.models.time.issue import Pipe, issued, looped_instructions
 
-Array = npt.NDArray[Any]
-
-BLOCK_START: Final = Coefficient(
-    "latency.latency.block_start",
-    "clocks",
-    "from one block to the next on an SM that holds one at a time",
-)
-WARP_START: Final = Coefficient(
-    "latency.latency.warp_start",
-    "clocks",
-    "what each warp of a block adds to its start",
-)
-WARP_TURN: Final = Coefficient(
-    "latency.latency.warp_turn",
-    "clocks",
-    "each warp from the fifth on is later for each instruction that runs once",
-)
-BARRIER_START: Final = Coefficient(
-    "latency.latency.barrier_start",
-    "clocks",
-    "of a barrier whose warps arrive together",
-)
-BARRIER_WARP: Final = Coefficient(
-    "latency.latency.barrier_warp",
-    "clocks",
-    "what each warp adds to a barrier",
-)
-RAMP_TIME = Formula(
-    name="start-up",
-    unit="s",
-    text="fetch + block + touch",
+BLOCK_START: Final = Coefficient("latency.latency.block_start")
+WARP_START: Final = Coefficient("latency.latency.warp_start")
+WARP_TURN: Final = Coefficient("latency.latency.warp_turn")
+BARRIER_START: Final = Coefficient("latency.latency.barrier_start")
+BARRIER_WARP: Final = Coefficient("latency.latency.barrier_warp")
+BLOCK_OVERHEAD = Formula(
+    name="clocks of a block besides its loads and instructions",
+    unit="clocks",
+    text="start + warps*(warp + profiler) + max(0, warps - 4)*issue",
     symbols={
-        "fetch": "a launch with any work, beyond an empty one [s]",
-        "block": "start of a block's warps, and its first batch of loads [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
+        "start": "clocks from one block to the next [clocks]",
+        "warps": "warps of the block [1]",
+        "warp": "clocks to start each warp [clocks]",
+        "profiler": "clocks that a profiler adds for each warp of all blocks of the SM [clocks]",
+        "issue": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
     },
-    holds="launches whose first block is like the others",
-    source="fitted form: streams of 256 KiB to 4 MiB",
-)
-LATENCY_TIME = Formula(
-    name="time for latency",
-    unit="s",
-    text="max(0, chain*waves - ramp)",
-    symbols={
-        "chain": "time of one block, from its first instruction to its last [s]",
-        "ramp": "time until the first data arrives, counted apart [s]",
-        "waves": "waves of blocks, one after the other [1]",
-    },
-    holds="blocks replaced as they end",
-    source="Little's law",
+    holds="blocks that follow one another on an SM",
+    source="fitted form: lifetimes of empty blocks",
 )
 
 
-def synchronised_once(kernel: Kernel) -> bool:
-    """Say whether a block's warps wait for one another, but in no loop."""
-    return bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
+def block_chain(
+    execution: Execution,
+    instructions: Mapping[str, Array],
+    contention: Array,
+    dram_wave: Array,
+    waves: Array,
+    concurrent: Array,
+) -> Chain:
+    """Return the chain of one block; DRAM needs `dram_wave` for a wave of them [s].
 
-
-@dataclass(frozen=True, slots=True)
-class WarpWork:
-    """Instructions of a warp, of those that have most to do.
-
-    Attributes
-    ----------
-    instructions, looped : array
-        All of them, and those in loops [1].
-    late_share : array
-        Share of them for which the warps of a block are one later than the other: see `WARP_TURN`.
-    contention : array
-        Clocks from one instruction to the next where warps contend for a scheduler's pipes.
+    `instructions` are those of the launch if all warps had as much to do as those that have most,
+    `contention` the clocks from one to the next where warps contend for a scheduler's pipes;
+    `concurrent` blocks share an SM.
     """
+    instance, kernel, device = execution.instance, execution.kernel, execution.device
+    # Warps that a barrier outside loops synchronises issue in turn.
+    synchronised = bool(kernel.barriers) and all(b.loop is None for b in kernel.barriers)
+    warps = np.atleast_1d(execution.warps / execution.blocks)
+    once, looped, late = _instructions(execution, instructions)
+    profiled = (device.launch_warp or 0.0) if execution.timing == "profiler" else 0.0
+    overhead = BLOCK_OVERHEAD(
+        start=BLOCK_START(device),
+        warps=warps,
+        warp=WARP_START(device),
+        profiler=np.atleast_1d(profiled * device.sm_clock * concurrent),
+        issue=0.0 if synchronised or not execution.requests else WARP_TURN(device) * once * late,
+    )
+    batches = _batches(execution, waves)
+    unroll = largest(np.ones(1), *(b.unroll for b in batches))
+    alone, in_loops = lone_clocks(instance, once, looped, unroll, device)
+    known = bool(kernel.paces)
+    schedulers = 1.0 * device.schedulers_per_sm if synchronised else np.inf
+    chain = Chain(
+        warps=warps,
+        start=np.asanyarray(overhead / device.sm_clock),
+        instructions=once,
+        looped=looped,
+        alone=alone,
+        in_loops=in_loops,
+        known=known,
+        barriers=_barriers(execution, warps) if known else 0.0,
+        issue_clocks=warps / schedulers * contention,
+        batches=batches,
+        clock=device.sm_clock,
+    )
+    scattered = any(r.random for r in execution.requests)
+    chain = behind_writes(chain, dram_wave, device.dram_latency, scattered)
+    more = aggregated_clocks(instance, execution.on_chip, concurrent, device)
+    chain = replace(chain, barriers=more + chain.barriers)
+    if not known:
+        return chain
+    depths = depths_of(instance, execution.on_chip)
+    outside, inside = conflict_clocks(instance, execution.on_chip, depths, device)
+    return replace(chain, alone=chain.alone + outside, in_loops=chain.in_loops + inside)
 
-    instructions: Array
-    looped: Array
-    late_share: Array | float = 1.0
-    contention: Array | float = 1.0
+
+def _instructions(
+    execution: Execution, instructions: Mapping[str, Array]
+) -> tuple[Array, Array, Array]:
+    """Return a warp's instructions outside loops, in them, and the share that `WARP_TURN` is of."""
+    warps, device = execution.warps, execution.device
+    every = issued(instructions, device) / warps
+    accesses = [*execution.requests, *execution.on_chip]
+    looped = looped_instructions(execution.instance, accesses, device) / warps
+    floats = instructions.get(Pipe.FMA32, np.zeros(1)) / np.maximum(every * warps, 1e-9)
+    return every - looped, looped, 1 - floats
 
 
-def block_chain(execution: Execution, work: WarpWork, dram_wave: Array, waves: Array) -> Chain:
-    """Return the chain of one block.
-
-    Parameters
-    ----------
-    execution : Execution
-    work : WarpWork
-    dram_wave : array
-        What DRAM needs for the blocks that run at a time [s].
-    waves : array
-        Of blocks, one after the other [1].
-    """
-    traffic, device = execution.traffic, execution.device
+def _batches(execution: Execution, waves: Array) -> tuple[Batch, ...]:
+    """Return the batches of loads of a block."""
+    traffic = execution.traffic
     asked = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
     missed = (1 - traffic.l2_hit_rate) * asked
     missing = np.clip(missed / np.maximum(traffic.l2_read_sectors, 1e-9), 0, 1)
-    batches = _batches(execution, missing, waves)
-    unroll = np.ones(1)
-    for b in batches:
-        unroll = np.maximum(unroll, b.unroll)
-    overhead = _overhead(execution, work)
-    clocks, paced = _paced(execution.instance)
-    synchronised = synchronised_once(execution.kernel)
-    chain = Chain(
-        overhead=overhead,
-        instructions=work.instructions - work.looped,
-        looped=work.looped,
-        unroll=unroll,
-        missing=missing,
-        batches=batches,
-        clock=device.sm_clock,
-        lone=instruction_clocks(device),
-        dependent=execution.kernel.dependent,
-        schedulers=1.0 * device.schedulers_per_sm if synchronised else 0.0,
-        once=clocks,
-        contention=work.contention,
-        paced=paced,
-        barriers=_barriers(execution, overhead.warps) if clocks is not None else 0.0,
-    )
-    scattered = any(r.random for r in execution.requests)
-    return behind_writes(chain, dram_wave, device.dram_latency, scattered)
-
-
-def _overhead(execution: Execution, work: WarpWork) -> BlockOverhead:
-    """Return what a block takes besides its loads and instructions."""
-    # Those that are synchronised by a barrier issue in turn as `Chain.issue_clocks` counts.
-    staggered = execution.requests and not synchronised_once(execution.kernel)
-    once, device = work.instructions - work.looped, execution.device
-    return BlockOverhead(
-        warps=np.atleast_1d(execution.warps / execution.blocks),
-        start=BLOCK_START(device),
-        warp=WARP_START(device),
-        issue=WARP_TURN(device) * once * work.late_share if staggered else 0.0,
-    )
-
-
-def _batches(execution: Execution, missing: Array, waves: Array) -> tuple[Batch, ...]:
-    """Return the batches of loads of a block; `missing` is the share of L2 reads that miss."""
     loops = (None, *(loop.variable for loop in execution.kernel.loops))
     depths = depths_of(execution.instance, execution.requests)
     late = slowest_sm(execution.blocks, waves, execution.device)
@@ -173,21 +135,6 @@ def _batches(execution: Execution, missing: Array, waves: Array) -> tuple[Batch,
         for ahead in (False, True)
     )
     return join_waits([b for b in found if b is not None])
-
-
-def _paced(instance: Instance) -> tuple[Array, Array] | tuple[None, None]:
-    """Return the clocks of a lone warp for what runs once, and for loops, where they are known."""
-    kernel = instance.kernel
-    if not kernel.paces:
-        return None, None
-    once, looped = np.zeros(1), np.zeros(1)
-    for pace in kernel.paces:
-        clocks = np.asanyarray(instance.number(pace.clocks), dtype=float)
-        if pace.loop is None:
-            once = once + clocks
-            continue
-        looped = looped + clocks * instance.runs(pace.loop)
-    return np.atleast_1d(once), np.atleast_1d(looped)
 
 
 def _barriers(execution: Execution, warps: Array) -> Array:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -21,18 +21,8 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
-FEW_BLOCKS: Final = Coefficient(
-    "latency.meeting.few_blocks",
-    "1",
-    "power of the blocks of an SM by which what none of them hides falls",
-)
-FIRST_WAVE: Final = Coefficient(
-    "latency.meeting.first_wave",
-    "1",
-    "part of the rest that the first wave of blocks does not hide: all start together",
-)
+FEW_BLOCKS: Final = Coefficient("latency.meeting.few_blocks")
+FIRST_WAVE: Final = Coefficient("latency.meeting.first_wave")
 MEETING_TIME = Formula(
     name="time of memory, barrier-synchronised blocks",
     unit="s",
@@ -48,8 +38,8 @@ MEETING_TIME = Formula(
         "first": "see `FIRST_WAVE`; 0 for passes over a row, of which none is short [1]",
         "waves": "waves of blocks, one after the other [1]",
     },
-    holds="blocks whose warps meet between their loads and what they compute; DRAM serves all SMs, "
-    "and has something to do as long as any of their blocks waits",
+    holds="blocks whose warps synchronise between their loads and what they compute; DRAM serves "
+    "all SMs, and has something to do as long as any of their blocks waits",
     source="fitted form: see `FEW_BLOCKS`",
 )
 
@@ -62,40 +52,23 @@ PASSES_TIME = Formula(
         "passes": "time of memory of blocks with barriers between passes [s]",
         "again": "share of what loads ask for that an earlier pass has read [1]",
     },
-    holds="by construction for one pass: warps of a block drift apart in its loop",
+    holds="by construction for one pass: warps of a block desynchronise in its loop",
     source="assumed; a softmax in three passes (measurements/operators, pytorch)",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class LoadingBlocks:
-    """Blocks that load and compute, arrays over configurations.
+    """Blocks that load and compute, arrays over configurations."""
 
-    Attributes
-    ----------
-    device : Device
-        That they run on.
-    latency_s : array
-        Waves of blocks one after the other, with what they wait for an SM's busiest unit [s].
-    busy_s : array
-        Issue and L1 of the busiest SM [s].
-    load_s : array
-        Latency of the slowest load [s].
-    bandwidth_s : array
-        The slower of L2 and DRAM [s].
-    concurrent : array
-        Blocks that share an SM [1].
-    waves : array
-        Waves of blocks [1].
-    """
-
-    device: Device
+    device: Device  # that they run on
+    # waves of blocks one after the other, with what they wait for an SM's busiest unit [s]
     latency_s: Array
-    busy_s: Array
-    load_s: Array
-    bandwidth_s: Array
-    concurrent: Array
-    waves: Array
+    busy_s: Array  # issue and L1 of the busiest SM [s]
+    load_s: Array  # latency of the slowest load [s]
+    bandwidth_s: Array  # the slower of L2 and DRAM [s]
+    concurrent: Array  # blocks that share an SM [1]
+    waves: Array  # waves of blocks [1]
 
 
 def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
@@ -121,12 +94,10 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     return np.asanyarray(np.where(every > 0, again / np.maximum(every, 1e-9), 0.0))
 
 
-def _all_overlap(blocks: LoadingBlocks, passes: bool = False) -> Array:
-    """Return the time if other blocks hide all that one computes."""
-    return np.maximum(blocks.latency_s, blocks.bandwidth_s)
-
-
-@mechanism(neutral=_all_overlap, evidence=["latency", "operators"])
+@mechanism(
+    neutral=lambda blocks, passes=False: np.maximum(blocks.latency_s, blocks.bandwidth_s),
+    evidence=["latency", "operators"],
+)
 def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
 
@@ -135,14 +106,12 @@ def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
     wait = blocks.latency_s
     computing = np.minimum(blocks.busy_s, wait)
     loaded = np.maximum(computing, wait - blocks.load_s * blocks.waves)
-    return np.asanyarray(
-        MEETING_TIME(
-            wait=wait,
-            computing=computing if passes else loaded,
-            bandwidth=blocks.bandwidth_s,
-            concurrent=blocks.concurrent,
-            few=FEW_BLOCKS(blocks.device),
-            first=0.0 if passes else FIRST_WAVE(blocks.device),
-            waves=blocks.waves,
-        )
+    return MEETING_TIME(
+        wait=wait,
+        computing=computing if passes else loaded,
+        bandwidth=blocks.bandwidth_s,
+        concurrent=blocks.concurrent,
+        few=FEW_BLOCKS(blocks.device),
+        first=0.0 if passes else FIRST_WAVE(blocks.device),
+        waves=blocks.waves,
     )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
 
 SLOWEST_SM = Formula(
     name="how much longer the way to L2 is from the slowest SM",
@@ -27,30 +25,13 @@ SLOWEST_SM = Formula(
     holds="1 to 132 SMs",
     source="derived: the largest of n normal numbers",
 )
-FAR_SMS: Final = Coefficient(
-    "latency.slowest_sm.far_sms",
-    "1",
-    "standard deviation of the latency of L2 over SMs",
-)
-USUAL_SMS: Final = Coefficient(
-    "latency.slowest_sm.usual_sms",
-    "1",
-    "how much further the mean SM is than the first, over the slowest",
-)
+FAR_SMS: Final = Coefficient("latency.slowest_sm.far_sms")
+USUAL_SMS: Final = Coefficient("latency.slowest_sm.usual_sms")
 
 
 @mechanism(neutral=lambda *_: np.zeros(1), evidence=["suite"])
 def slowest_sm(blocks: Array, waves: Array, device: Device) -> Array:
-    """Return how much later data from L2 is at the slowest SM than at the first [s].
-
-    Parameters
-    ----------
-    blocks : array
-        Of the launch.
-    waves : array
-        Waves of them, one after the other.
-    device : Device
-    """
+    """Return how much later data from L2 is at the slowest SM than at the first [s]."""
     far = SLOWEST_SM(
         spread=FAR_SMS(device),
         n=np.clip(blocks, 1.0, device.sm_count),

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.l1.l1_tables import early_misses
 from perfmodel.models.latency.batch_loads import BatchLoads
 from perfmodel.models.latency.in_phase import in_step
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import reached_bytes
-
-Array = npt.NDArray[Any]
 
 
 def waiting_share(b: BatchLoads) -> tuple[Array, Array]:

@@ -7,13 +7,12 @@ of theirs at work and others few; an SM gets from L2 what its GPC's share of L2'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -21,61 +20,23 @@ from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
-Array = npt.NDArray[Any]
-
 BUSIEST_GPC = Formula(
     name="time of L2 with GPCs unequally loaded",
     unit="s",
     text="own*load",
     symbols={
         "own": "time of L2, all GPCs alike [s]",
-        "load": "blocks an SM of the GPC that has most, over the mean [1]",
+        "load": "blocks per SM of the GPC that has most, over the mean [1]",
     },
     holds="loops over less data than a grid has threads for; 1 elsewhere",
     source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "
     "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
     "one of 18 1171, whether others work or not (measurements/l2, partitions/grids.txt)",
 )
-APART: Final = Coefficient(
-    "launch.gpcs.apart",
-    "1",
-    "SMs that get their blocks by themselves, before the GPCs' others",
-)
-SECOND: Final = Coefficient(
-    "launch.gpcs.second",
-    "1",
-    "blocks out when those get their second",
-)
-TURN: Final = Coefficient(
-    "launch.gpcs.turn",
-    "1",
-    "blocks from one of their turns to the next",
-)
-APART_LOAD: Final = Coefficient(
-    "launch.gpcs.apart_load",
-    "1",
-    "one more block on each of those SMs adds to the load of the GPC that has most",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SmsApart:
-    """SMs that get their blocks by themselves, before the GPCs' others.
-
-    Attributes
-    ----------
-    sms : int
-        How many.
-    second, turn : int
-        Blocks out when they get their second, and from one of their turns to the next.
-    load : float
-        What one more block on each of them adds to the load of the GPC that has most [1].
-    """
-
-    sms: int
-    second: int
-    turn: int
-    load: float
+APART: Final = Coefficient("launch.gpcs.apart")
+SECOND: Final = Coefficient("launch.gpcs.second")
+TURN: Final = Coefficient("launch.gpcs.turn")
+APART_LOAD: Final = Coefficient("launch.gpcs.apart_load")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])
@@ -92,15 +53,8 @@ def gpc_load(instance: Instance, busy: Array, held: Array, device: Device) -> Ar
 def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Array:
     """Return the blocks an SM of the GPC that has most of the first `busy`, over the mean.
 
-    1 where all are at work, an SM holds one at a time, not all run together, or GPCs are unknown.
-
-    Parameters
-    ----------
-    busy, blocks : array
-        Blocks with work, which come first, and all.
-    held : array
-        Blocks that an SM holds at a time.
-    device : Device
+    1 where all are at work, an SM has room for one (`held`), not all run together, or GPCs are
+    unknown.
     """
     apart = (APART(device), SECOND(device), TURN(device), APART_LOAD(device))
     return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, apart))
@@ -108,56 +62,60 @@ def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Arra
 
 @definition
 def _busiest(
-    busy: Array,
-    blocks: Array,
-    held: Array,
-    sms: int,
-    gpcs: int,
-    apart: tuple[float, float, float, float],
+    busy: Array, blocks: Array, held: Array, sms: int, gpcs: int, apart: tuple[float, ...]
 ) -> Array:
-    """Return the same by a GPU's counts, and `apart` as of `SmsApart`."""
+    """Return the same by a GPU's counts, and by the coefficients of SMs apart."""
     there, every, room = np.broadcast_arrays(np.ceil(busy - 1e-9), blocks, held)
-    first = SmsApart(int(apart[0]), int(apart[1]), int(apart[2]), apart[3])
-    if not gpcs or sms // gpcs < first.sms:
+    whole = (int(apart[0]), int(apart[1]), int(apart[2]))
+    if not gpcs or sms // gpcs < whole[0]:
         return np.ones(there.shape)
     together = (there < every) & (every > sms) & (every <= room * sms) & (there >= 1)
     load = np.ones(there.shape)
     for place in np.argwhere(together):
         busy_here, rounds = int(there[tuple(place)]), -(-int(every[tuple(place)]) // sms)
-        load[tuple(place)] = _most(busy_here, rounds, sms, gpcs, first) * sms / busy_here
+        most = _most(busy_here, rounds, sms, gpcs, whole, apart[3])
+        load[tuple(place)] = most * sms / busy_here
     return np.maximum(load, 1.0)
 
 
 @lru_cache(maxsize=4096)
-def _most(busy: int, rounds: int, sms: int, gpcs: int, first: SmsApart) -> float:
+def _most(
+    busy: int, rounds: int, sms: int, gpcs: int, apart: tuple[int, int, int], load: float
+) -> float:
     """Return the blocks an SM of the GPC that has most of `busy`, of `rounds` for each SM.
 
     The mean over the GPCs that may be the first.
     """
-    sizes = gpc_sizes(sms, gpcs, first.sms)
-    found = [_most_from(start, busy, rounds, sizes, first) for start in range(gpcs)]
+    sizes = gpc_sizes(sms, gpcs, apart[0])
+    found = [_most_from(start, busy, rounds, sizes, apart, load) for start in range(gpcs)]
     return sum(found) / gpcs
 
 
 def _most_from(
-    start: int, busy: int, rounds: int, sizes: tuple[int, ...], first: SmsApart
+    start: int,
+    busy: int,
+    rounds: int,
+    sizes: tuple[int, ...],
+    apart: tuple[int, int, int],
+    load: float,
 ) -> float:
     """Return the same where a GPC is the first."""
+    sms, second, turn = apart
     own = [0] * len(sizes)
-    given, turns = min(busy, first.sms), 1
-    apart, of = given, start
+    given, turns = min(busy, sms), 1
+    alone, of = given, start
     while given < busy:
-        if turns < rounds and given >= first.second + first.turn * (turns - 1):
-            part, turns = min(busy - given, first.sms), turns + 1
-            apart += part
+        if turns < rounds and given >= second + turn * (turns - 1):
+            part, turns = min(busy - given, sms), turns + 1
+            alone += part
         else:
             here = of % len(sizes)
             part, of = min(busy - given, sizes[here]), of + 1
             own[here] += part
         given += part
     most = max(n / size for n, size in zip(own, sizes, strict=True))
-    more = max(apart / first.sms - 1, 0.0)
-    return max(most, 1 + more * first.load) if more else most
+    more = max(alone / sms - 1, 0.0)
+    return max(most, 1 + more * load) if more else most
 
 
 def gpc_sizes(sms: int, gpcs: int, apart: int) -> tuple[int, ...]:

@@ -8,50 +8,29 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import definition
-
-Array = npt.NDArray[Any]
 
 MOST_ROUNDS: Final = 12
 """Waves of blocks up to which they are handed out one by one: later small blocks hardly tell."""
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
 
-FULL_TURN: Final = Coefficient(
-    "launch.handout.full_turn",
-    "1",
-    "blocks, over SMs, from one time that the first SMs get a block to the next",
-)
-EARLY: Final = Coefficient(
-    "launch.handout.early",
-    "1",
-    "blocks, over SMs, by which they get their second block sooner",
-)
+FULL_TURN: Final = Coefficient("launch.handout.full_turn")
+EARLY: Final = Coefficient("launch.handout.early")
 
 
 def first_blocks(busy: Array, blocks: Array, held: Array, device: Device) -> Array:
     """Return the blocks of the SM that has most, of the first `busy` of a grid; the rest are idle.
 
-    0 where none are idle, an SM holds one at a time, or not all run together.
-
-    Parameters
-    ----------
-    busy, blocks : array
-        Blocks with work, which come first, and all.
-    held : array
-        Blocks that an SM holds at a time.
-    device : Device
-
-    Notes
-    -----
-    A few SMs are by themselves in their part of the GPU, which gets its blocks as soon as others.
+    0 where none are idle, an SM holds one at a time, or not all run together. A few SMs are by
+    themselves in their part of the GPU, which gets its blocks as soon as others.
     """
     sm_count = device.sm_count
     most = np.ceil((busy / sm_count + EARLY(device)) / FULL_TURN(device) - 1e-9)
@@ -67,14 +46,12 @@ def busiest_work(
 
     Parameters
     ----------
-    counts : sequence of array
-        Blocks with work along each axis of the grid, the fastest first.
-    cuts : sequence of array
-        Work of the last of them, over a whole block's.
+    counts, cuts : sequence of array
+        Blocks with work along each axis of the grid, the fastest first, and work of the last of
+        them, over a whole block's.
     held : array
         Blocks that an SM holds at a time.
     sm_count : int
-        SMs.
 
     Notes
     -----
@@ -107,16 +84,9 @@ def busiest_work(
 
 @definition
 def busiest_of(order: Array, held: Array, sm_count: int) -> Array:
-    """Return the work of the SM that ends last, of blocks whose work is known one by one.
+    """Return the work of the SM that ends last, of blocks whose work is known in their `order`.
 
-    Parameters
-    ----------
-    order : array
-        Work of each block, in the order of the grid.
-    held : array
-        Blocks that an SM holds at a time.
-    sm_count : int
-        SMs.
+    An SM holds `held` at a time.
     """
     found = [_busiest(order.tolist(), max(int(size), 1), sm_count) for size in np.ravel(held)]
     return np.asanyarray(found)

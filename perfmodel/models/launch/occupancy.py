@@ -32,37 +32,19 @@ IntOrArray = TypeVar("IntOrArray", int, Integers)
 
 @dataclass(frozen=True, eq=False)
 class Occupancy:
-    """Residency of a kernel on one SM.
+    """Residency of a kernel on one SM: arrays of the shape that `occupancy`'s arguments have."""
 
-    Every field is an array of the shape that the arguments of `occupancy` broadcast to (of shape
-    ``()`` for scalars: ``int(occ.blocks_per_sm)``, ``str(occ.limiter)``).
-
-    Attributes
-    ----------
-    blocks_per_sm
-        Resident blocks per SM; 0 where a block cannot run at all.
-    warps_per_sm
-        Resident warps per SM.
-    fraction
-        Resident warps over the most that the SM holds, 0 to 1.
-    limiter
-        The resource that admits the fewest blocks, one of `LIMITERS`.
-    by_warps, by_blocks, by_registers, by_shared
-        Blocks that each resource would admit alone; `UNLIMITED` where the kernel uses none of it.
-    shared_carveout
-        Shared memory that the SM sets apart from its unified L1, bytes.
-    l1_size
-        What is left as L1 cache, bytes.
-    """
-
+    # blocks_per_sm and warps_per_sm: resident blocks and warps per SM; 0 where a block cannot run
+    # at all
     blocks_per_sm: Integers
     warps_per_sm: Integers
-    fraction: NDArray[np.float64]
-    limiter: NDArray[np.str_]
-    by_warps: Integers
-    by_blocks: Integers
-    by_registers: Integers
-    by_shared: Integers
+    fraction: NDArray[np.float64]  # resident warps over the most that the SM holds, 0 to 1
+    limiter: NDArray[np.str_]  # the resource that admits the fewest blocks, one of `LIMITERS`
+    # blocks that each of `LIMITERS` would admit alone, along the first axis; `UNLIMITED` where the
+    # kernel uses none of it
+    limits: Integers
+    # shared_carveout and l1_size: shared memory that the SM sets apart from its unified L1, and
+    # what is left of it [B]
     shared_carveout: Integers
     l1_size: Integers
 
@@ -77,9 +59,8 @@ def occupancy(
     threads_per_block: ArrayLike,
     registers_per_thread: ArrayLike,
     shared_per_block: ArrayLike = 0,
-    carveout: ArrayLike | None = None,
 ) -> Occupancy:
-    """Blocks and warps that are resident on an SM, for any number of launches at once.
+    """Return the blocks and warps that are resident on an SM, for any number of launches at once.
 
     Parameters
     ----------
@@ -90,35 +71,20 @@ def occupancy(
     registers_per_thread
         32-bit registers of a thread as the compiler reports them; 0 if the kernel uses none.
     shared_per_block
-        Static and dynamic shared memory of a block together, without what the driver reserves,
-        bytes. A kernel that wants over 48 KiB is taken to have opted in to it.
-    carveout
-        Shared memory asked for per SM, bytes: what
-        ``cudaFuncAttributePreferredSharedMemoryCarveout`` states as a percentage of
-        ``device.shared_per_sm``. It is rounded up to a size that the SM supports, and raised
-        where not even one block fits. None leaves the choice to the driver.
-
-    Returns
-    -------
-    Occupancy
-        Arrays of the arguments' broadcast shape.
+        Static and dynamic shared memory of a block together, without what the driver reserves [B].
+        A kernel that wants over 48 KiB is taken to have opted in to it.
 
     Raises
     ------
     PerfmodelError
-        If an argument is not a whole number, is below its minimum, or ``carveout`` is larger
-        than the SM's shared memory. A block that is merely too large is no error: it has
-        0 blocks per SM (see `check_block`).
+        If an argument is not a whole number, or below its minimum. A block that is merely too
+        large is no error: it has 0 blocks per SM (see `check_block`).
 
     Notes
     -----
-    - Warps: ``max_warps_per_sm // ceil(threads / 32)``.
-    - Registers are allocated by the warp, rounded up to ``register_allocation_unit``, out of the
-      file of one of ``warp_allocation_granularity`` sub-partitions. So the warps that fit are
-      counted per sub-partition and then summed. A launch is refused if the block's warps,
-      rounded up to whole sub-partitions, need over ``max_registers_per_block`` registers.
-    - Shared memory: the block's own and the driver's ``shared_reserved_per_block``, rounded up
-      to ``shared_allocation_unit``.
+    - Registers are allocated by the warp, out of the file of one of `warp_allocation_granularity`
+      sub-partitions. So the warps that fit are counted per sub-partition and then summed. A launch
+      is refused if the block's warps, rounded up to whole sub-partitions, need too many.
     - Carve-out: NVIDIA does not document how the driver chooses. Assumed here is the smallest
       supported size that holds the shared memory of the resident blocks. The driver may take
       more: public Nsight Compute reports of kernels without shared memory, 256 threads, 8 blocks
@@ -129,37 +95,27 @@ def occupancy(
         _whole("registers_per_thread", registers_per_thread, minimum=0),
         _whole("shared_per_block", shared_per_block, minimum=0),
     )
-    asked = None if carveout is None else _asked_carveout(device, carveout)
-    if asked is not None:
-        threads, registers, shared, asked = np.broadcast_arrays(threads, registers, shared, asked)
     warps = _ceil_div(threads, WARP_SIZE)
     by_warps = np.where(
         threads <= device.max_threads_per_block, device.max_warps_per_sm // warps, 0
     )
     by_blocks = np.zeros_like(warps) + device.max_blocks_per_sm
     by_registers = _blocks_by_registers(device, warps, registers)
-
     allocated = _round_up(shared + device.shared_reserved_per_block, device.shared_allocation_unit)
-    capacity = (
-        np.zeros_like(allocated) + device.shared_per_sm
-        if asked is None
-        else _smallest_carveout(device, np.maximum(asked, allocated))
-    )
-    by_shared = _blocks_by_shared(device, allocated, capacity)
+    launches = allocated <= device.shared_per_block_max + device.shared_reserved_per_block
+    by_shared = np.where(launches, device.shared_per_sm // np.maximum(allocated, 1), 0)
+    by_shared = np.where(allocated == 0, UNLIMITED, by_shared)
     limits = np.stack([by_warps, by_blocks, by_registers, by_shared])
     blocks = limits.min(axis=0)
-    chosen = _smallest_carveout(device, blocks * allocated) if asked is None else capacity
+    carveout = _smallest_of(device.shared_carveouts, blocks * allocated)
     return Occupancy(
         blocks_per_sm=np.asanyarray(blocks),
         warps_per_sm=np.asanyarray(blocks * warps),
         fraction=np.asanyarray(blocks * warps / device.max_warps_per_sm),
         limiter=np.asanyarray(np.array(LIMITERS)[limits.argmin(axis=0)]),
-        by_warps=by_warps,
-        by_blocks=by_blocks,
-        by_registers=by_registers,
-        by_shared=by_shared,
-        shared_carveout=np.asanyarray(chosen),
-        l1_size=np.asanyarray(device.l1_shared_size - chosen),
+        limits=limits,
+        shared_carveout=np.asanyarray(carveout),
+        l1_size=np.asanyarray(device.l1_shared_size - carveout),
     )
 
 
@@ -169,22 +125,14 @@ def check_block(
     registers_per_thread: int = 0,
     shared_per_block: int = 0,
 ) -> None:
-    """Refuse a block that the device cannot launch.
-
-    Parameters
-    ----------
-    device
-        The GPU.
-    threads_per_block, registers_per_thread, shared_per_block
-        As in `occupancy`, one launch.
+    """Refuse a block that the device cannot launch; arguments as in `occupancy`, of one launch.
 
     Raises
     ------
     PerfmodelError
-        If an argument is not a whole number in its range: a block of no threads or over
-        ``max_threads_per_block``; over ``max_registers_per_thread`` registers; more shared memory
-        than a block may opt in to; or more registers than the file holds for the block, counted
-        as they are allocated (by whole warps and whole sub-partitions).
+        If an argument is not a whole number in its range: a block of no threads or too many; too
+        many registers for a thread, or for the block as they are allocated (by whole warps and
+        whole sub-partitions); more shared memory than a block may opt in to.
     """
     threads = int(_whole("threads_per_block", threads_per_block, minimum=1))
     registers = int(_whole("registers_per_thread", registers_per_thread, minimum=0))
@@ -218,17 +166,6 @@ def check_block(
         )
 
 
-def _asked_carveout(device: Device, carveout: ArrayLike) -> Integers:
-    """Shared memory asked for per SM [B], refused where it is over what the SM has."""
-    asked = _whole("carveout", carveout, minimum=0)
-    if np.any(asked > device.shared_per_sm):
-        raise PerfmodelError(
-            f"carveout is {asked.max()} B, over the {device.shared_per_sm} B of shared memory "
-            f"an SM of compute capability {device.compute_capability} has; ask for less"
-        )
-    return asked
-
-
 def _blocks_by_registers(device: Device, warps: Integers, registers: Integers) -> Integers:
     """Blocks that the register file admits, for blocks of `warps` warps."""
     partitions = device.warp_allocation_granularity
@@ -239,18 +176,6 @@ def _blocks_by_registers(device: Device, warps: Integers, registers: Integers) -
     )
     blocks = np.where(launches, warps_per_partition * partitions // warps, 0)
     return np.where(registers == 0, UNLIMITED, blocks)
-
-
-def _blocks_by_shared(device: Device, allocated: Integers, capacity: Integers) -> Integers:
-    """Blocks of `allocated` bytes each that an SM's shared memory admits."""
-    launches = allocated <= device.shared_per_block_max + device.shared_reserved_per_block
-    blocks = np.where(launches, capacity // np.maximum(allocated, 1), 0)
-    return np.where(allocated == 0, UNLIMITED, blocks)
-
-
-def _smallest_carveout(device: Device, needed: Integers) -> Integers:
-    """Smallest carve-out of the device that holds `needed` bytes; the largest if none does."""
-    return _smallest_of(device.shared_carveouts, needed)
 
 
 @definition

@@ -8,14 +8,15 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
+from perfmodel.models.execution import Execution
+from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
-from perfmodel.models.launch.at_work import axes_at_work
 from perfmodel.models.launch.handout import (
     IDLE,
     busiest_of,
@@ -24,8 +25,6 @@ from perfmodel.models.launch.handout import (
     time_in_slots,
 )
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BALANCE = Formula(
     name="load imbalance: the busiest SM over the average",
@@ -37,7 +36,7 @@ BALANCE = Formula(
         "work": "work of all blocks, over a full block's [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="blocks handed out in order, x fastest, to whichever SM has room; those that guards cut "
+    holds="blocks scheduled in order, x fastest, to whichever SM has room; those that guards cut "
     "short are smaller",
     source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
     "this gives with their tag wavefronts counted one by one "
@@ -51,21 +50,21 @@ ROUNDS = Formula(
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="one wave, and many; between, blocks drift apart as waves pass",
+    holds="one wave, and many; between, blocks desynchronise as waves pass",
     source="derived ends; the decay between is assumed",
 )
 CROWDING = Formula(
     name="load imbalance of blocks with data-dependent work",
     unit="1",
-    text="1 + z*spread/(sqrt(held)*rounds)",
+    text="1 + z*spread/(sqrt(held)*waves)",
     symbols={
         "z": "expected largest of as many normal numbers as there are SMs [1]",
         "spread": "standard deviation of a block's work over the mean [1]",
         "held": "blocks that share an SM [1]",
-        "rounds": "waves of blocks, at least one [1]",
+        "waves": "waves of blocks, at least one [1]",
     },
-    holds="blocks handed out as others end: what is uneven are those that run at the end",
-    source="derived: the sum of a SM's last blocks is nearly normal, and the SMs' sums are apart",
+    holds="blocks scheduled to SMs as others end: what is uneven are those that run at the end",
+    source="derived: sums of an SM's last blocks are nearly normal, and independent of other SMs'",
 )
 
 
@@ -73,13 +72,8 @@ def unevenness(instance: Instance, running: Any) -> Array:
     """Return the time of unequal blocks over that of as many average ones.
 
     If all run at a time, the longest is the last to end; of many waves it is the end of one. A
-    block of unequal warps lasts as long as its longest.
-
-    Parameters
-    ----------
-    instance : Instance
-    running : array
-        Share of the blocks that run at a time.
+    block of unequal warps lasts as long as its longest. `running` is the share of the blocks that
+    run at a time.
     """
     found = instance.kernel.unequal
     some = np.minimum(running, 1.0)
@@ -96,13 +90,7 @@ def unevenness(instance: Instance, running: Any) -> Array:
 def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
     """Return the work of the busiest SM over the average, for blocks that data makes unequal.
 
-    Parameters
-    ----------
-    instance : Instance
-    blocks, held : array
-        Blocks of the launch, and those that share an SM.
-    sm_count : int
-        SMs.
+    Of `blocks` of the launch, `held` share one of `sm_count` SMs.
     """
     found = instance.kernel.unequal
     if instance.kernel.block_work:  # who gets which is known
@@ -121,7 +109,7 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         z=np.reshape(expected, np.shape(sms)),
         spread=found.spread,
         held=np.minimum(held, here),
-        rounds=np.maximum(here / held, 1.0),
+        waves=np.maximum(here / held, 1.0),
     )
     # No SM has more to do than if all its blocks were the longest: a short one spreads them too.
     return np.asanyarray(np.minimum(crowd, found.longest))
@@ -136,18 +124,7 @@ def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
 class Balance:
     """How blocks fall on SMs, arrays over configurations.
 
-    Attributes
-    ----------
-    busiest : array
-        Work of the SM that ends last, over a full block's.
-    sms : float
-        SMs.
-    work : array
-        Work of all blocks, over a full block's.
-    uneven : array
-        What unequal blocks add: see `unevenness`.
-    load : array
-        Load of the busiest SM over the average.
+    The fields are the symbols of `BALANCE`, `sms` its `m`, and `load` what it gives.
     """
 
     busiest: Array
@@ -163,34 +140,9 @@ class Balance:
         return cls(busiest, sms, work, uneven, load)
 
     def of_all(self, blocks: Array, busy: Array) -> Array:
-        """Return the load of what all blocks do alike, those without other work too.
-
-        Parameters
-        ----------
-        blocks, busy : array
-            Of the grid, and those at work.
-        """
+        """Return the load of what all blocks do alike, those that are not `busy` too."""
         alike = np.ceil(blocks / self.sms) * self.sms / blocks * self.uneven
         return np.where(busy < blocks, alike, self.load)
-
-
-@dataclass(frozen=True, slots=True)
-class Balances:
-    """How blocks fall on SMs, for what warps do and for L1.
-
-    Attributes
-    ----------
-    warps : Balance
-        Of what warps do, however few of their lanes take part.
-    l1 : Balance
-        Of L1, whose wavefronts may be fewer then.
-    busy : array
-        Blocks at work: those beyond the data of every access are not.
-    """
-
-    warps: Balance
-    l1: Balance
-    busy: Array
 
 
 def balances(
@@ -200,21 +152,14 @@ def balances(
     held: Array | float = 1.0,
     uneven: Array | float = 1.0,
     on_chip: Sequence[Requests] = (),
-) -> Balances:
+) -> tuple[Balance, Array, Array]:
     """Return how blocks fall on SMs, from the grid and what guards let through.
 
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
-    device : Device
-    held : array
-        Blocks that an SM holds.
-    uneven : array
-        What unequal blocks add: see `unevenness`.
-    on_chip : sequence of Requests
-        Of the shared accesses.
+    That is of what warps do, however few of their lanes take part; the load of L1, whose wavefronts
+    may be fewer then; and the blocks at work: those beyond the data of every access are not.
+
+    An SM holds `held` blocks; unequal ones add `uneven`: see `unevenness`. `requests` are of the
+    global accesses, `on_chip` of the shared ones.
     """
     sm_count = device.sm_count
     blocks = np.atleast_1d(np.asanyarray(instance.blocks, dtype=float))
@@ -222,12 +167,10 @@ def balances(
         order = np.asanyarray(instance.kernel.block_work)
         busiest = busiest_of(order, side_by_side(held, blocks, sm_count), sm_count)
         known = Balance.of(busiest, 1.0 * sm_count, np.full(1, order.sum()), uneven)
-        return Balances(known, known, np.full(1, float(np.count_nonzero(order > IDLE))))
+        return known, known.load, np.full(1, float(np.count_nonzero(order > IDLE)))
     # Blocks that meet at barriers in a loop do all of it, whatever guards of accesses say.
     in_step = any(b.loop is not None for b in instance.kernel.barriers)
-    axes = axes_at_work(instance, requests, on_chip, in_step)
-    counts = [axis.blocks for axis in axes]
-    warps, lanes = [axis.warps for axis in axes], [axis.lanes for axis in axes]
+    counts, warps, lanes = _axes_at_work(instance, requests, on_chip, in_step)
     busy = np.asanyarray(np.prod(np.stack(np.broadcast_arrays(*counts)), axis=0))
     held = side_by_side(np.maximum(np.asanyarray(held, dtype=float), 1.0), blocks, sm_count)
     found = [busiest_work(counts, warps, held, sm_count)] * 2
@@ -246,18 +189,17 @@ def balances(
         )
         for busiest, every in found
     )
-    return Balances(of_warps, of_l1, busy)
+    return of_warps, of_l1.load, busy
 
 
-def most_blocks(instance: Instance, held: Array, sm_count: int) -> Array:
+def most_blocks(execution: Execution) -> Array:
     """Return the blocks that the busiest SM works on, those that leave at once apart."""
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    if not instance.kernel.block_work:
-        return np.asanyarray(blocks / sm_count)
-    order = np.asanyarray(instance.kernel.block_work)
-    return np.asanyarray(
-        busiest_of(order, side_by_side(held, blocks, sm_count), sm_count) / order.max()
-    )
+    sm_count, order = execution.device.sm_count, np.asanyarray(execution.kernel.block_work)
+    every = execution.blocks / sm_count
+    if order.size:
+        held = side_by_side(execution.resident, execution.blocks, sm_count)
+        every = busiest_of(order, held, sm_count) / order.max()
+    return np.asanyarray(np.maximum(np.ceil(every), 1.0))
 
 
 def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
@@ -266,9 +208,7 @@ def in_turn(instance: Instance, held: Array, sm_count: int) -> Array:
     As many run at a time as there is room for, each as long as it would alone.
     """
     slots = np.maximum(np.asanyarray(held, dtype=float), 1.0).astype(int) * sm_count
-    return np.asanyarray(
-        [time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)]
-    )
+    return np.array([time_in_slots(instance.kernel.block_work, int(n)) for n in np.ravel(slots)])
 
 
 def at_work_share(instance: Instance) -> float:
@@ -296,12 +236,6 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
     """Return the turns of the mean block over those of the first, in loops that go on by a grid.
 
     1 where blocks move on to others' parts: each is the first in turn.
-
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
     """
     least = np.ones(1)
     blocks = np.asanyarray(instance.blocks, dtype=float)
@@ -355,3 +289,41 @@ def _share_at_work(requests: Sequence[Requests]) -> Array:
         done = done + there
         possible = possible + every
     return np.where(possible > 0, done / np.maximum(possible, 1), 1.0)
+
+
+def _axes_at_work(
+    instance: Instance, requests: Sequence[Requests], on_chip: Sequence[Requests], in_step: bool
+) -> tuple[list[Array], list[Array], list[Array]]:
+    """Return, for each axis, the blocks that take part, the last of them in part, and its work.
+
+    That is over a whole block's, by its warps and by their wavefronts in L1; blocks `in_step` do
+    all of it.
+    """
+    # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
+    asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
+    waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
+    fan = np.maximum(waves / np.maximum(asked, 1.0), 1.0)
+    # What the kernel's own guard lets in is all that any access can have.
+    let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)
+    every = next(let_in, {}) if instance.kernel.guard is not None else {}
+    known = [every if r.sampled is not None and not r.shares else r.shares for r in requests]
+    found: tuple[list[Array], list[Array], list[Array]] = [], [], []
+    for axis, extent in zip(AXES, instance.grid, strict=True):
+        count = np.atleast_1d(np.asanyarray(extent, dtype=float))
+        name = f"blockIdx.{axis}"
+        shares = [each.get(name, np.ones(1)) for each in known] or [np.ones(1)]
+        whole = [r.warp_shares.get(name, share) for r, share in zip(requests, shares, strict=False)]
+        most = largest(*shares)
+        # Slices that take part, the last of them in part; those after it have nothing to do.
+        slices = np.clip(np.ceil(most * count - 1e-9), 1.0, count)
+        by_lanes, by_warps = (
+            np.clip(smallest(*s) * count - (slices - 1), 0.0, 1.0)
+            for s in (shares, whole or [np.ones(1)])
+        )
+        cut = by_lanes / np.maximum(by_warps, 1e-9)
+        if in_step:
+            by_warps = cut = np.ones(1)
+        lanes = by_warps * np.clip(cut, np.minimum(1 / fan, 1.0), 1.0)
+        for column, value in zip(found, (slices, by_warps, lanes), strict=True):
+            column.append(value)
+    return found

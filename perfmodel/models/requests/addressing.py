@@ -8,58 +8,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.grid.affine import Variable, index_variables
 from perfmodel.models.grid.geometry import BlockShape
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Addressing:
-    """What decides the addresses of an access, for configurations of one block shape and width.
-
-    Attributes
-    ----------
-    instance : Instance
-    access : Access
-    shape : BlockShape
-    index : Node
-        In elements.
-    guards : tuple of Node
-        Those that threads, blocks or loops decide.
-    taken : array
-        Whether the guards that are the same for all threads let the access through, 0 or 1.
-    trips : mapping of str to array
-        Of the loops around it.
-    element : int
-        Bytes of an element.
-    width : int
-        Bytes that a lane moves at once.
-    pieces : int
-        How often to move an element.
-    from_shared : bool
-        Whether it loads from shared memory.
-    variables : tuple of Variable
-        Of the index: threads, blocks and loops.
-    """
+    """What decides the addresses of an access, for configurations of one block shape and width."""
 
     instance: Instance
     access: Access
     shape: BlockShape
-    index: Node
-    guards: tuple[Node, ...]
-    taken: Array
-    trips: Mapping[str, Any]
-    element: int
-    width: int
-    pieces: int
-    from_shared: bool
-    variables: tuple[Variable, ...]
+    index: Node  # in elements
+    guards: tuple[Node, ...]  # those that threads, blocks or loops decide
+    taken: Array  # whether the other guards let the access through, 0 or 1
+    trips: Mapping[str, Any]  # of the loops around it
+    element: int  # bytes
+    width: int  # bytes that a lane moves at once
+    pieces: int  # how often to move an element
+    from_shared: bool  # whether it loads from shared memory
+    variables: tuple[Variable, ...]  # of the index: threads, blocks and loops
+
+    @property
+    def buffer_bytes(self) -> float:
+        """Bytes of the buffer, of the largest configuration."""
+        return float(np.max(self.instance.lengths[self.access.buffer])) * self.element
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -68,16 +46,7 @@ class Addressing:
 
 
 def addressing(instance: Instance, position: int, shape: BlockShape) -> Addressing:
-    """Return what decides the addresses of one of a kernel's accesses.
-
-    Parameters
-    ----------
-    instance : Instance
-    position : int
-        Which of the kernel's accesses.
-    shape : BlockShape
-        The block of all the configurations.
-    """
+    """Return what decides the addresses of the access at a position of a kernel's."""
     kernel = instance.kernel
     access = kernel.accesses[position]
     element = int(np.max(instance.element_bytes[access.buffer]))

@@ -1,65 +1,42 @@
-"""Requests of an affine index in closed form: sectors, lines and wavefronts of classes of warps."""
+"""Requests of an affine index in closed form: sectors, lines and wavefronts of classes of warps.
+
+Every block, warp and iteration moves an address by its own stride. Modulo a line these moves
+usually run through whole periods, and then the mean over all alignments is exact. Where they do
+not, the warps are counted by the residue at which they start: at most 128 of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.activity import WarpClass
+from perfmodel.models.derivation import definition
+from perfmodel.models.grid.activity import Activity, Span, WarpClass
 from perfmodel.models.grid.affine import Plane, Variable
-from perfmodel.models.requests.alignment import mean_granules
-from perfmodel.models.requests.coalescing import LINE, Box
+from perfmodel.models.requests.addressing import Addressing
+from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
-
-Array = npt.NDArray[Any]
 
 _RARE: Final = 0.05
 """Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
 
 
-class Totals(NamedTuple):
-    """What a closed form gives of `Requests`."""
-
-    requests: Array
-    sectors: Array
-    lines: Array
-    active_lanes: Array
-    data_wavefronts: Array
-    tag_wavefronts: Array
-    strides: Mapping[str, Array]
-    offset: Array
-
-
 def affine_requests(
-    classes: tuple[WarpClass, ...],
-    flat: Plane,
-    variables: tuple[Variable, ...],
-    element: int,
-    width: int,
-    pieces: int,
-    shared: bool = False,
-) -> Totals | None:
+    a: Addressing, activity: Activity, flat: Plane, variables: tuple[Variable, ...]
+) -> Requests | None:
     """Return the requests of an index that is affine; None where no closed form counts them.
 
-    Parameters
-    ----------
-    classes : tuple of WarpClass
-        Warps of each shape.
-    flat : Plane
-        The index, in elements.
-    variables : tuple of Variable
-        At most two digits of the lane have a closed form.
-    element, width, pieces : int
-        Bytes of an element, bytes that a lane moves at once, and how often to move an element.
-    shared : bool
-        Whether these are loads from shared memory.
+    `flat` is the index in elements. At most two digits of the lane have a closed form.
     """
+    classes, element, pieces = activity.classes, a.element, a.pieces
     strides = {name: stride * element for name, stride in flat.strides.items()}
     offset = flat.offset * element
     lanes = [v for v in variables if v.in_lane]
@@ -68,9 +45,9 @@ def affine_requests(
     step = _common_step(strides, variables, LINE)
     stride = [strides[v.name] for v in lanes] + [np.zeros(1)] * (2 - len(lanes))
     totals = [np.zeros(1)] * 6
-    every = sum((group.requests for group in classes), np.zeros(1))
+    every = activity.requests
     typical: tuple[Array, Array, Array] | None = None
-    counted = partial(pattern_wavefronts, width=width, shared=shared)
+    counted = partial(pattern_wavefronts, width=a.width, shared=a.from_shared)
     for group in classes:
         counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
         box = Box(counts[0], stride[0], counts[1], stride[1])
@@ -78,7 +55,7 @@ def affine_requests(
         at = offset
         for v in lanes:
             at = at + group.skipped[v.name] * strides[v.name]
-        sectors, lines = mean_granules(group.spans, strides, at, box, width, pieces)
+        sectors, lines = mean_granules(group.spans, strides, at, box, a.width, pieces)
         if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
             return None
         data, tags = _wavefronts(
@@ -91,7 +68,21 @@ def affine_requests(
             for total, part in zip(totals, parts, strict=True)
         ]
     requests, sectors, lines, active, data, tags = totals
-    return Totals(requests, sectors, lines, active, data, tags, strides, offset)
+    return Requests(
+        access=a.access,
+        width=a.width,
+        requests=requests,
+        sectors=sectors,
+        lines=lines,
+        active_lanes=active,
+        data_wavefronts=data,
+        tag_wavefronts=tags,
+        strides=strides,
+        offset=offset,
+        variables=variables,
+        shares=activity.shares,
+        warp_shares=activity.warp_shares,
+    )
 
 
 def _wavefronts(
@@ -130,3 +121,218 @@ def _common_step(
             moves = np.where(v.extent > 1, np.abs(strides[v.name]), 0).astype(np.int64)
             step = power_of_two_gcd(step, moves)
     return step
+
+
+def mean_granules(
+    spans: Sequence[Span],
+    strides: Mapping[str, Array],
+    offset: Array,
+    box: Box,
+    width: int,
+    pieces: int,
+) -> tuple[Array, Array]:
+    """Return the sectors and lines per request, exact means over the warps of one class.
+
+    `spans` are their executions, `strides` the bytes that a step of each variable moves the
+    address, `offset` the address at the origin [B], `box` the lanes as for `warp_granules`; an
+    element takes `pieces` accesses of `width` bytes. NaN where `warp_granules` has no closed form.
+    """
+    moves = [_progression(span, strides) for span in spans]
+    start, step = _first_and_step(spans, moves, strides, offset)
+    shifts = [piece * width for piece in range(pieces)]
+    sectors, lines = (
+        sum(
+            (
+                warp_granules(*box, start + s, power_of_two_gcd(step, granule), granule)
+                for s in shifts
+            ),
+            np.zeros(1),
+        )
+        / pieces
+        for granule in (SECTOR, LINE)
+    )
+    exact = _indifferent(box) | (step == LINE) | _whole_periods(spans, moves, step)
+    if np.all(exact):
+        return sectors, lines
+    return _recounted(~exact, spans, strides, offset, box, shifts, (sectors, lines))
+
+
+def _first_and_step(
+    spans: Sequence[Span],
+    moves: Sequence[tuple[Array, Array]],
+    strides: Mapping[str, Array],
+    offset: Array,
+) -> tuple[Array, Array]:
+    """Return where the first warps start [B], and the step of all moves, a divisor of a line."""
+    start, step = np.asanyarray(offset, dtype=float), np.full(1, LINE, dtype=np.int64)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        start = start + np.where(linear, stride * span.start, 0)
+        step = power_of_two_gcd(step, np.where(linear & (span.count > 1), stride, 0))
+        if not np.all(linear):
+            for name, extent in zip(span.names, span.extents, strict=True):
+                step = power_of_two_gcd(
+                    step, np.where(~linear & (extent > 1), _residue(strides, name), 0)
+                )
+    return start, step
+
+
+def _whole_periods(
+    spans: Sequence[Span], moves: Sequence[tuple[Array, Array]], step: Array
+) -> Array:
+    """Return where a span runs through whole periods of a line.
+
+    All moves are multiples of the smallest: if that runs through whole periods, all do.
+    """
+    exact = np.zeros(1, dtype=bool)
+    for span, (stride, linear) in zip(spans, moves, strict=True):
+        whole = _integers(span.count) & (LINE // step - 1) == 0
+        exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
+    return exact
+
+
+def start_residues(
+    spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
+) -> Array:
+    """Count executions by the residues of a line that their address starts at.
+
+    Of one configuration axis. `unit` divides all addresses and 128; the result has the shape
+    (configurations, 128 // unit), executions that start at residue ``unit*i``.
+    """
+    residues = LINE // unit
+    first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)
+    counts = (np.arange(residues) == first[:, None]) * 1.0
+    for span in spans:
+        last = span.start + span.count
+        steps = [_residue(strides, name) // unit for name in span.names]
+        below = _prefix(counts, span.extents, steps, span.start) if np.any(span.start) else 0.0
+        counts = _prefix(counts, span.extents, steps, last) - below
+    return np.asanyarray(counts)
+
+
+@definition
+def _recounted(
+    which: Array,
+    spans: Sequence[Span],
+    strides: Mapping[str, Array],
+    offset: Array,
+    box: Box,
+    shifts: Sequence[int],
+    means: tuple[Array, Array],
+) -> tuple[Array, Array]:
+    """Return the means with those of some configurations replaced by counts over residues."""
+    used = {name: strides[name] for span in spans for name in span.names}
+    arrays = [which, offset, *box, *used.values(), *means]
+    for span in spans:
+        arrays += [span.start, span.count, *span.extents]
+    shaped = iter(np.broadcast_arrays(*arrays))
+    which = next(shaped)
+    offset, *lanes = (next(shaped)[which] for _ in range(5))
+    few = {name: next(shaped)[which] for name in used}
+    sectors, lines = next(shaped).copy(), next(shaped).copy()
+    parts = [
+        Span(
+            span.names,
+            start=next(shaped)[which],
+            count=next(shaped)[which],
+            extents=tuple(next(shaped)[which] for _ in span.extents),
+        )
+        for span in spans
+    ]
+    whole = [offset, *few.values()]
+    unit = math.gcd(LINE, *(int(np.gcd.reduce(_integers(part))) for part in whole))
+    counts = start_residues(parts, few, offset, unit)
+    for mean, granule in ((sectors, SECTOR), (lines, LINE)):
+        mean[which] = _weighted(counts, unit, lanes, shifts, granule)
+    return sectors, lines
+
+
+def _weighted(
+    counts: Array, unit: int, lanes: Sequence[Array], shifts: Sequence[int], granule: int
+) -> Array:
+    """Return the mean granules per request, of boxes of lanes that start at counted residues."""
+    total = np.maximum(counts.sum(axis=1), 1)
+    inner, inner_stride, rows, row_stride = (part[:, None] for part in lanes)
+    weights = counts.reshape(len(counts), -1, max(granule // unit, 1)).sum(axis=1)
+    starts = np.arange(0, granule, unit)[None, :]
+    found = np.zeros(1)
+    for shift in shifts:
+        cost = warp_granules(
+            inner, inner_stride, rows, row_stride, starts + shift, granule, granule
+        )
+        found = found + (weights * cost).sum(axis=1)
+    return np.asanyarray(found / total / len(shifts))
+
+
+def _indifferent(box: Box) -> Array:
+    """Return where a request costs the same at any alignment: lanes together, or far apart."""
+    inner, inner_stride, rows, row_stride = box
+    still = (inner <= 1) | (inner_stride == 0)
+    still_rows = (rows <= 1) | (row_stride == 0)
+    far = still | (np.abs(inner_stride) >= LINE)
+    far_rows = still_rows | (np.abs(row_stride) >= LINE)
+    # Two directions can meet in a granule although each is a granule and more apart.
+    return np.asanyarray((still & far_rows) | (still_rows & far))
+
+
+def _progression(span: Span, strides: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return the stride of a span's number modulo a line, and whether that is all that moves."""
+    stride: Array = np.zeros(1, dtype=np.int64)
+    weight: Array = np.ones(1, dtype=np.int64)
+    linear: Array = np.ones(1, dtype=bool)
+    for name, extent in zip(span.names, span.extents, strict=True):
+        own = _residue(strides, name)
+        stride = np.where(weight == 1, own, stride)
+        linear = linear & ((extent <= 1) | ((own - stride * weight) & (LINE - 1) == 0))
+        weight = weight * _integers(extent)
+    return stride, linear
+
+
+def _prefix(
+    counts: Array, extents: Sequence[Array], steps: Sequence[Array], number: Array
+) -> Array:
+    """Spread counts by all digits of the mixed-radix numbers below `number`."""
+    weights = [np.ones(len(counts))]
+    for extent in extents[:-1]:
+        weights.append(weights[-1] * extent)
+    total = np.zeros(counts.shape)
+    for j in reversed(range(len(extents))):
+        digit = number // np.maximum(weights[j], 1)
+        part = _spread(counts, steps[j], digit)
+        for extent, step in zip(extents[:j], steps[:j], strict=True):
+            part = _spread(part, step, extent)
+        total = total + part
+        counts = _moved(counts, steps[j] * _integers(digit))
+        number = number - digit * weights[j]
+    return total
+
+
+def _spread(counts: Array, step: Array, times: Array) -> Array:
+    """Return the sum of `counts` moved by 0, 1, ... `times` - 1 steps."""
+    residues = counts.shape[1]
+    periods, left = np.divmod(_integers(times), residues)
+    if np.all(step % residues == 0):
+        return np.asanyarray(counts * times[:, None])
+    done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
+    length = 1
+    while length < residues:
+        odd = (left // length % 2 == 1)[:, None]
+        total = total + np.where(odd, _moved(double, step * done), 0.0)
+        done = np.where(odd[:, 0], done + length, done)
+        double = double + _moved(double, step * length)
+        length *= 2
+    return np.asanyarray(total + double * periods[:, None])
+
+
+def _moved(counts: Array, steps: Array) -> Array:
+    residues = counts.shape[1]
+    source = (np.arange(residues)[None, :] - steps[:, None]) & (residues - 1)
+    return np.asanyarray(np.take_along_axis(counts, source, axis=1))
+
+
+def _residue(strides: Mapping[str, Array], name: str) -> Array:
+    return np.bitwise_and(_integers(strides[name]), LINE - 1)
+
+
+def _integers(values: Any) -> Array:
+    found: Array = np.asanyarray(values).astype(np.int64)
+    return found

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.arrays import Array
+from perfmodel.expressions import Node, Operation, evaluate
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.access import Access
 from perfmodel.kernels.histogram import histogram
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity
-from perfmodel.models.grid.affine import Plane, Variable, plane
+from perfmodel.models.grid.affine import Plane, Variable, fixed, plane
+from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, row_granules
 from perfmodel.models.requests.contention import (
     GRANULE,
@@ -36,62 +35,30 @@ from perfmodel.models.requests.contention import (
     random_conflicts,
 )
 
-Array = npt.NDArray[Any]
-
 _WARPS: Final = 8
 """Warps in a row that are counted where runs of lanes go to elements."""
 _FEW: Final = 512
 """Elements up to which it matters that some warps pass the last one and go on at the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """An index as ``core*scale + start``, in elements."""
-
-    core: Node
-    scale: Array
-    start: Array
-
-
-def sharing(
-    access: Access,
-    index: Node,
-    values: Mapping[str, Any],
-    variables: Sequence[Variable],
-    activity: Activity,
-    element: int,
-) -> Sharing | None:
-    """Return how the lanes of an atomic share addresses, in closed form; None if there is none.
-
-    Parameters
-    ----------
-    access : Access
-    index : Node
-        Its index, definitions put in.
-    values : mapping
-        Parameters and dimensions, numbers or arrays.
-    variables : sequence of Variable
-    activity : Activity
-        Who takes part.
-    element : int
-        Bytes of an element.
-    """
+def sharing(a: Addressing, variables: Sequence[Variable], activity: Activity) -> Sharing | None:
+    """Return how the lanes of an atomic share addresses, in closed form; None if there is none."""
+    index, values, element = a.index, a.values, a.element
     if not activity.classes:
         return None
-    split = _split(index, values)
-    core = split.core
-    pitch = np.abs(split.scale) * element
+    core, scale, start = _split(index, values)
+    pitch = np.abs(scale) * element
     runs = _runs(core, values, variables)
     if runs is not None:
-        long = runs.lanes % WARP_SIZE == 0
-        if agreed(long):
-            return _modulo(runs.elements, pitch, activity, np.ones(1, dtype=bool), split.start)
-        if agreed(WARP_SIZE % runs.lanes == 0):
-            return _counted_warps(runs.elements, pitch, _typical_lanes(activity), runs.lanes)
+        lanes, elements = runs
+        if agreed(lanes % WARP_SIZE == 0):
+            return _modulo(elements, pitch, activity, np.ones(1, dtype=bool), start)
+        if agreed(WARP_SIZE % lanes == 0):
+            return _counted_warps(elements, pitch, _typical_lanes(activity), lanes)
         return None
     if isinstance(core, Operation) and core.operator in ("%", "random"):
         inner, count = core.operands
-        if _own(count, values):
+        if not fixed(count, values):
             return None
         bins = np.atleast_1d(np.asanyarray(evaluate(count, values), dtype=float))
         flat = plane(inner, values, variables)
@@ -100,10 +67,10 @@ def sharing(
             return None
         if core.operator == "random":
             bins, pitch = _words(bins, pitch)
-            return _random(access, bins, pitch, _typical_lanes(activity), uniform, values)
+            return _random(a, bins, pitch, _typical_lanes(activity), uniform)
         # Threads that reach fewer elements than the modulo allows leave the others alone.
         bins = np.minimum(bins, _distinct(flat.strides, variables))
-        return _modulo(bins, pitch, activity, uniform, split.start * element)
+        return _modulo(bins, pitch, activity, uniform, start * element)
     return _affine(plane(index, values, variables), variables, activity, element)
 
 
@@ -135,24 +102,26 @@ def _affine(
         return None
     places = _distinct(flat.strides, variables)
     step = steps[0] * element if steps else np.zeros(1)
-    places = np.minimum(places, total_lanes(activity))
+    places = np.minimum(places, activity.active_lanes)
     step = np.where(uniform, float(LINE), step)
     return _modulo(places, step, activity, uniform, flat.offset * element)
 
 
-class _Runs(NamedTuple):
-    """Runs of lanes side by side that go to one of `elements` each, in turn."""
+def _runs(
+    core: Node, values: Mapping[str, Any], variables: Sequence[Variable]
+) -> tuple[Array, Array] | None:
+    """Return the lanes and elements of ``i // lanes`` or ``(i // lanes) % count``, if it is such.
 
-    lanes: Array
-    elements: Array
-
-
-def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> _Runs | None:
-    """Return what ``i // lanes`` and ``(i // lanes) % count`` are; None if an index is neither."""
+    Runs of lanes side by side go to one of the elements each, in turn.
+    """
     count = None
-    if isinstance(core, Operation) and core.operator == "%" and not _own(core.operands[1], values):
+    if isinstance(core, Operation) and core.operator == "%" and fixed(core.operands[1], values):
         core, count = core.operands
-    if not isinstance(core, Operation) or core.operator != "//" or _own(core.operands[1], values):
+    if (
+        not isinstance(core, Operation)
+        or core.operator != "//"
+        or not fixed(core.operands[1], values)
+    ):
         return None
     flat = plane(core.operands[0], values, variables)
     moving = [np.abs(flat.strides[v.name]) for v in variables if v.in_lane and np.any(v.extent > 1)]
@@ -164,7 +133,7 @@ def _runs(core: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     every = np.ceil(_distinct(flat.strides, variables) / lanes)
     if count is not None:
         every = np.minimum(every, np.asanyarray(evaluate(count, values), dtype=float))
-    return _Runs(lanes, np.maximum(every, 1.0))
+    return lanes, np.maximum(every, 1.0)
 
 
 def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
@@ -221,7 +190,7 @@ def _modulo_conflicts(
     def rounds(granule: int) -> Array:
         rest = granules(np.where(m <= lanes, lanes % m, lanes), granule)
         whole = {"n": lanes.astype(float), "m": m.astype(float), "all": granules(distinct, granule)}
-        return np.asanyarray(MODULO_ROUNDS(**whole, rest=rest))
+        return MODULO_ROUNDS(**whole, rest=rest)
 
     touched = (distinct, granules(distinct, SECTOR), granules(distinct, LINE))
     most = np.ceil(lanes / np.maximum(distinct, 1))
@@ -262,19 +231,14 @@ def _even(addresses: Array, pitch: Array) -> Hot:
     return Hot(share(SECTOR), whole, np.minimum(whole, np.maximum(1 - 2 * whole, 0.0)))
 
 
-def _random(
-    access: Access,
-    bins: Array,
-    pitch: Array,
-    lanes: Array,
-    uniform: Array,
-    values: Mapping[str, Any],
-) -> Sharing:
-    size = max(np.size(a) for a in (bins, pitch, lanes, *values.values()))
+def _random(a: Addressing, bins: Array, pitch: Array, lanes: Array, uniform: Array) -> Sharing:
+    """Return the sharing of lanes that draw their addresses, each configuration by itself."""
+    access, values = a.access, a.values
+    size = max(np.size(n) for n in (bins, pitch, lanes, *values.values()))
     columns: dict[tuple[Any, ...], tuple[float, ...]] = {}
     rows = []
     spread = {k: np.broadcast_to(v, (size,)) for k, v in values.items()}
-    given = [np.broadcast_to(a, (size,)) for a in (bins, pitch, lanes, uniform)]
+    given = [np.broadcast_to(n, (size,)) for n in (bins, pitch, lanes, uniform)]
     for i in range(size):
         known = {k: v[i].item() for k, v in spread.items()}
         key = (*(g[i].item() for g in given), *(known.values() if access.weights else ()))
@@ -300,36 +264,25 @@ def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Ar
     return places
 
 
-def total_lanes(activity: Activity) -> Array:
-    """Return the lanes that take part in the whole launch."""
-    return np.asanyarray(sum((c.requests * c.active for c in activity.classes), np.zeros(1)))
-
-
 def _typical_lanes(activity: Activity) -> Array:
     """Return the mean lanes of a request."""
-    requests = sum((c.requests for c in activity.classes), np.zeros(1))
-    lanes = sum((c.requests * c.active for c in activity.classes), np.zeros(1))
+    requests, lanes = activity.requests, activity.active_lanes
     return np.asanyarray(np.where(requests > 0, lanes / np.maximum(requests, 1e-9), WARP_SIZE))
 
 
-def _split(index: Node, values: Mapping[str, Any]) -> _Split:
-    """Peel factors and terms that all threads share off an index."""
+def _split(index: Node, values: Mapping[str, Any]) -> tuple[Node, Array, Array]:
+    """Return an index in elements as core, scale and start: factors and terms of all threads."""
     scale, start = np.ones(1), np.zeros(1)
     node = index
     while isinstance(node, Operation) and node.operator in ("+", "*"):
         a, b = node.operands
-        if _own(a, values) and _own(b, values):
+        if not (fixed(a, values) or fixed(b, values)):
             break
-        shared, rest = (b, a) if _own(a, values) else (a, b)
+        shared, rest = (a, b) if fixed(a, values) else (b, a)
         value = np.atleast_1d(np.asanyarray(evaluate(shared, values), dtype=float))
         if node.operator == "+":
             start = start + scale * value
         else:
             scale = scale * value
         node = rest
-    return _Split(node, scale, start)
-
-
-def _own(node: Node, values: Mapping[str, Any]) -> bool:
-    """Say whether an expression differs among threads or iterations."""
-    return not names(node) <= values.keys()
+    return node, scale, start

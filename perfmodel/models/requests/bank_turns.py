@@ -9,14 +9,15 @@ try of a lone warp, and its load a clock for each further word in a bank
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import uniform
 from perfmodel.models.formula import Formula
+from perfmodel.models.grid.distinct import among_equals
 from perfmodel.models.requests.contention import Sharing, random_conflicts
 from perfmodel.models.requests.footprint import power_of_two_gcd
 from perfmodel.models.requests.wavefronts import (
@@ -25,8 +26,6 @@ from perfmodel.models.requests.wavefronts import (
     atomic_wavefronts,
     data_wavefronts,
 )
-
-Array = npt.NDArray[Any]
 
 BANK_TURNS = Formula(
     name="bank-conflict clocks of a native shared atomic",
@@ -47,33 +46,15 @@ _LOOKED: Final = 4096
 
 
 class BankTurns(NamedTuple):
-    """Means of a request.
+    """Means of a request."""
 
-    Attributes
-    ----------
-    turns : array
-        Most lanes in one bank, or at one word: rounds of a loop.
-    words : array
-        Clocks of a load of all lanes' words.
-    clocks : array
-        Clocks that native atomics hold the banks: lanes in one take turns.
-    """
-
-    turns: Array
-    words: Array
-    clocks: Array
+    turns: Array  # most lanes in one bank, or at one word: rounds of a loop
+    words: Array  # clocks of a load of all lanes' words
+    clocks: Array  # clocks that native atomics hold the banks
 
 
 def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
-    """Return the turns of requests whose addresses are known.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `perfmodel.models.requests.contention.counted_sharing`.
-    width : int
-        Bytes of an element.
-    """
+    """Return the turns of requests whose addresses are known, shape (..., 32), of `width` bytes."""
     addresses, active = (a.reshape(-1, WARP_SIZE) for a in np.broadcast_arrays(addresses, active))
     taking = np.flatnonzero(active.any(axis=-1))[:_LOOKED]
     addresses, active = addresses[taking], active[taking]
@@ -83,40 +64,17 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
     else:
         halves = (-1, 2, WARP_SIZE // 2)
         pairs = (addresses // width * BANK_WORD).reshape(halves)
-        parts = _half_turns(pairs, active.reshape(halves))
+        parts = atomic_wavefronts(pairs, active.reshape(halves), BANKS // 2)
         same = np.sort(np.where(active, addresses, -1 - np.arange(WARP_SIZE)), axis=-1)
-        turns = np.maximum(parts.max(axis=-1), _longest_run(same))
+        turns = np.maximum(parts.max(axis=-1), among_equals(same).max(axis=-1))
         clocks = parts.sum(axis=-1)
     return BankTurns(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
-
-
-def _half_turns(addresses: Array, active: Array) -> Array:
-    """Return the most lanes in one of 16 pairs of banks, for half warps."""
-    bank = np.where(active, addresses // BANK_WORD % (BANKS // 2), BANKS)
-    return np.asanyarray((bank[..., None, :] == np.arange(BANKS // 2)[:, None]).sum(-1).max(-1))
-
-
-def _longest_run(ordered: Array) -> Array:
-    """Return the lanes at the most popular address, of sorted ones."""
-    place = np.arange(WARP_SIZE)
-    new = np.ones(ordered.shape, dtype=bool)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    since = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
-    return np.asanyarray((place - since).max(axis=-1) + 1)
 
 
 def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:
     """Return the turns of consecutive lanes modulo the addresses, or of random ones.
 
-    Parameters
-    ----------
-    shared : Sharing
-    lanes : array
-        Of a request.
-    random : bool
-        Whether lanes draw their addresses.
-    width : int
-        Bytes of an element.
+    `lanes` are those of a request, `width` the bytes of an element.
     """
     parts = 2 if width >= 2 * BANK_WORD else 1
     banks = BANKS // parts
@@ -137,6 +95,6 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
         turns = np.array([float(f.most) for f in found])
         words = np.minimum(turns, np.maximum(1.0, m * common / banks))
     else:
-        turns = np.asanyarray(BANK_TURNS(n=n, m=m, gcd=common * float(parts)))
+        turns = BANK_TURNS(n=n, m=m, gcd=common * float(parts))
     most = np.maximum(turns, shared.conflicts.most)
     return BankTurns(*map(np.atleast_1d, (most, words * parts, turns * parts)))

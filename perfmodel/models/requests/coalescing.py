@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
 
 SECTOR: Final = 32
@@ -22,7 +22,6 @@ LINE: Final = 128
 PAGE: Final = 2 << 20
 """Bytes of a page of device memory, by NVIDIA's documentation of virtual memory management."""
 
-Array = npt.NDArray[Any]
 
 _STEP = "common step of the addresses of all warps, a divisor of the granule [B]"
 _GRANULE = "granule: sector 32 or line 128 [B]"
@@ -39,7 +38,7 @@ GRANULES = Formula(
     },
     holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
     "of g; with g = G, one fixed alignment",
-    source="derived: lanes at most a granule apart touch every granule between the first and the "
+    source="derived: lanes at strides of at most a granule touch every granule between first and "
     "last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
 )
 ROW_OVERLAP = Formula(
@@ -52,7 +51,7 @@ ROW_OVERLAP = Formula(
         "g": _STEP,
         "G": _GRANULE,
     },
-    holds="exact for rows whose lanes are at most a granule apart",
+    holds="exact for rows whose lanes are at strides of at most a granule",
     source="derived: the rows share a granule if no boundary lies between them",
 )
 EFFICIENCY = Formula(
@@ -79,20 +78,11 @@ class Box(NamedTuple):
 
 
 def row_granules(lanes: Any, stride: Any, offset: Any, step: Any, granule: int) -> Array:
-    """Return the mean distinct granules of one row of evenly spaced lanes.
+    """Return the mean distinct granules of one row of evenly spaced lanes; 0 lanes give 0.
 
-    Parameters
-    ----------
-    lanes : array
-        Lanes that take part; 0 gives 0.
-    stride : array
-        Bytes between neighbouring lanes, 0 or more.
-    offset : array
-        Address of the first lane [B]; only its value modulo `step` matters.
-    step : array
-        Divisor of `granule` whose multiples the warps' addresses differ by [B].
-    granule : int
-        32 for sectors, 128 for lines.
+    `stride` and `offset` are in bytes, the stride 0 or more. `step` divides `granule`, 32 for
+    sectors and 128 for lines: the warps' addresses differ by multiples of it [B], and only the
+    offset's value modulo it matters.
     """
     lanes = np.asanyarray(lanes)
     count = GRANULES(
@@ -112,17 +102,10 @@ def warp_granules(
 ) -> Array:
     """Return the mean distinct granules of a warp whose lanes form `rows` rows of `inner` lanes.
 
-    Lane (i, j) reads at ``offset + i*inner_stride + j*row_stride``. Strides may have any sign.
-    NaN marks a pattern that no closed form covers (lanes over a granule apart in both directions
-    and interleaved); `perfmodel.models.requests.enumeration` counts those.
-
-    Parameters
-    ----------
-    inner, rows : array
-        Lanes in a row and rows.
-    inner_stride, row_stride, offset, step : array
-        In bytes, as for `row_granules`.
-    granule : int
+    Lane (i, j) reads at ``offset + i*inner_stride + j*row_stride``, in bytes, as for
+    `row_granules`. Strides may have any sign. NaN marks a pattern that no closed form covers (lanes
+    over a granule apart in both directions and interleaved);
+    `perfmodel.models.requests.enumeration` counts those.
     """
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
     inner, rows, inner_stride, row_stride = map(

@@ -10,20 +10,17 @@ requests and the passes as L2 atomic sectors
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.formula import Formula
-from perfmodel.models.grid.distinct import first_of_equals
+from perfmodel.models.grid.distinct import among_equals, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-
-Array = npt.NDArray[Any]
 
 MODULO_ROUNDS = Formula(
     name="passes or packets, consecutive lanes modulo m",
@@ -36,7 +33,7 @@ MODULO_ROUNDS = Formula(
         "rest": "sectors or lines of the elements that the last n % m lanes add to [1]",
     },
     holds="lanes i, i + 1, ... that add to element i % m",
-    source="derived: lanes m apart meet, and the last round is cut short",
+    source="derived: lanes i and i + m conflict; the last of the n/m passes is partial",
 )
 
 HALF: Final = LINE // 2
@@ -49,41 +46,22 @@ GRANULE: Final = 256
 
 
 class Conflicts(NamedTuple):
-    """What the lanes of an atomic's requests share, means of a request.
+    """What the lanes of an atomic's requests share, means of a request."""
 
-    Attributes
-    ----------
-    addresses, sectors, lines : array
-        Distinct ones.
-    passes : array
-        Over the sectors, the lanes at the most popular address of each, summed.
-    packets : array
-        The same over the lines.
-    halves : array
-        The same over halves of lines, 64 B: packets of compare-and-swaps.
-    most : array
-        Lanes at the most popular address: turns of a loop in which one lane an address wins.
-    """
-
-    addresses: Array
+    addresses: Array  # distinct
     sectors: Array
     lines: Array
-    passes: Array
-    packets: Array
-    halves: Array
-    most: Array
+    passes: Array  # over the sectors, the lanes at the most popular address of each, summed
+    packets: Array  # the same over the lines
+    halves: Array  # over halves of lines, 64 B: packets of compare-and-swaps
+    most: Array  # lanes at the most popular address: turns of a loop in which one of them wins
 
 
 class Hot(NamedTuple):
     """Where the passes of a launch concentrate, as shares of all.
 
-    Attributes
-    ----------
-    sector : array
-        In the most popular sector.
-    granule, third : array
-        In the most popular 256 B, which have one L2 slice, and in the third most popular; two
-        neighbours have slices of their own.
+    In the most popular sector; in the most popular 256 B, which have one L2 slice; and in the third
+    most popular, as two neighbours have slices of their own.
     """
 
     sector: Array
@@ -93,44 +71,17 @@ class Hot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How an atomic's lanes share addresses.
-
-    Attributes
-    ----------
-    conflicts : Conflicts
-        Means of a request.
-    addresses : array
-        Distinct addresses of the launch.
-    pitch : array
-        Bytes between neighbouring ones.
-    hottest : array
-        Share of all lanes at the most popular address.
-    hot : Hot
-        Shares of all passes in the most popular places.
-    """
+    """How an atomic's lanes share addresses."""
 
     conflicts: Conflicts
-    addresses: Array
-    pitch: Array
-    hottest: Array
+    addresses: Array  # distinct ones of the launch
+    pitch: Array  # bytes between neighbouring ones
+    hottest: Array  # share of all lanes at the most popular address
     hot: Hot
 
 
 def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
-    """Count the conflicts of requests.
-
-    Parameters
-    ----------
-    addresses : array, shape (..., 32)
-        Byte address of every lane.
-    active : array, shape (..., 32), optional
-        Lanes that take part.
-
-    Returns
-    -------
-    Conflicts
-        Arrays of shape (...), whole numbers.
-    """
+    """Count the conflicts of requests by each lane's byte address, shape (..., 32)."""
     addresses, active = np.broadcast_arrays(addresses, active)
     unused = np.arange(WARP_SIZE) * -LINE - 1
     ordered = np.sort(np.where(active, addresses, unused), axis=-1)
@@ -140,13 +91,11 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
         return first_of_equals(ordered // granule)
 
     new_address, new_sector, new_line = first(1), first(SECTOR), first(LINE)
-    place = np.arange(WARP_SIZE)
-    since = np.maximum.accumulate(np.where(new_address, place, 0), axis=-1)
-    rank = place - since + 1
+    rank = np.where(used, among_equals(ordered), 0)
 
     def rounds(new: Array) -> Array:
         starts = np.flatnonzero(new)
-        most = np.maximum.reduceat(np.where(used, rank, 0).reshape(-1), starts)
+        most = np.maximum.reduceat(rank.reshape(-1), starts)
         sums = np.bincount(starts // WARP_SIZE, weights=most, minlength=used.size // WARP_SIZE)
         return sums.reshape(used.shape[:-1])
 
@@ -157,18 +106,12 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
         passes=rounds(new_sector),
         packets=rounds(new_line),
         halves=rounds(first(HALF)),
-        most=np.where(used, rank, 0).max(axis=-1),
+        most=rank.max(axis=-1),
     )
 
 
 def counted_sharing(addresses: Array, active: Array) -> Sharing:
-    """Return how the lanes of some requests share addresses: what a sample of a launch shows.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `counted_conflicts`; requests without active lanes do not count.
-    """
+    """Return how the lanes of a sample's requests share addresses, shape (..., 32)."""
     taking = active.any(axis=-1)
     # What changes less than a word swaps the word around it.
     addresses, active = addresses[taking] // WORD * WORD, active[taking]
@@ -191,38 +134,10 @@ def counted_sharing(addresses: Array, active: Array) -> Sharing:
     )
 
 
-def stacked_sharing(rows: Sequence[Sharing | None]) -> Sharing | None:
-    """Return the sharing of several configurations as one record; None if none has any."""
-    some = next((row for row in rows if row is not None), None)
-    if some is None:
-        return None
-    whole = [row or some for row in rows]
-
-    def joined(values: Iterable[Any]) -> Array:
-        return np.concatenate([np.atleast_1d(value) for value in values])
-
-    return Sharing(
-        Conflicts(*map(joined, zip(*(row.conflicts for row in whole), strict=True))),
-        joined(row.addresses for row in whole),
-        joined(row.pitch for row in whole),
-        joined(row.hottest for row in whole),
-        Hot(*map(joined, zip(*(row.hot for row in whole), strict=True))),
-    )
-
-
 def random_conflicts(
     found: Histogram, pitch: int, lanes: float = WARP_SIZE
 ) -> tuple[Conflicts, Hot]:
-    """Return the expected conflicts of lanes that each draw a bin, and where they concentrate.
-
-    Parameters
-    ----------
-    found : Histogram
-    pitch : int
-        Bytes from bin to bin.
-    lanes : float
-        Lanes that take part.
-    """
+    """Return the expected conflicts of lanes that draw bins `pitch` bytes apart, and hot places."""
     sizes = {g: max(1, g // max(pitch, 1)) for g in (SECTOR, HALF, LINE, GRANULE)}
     sectors, lines = found.merged(sizes[SECTOR]), found.merged(sizes[LINE])
 

@@ -1,67 +1,44 @@
-"""Requests that are counted, not worked out: address by address here, or by somebody else."""
+"""Requests that somebody else has counted: the cuda front end, of a source's own addresses."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.kernels.access import Access
+from perfmodel.arrays import Array
 from perfmodel.kernels.counted import Counted
-from perfmodel.kernels.instance import Instance
-from perfmodel.models.agreement import alone
-from perfmodel.models.grid.activity import Activity, warp_classes
-from perfmodel.models.grid.affine import Variable, index_variables, plane, with_threads
-from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.grid.activity import warp_classes
+from perfmodel.models.grid.affine import Variable, plane, with_threads
 from perfmodel.models.requests.addressing import Addressing
-from perfmodel.models.requests.atomic_requests import sharing, total_lanes
-from perfmodel.models.requests.bank_turns import BankTurns, counted_turns
+from perfmodel.models.requests.atomic_requests import sharing
+from perfmodel.models.requests.bank_turns import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.contention import Sharing, counted_sharing, stacked_sharing
+from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.drawn_places import uses_random
-from perfmodel.models.requests.enumeration import count
 from perfmodel.models.requests.request_record import Requests
-from perfmodel.models.requests.sampled_places import (
-    StoredPlaces,
-    beyond_sample,
-    counted_places,
-    without_chance,
-)
+from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 
-Array = npt.NDArray[Any]
 _ALONE: Final = 0.9
 
 
-def given_requests(
-    instance: Instance, position: int, counted: Counted, shape: BlockShape
-) -> Requests:
-    """Return the requests of an access that somebody counted; its index gives strides at most.
-
-    Parameters
-    ----------
-    instance : Instance
-        One configuration.
-    position : int
-        Which of the kernel's accesses.
-    counted : Counted
-    shape : BlockShape
-    """
-    access = instance.kernel.accesses[position]
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    loops = instance.kernel.loop_nest(access.loop)
-    trips = {loop.variable: instance.trips[loop.variable] for loop in loops}
-    variables = with_threads(index_variables(shape, instance.grid, trips), shape)
-    index = instance.expression(access.index)
-    flat = None if uses_random(index) else plane(index, instance.known, variables)
+def given_requests(a: Addressing, counted: Counted) -> Requests:
+    """Return the requests of an access that somebody counted; its index gives strides at most."""
+    access, element, width = a.access, a.element, a.width
+    variables = with_threads(a.variables, a.shape)
+    flat = None if uses_random(a.index) else plane(a.index, a.values, variables)
     if flat is not None and not flat.affine:
         flat = None
-    width = math.gcd(element * int(np.max(instance.vectors[position])), 16)
-    shared = _given_sharing(instance, access, counted, variables, shape)
-    on_chip = instance.kernel.buffer(access.buffer).space == "shared"
-    banks = _given_banks(counted, width) if shared and on_chip else None
+    on_chip = a.instance.kernel.buffer(access.buffer).space == "shared"
+    shared = banks = stored = None
+    if counted.addresses is not None:
+        addresses = np.asanyarray(counted.addresses)
+        active = addresses >= 0
+        if access.kind == "atomic":
+            shared = _given_sharing(a, counted, addresses, variables)
+            banks = counted_turns(np.maximum(addresses, 0), active, width) if on_chip else None
+        elif access.kind == "store" and not on_chip:
+            stored = counted_places(addresses, active, a.buffer_bytes)
     strides = None if flat is None else {n: s * element for n, s in flat.strides.items()}
     if counted.run and strides is not None:
         # One thread has a run of bytes moved: as if threads of its own did it piece by piece.
@@ -80,12 +57,11 @@ def given_requests(
         strides=strides,
         offset=np.zeros(1) if flat is None else flat.offset * element,
         variables=variables,
-        shares={},
         sampled=counted.sampled,
-        random=uses_random(index) if banks is not None else flat is None,
+        random=flat is None if banks is None else uses_random(a.index),
         sharing=shared,
         banks=banks,
-        stored=None if on_chip else _given_stores(instance, access, counted),
+        stored=stored,
         different=_one(counted.different),
         pairs=_one(counted.pairs),
         filled=_one(_filled(counted, width)),
@@ -93,47 +69,21 @@ def given_requests(
 
 
 def _given_sharing(
-    instance: Instance,
-    access: Access,
-    counted: Counted,
-    variables: tuple[Variable, ...],
-    shape: BlockShape,
-) -> Sharing | None:
-    """Return how the lanes of an atomic share addresses; None if that was not counted."""
-    if access.kind != "atomic" or counted.addresses is None:
-        return None
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    index = instance.expression(access.index)
-    addresses = np.asanyarray(counted.addresses)
-    active = addresses >= 0
-    shared = counted_sharing(np.maximum(addresses, 0), active)
+    a: Addressing, counted: Counted, addresses: Array, variables: tuple[Variable, ...]
+) -> Sharing:
+    """Return how the lanes of an atomic share addresses."""
+    active, at = addresses >= 0, np.maximum(addresses, 0)
+    shared = counted_sharing(at, active)
     if counted.sampled >= 1:
         return shared
-    size = float(np.max(instance.lengths[access.buffer])) * element
-    shared = without_chance(shared, np.maximum(addresses, 0), active, size, element)
-    everybody = warp_classes((), instance.known, variables) if shape.regular else None
-    if everybody is None or uses_random(index):
+    shared = without_chance(shared, at, active, a.buffer_bytes, a.element)
+    everybody = warp_classes((), a.values, variables) if a.shape.regular else None
+    if everybody is None or uses_random(a.index):
         return shared
-    whole = sharing(access, index, instance.known, variables, everybody, element)
+    whole = sharing(a, variables, everybody)
     if whole is None:
         return shared
     return beyond_sample(shared, addresses, active, counted.lanes, whole)
-
-
-def _given_banks(counted: Counted, width: int) -> BankTurns:
-    """Return how the lanes of a shared atomic meet in banks."""
-    addresses = np.asanyarray(counted.addresses)
-    return counted_turns(np.maximum(addresses, 0), addresses >= 0, width)
-
-
-def _given_stores(instance: Instance, access: Access, counted: Counted) -> StoredPlaces | None:
-    """Return where the sectors of a store concentrate; None if that was not counted."""
-    if access.kind != "store" or counted.addresses is None:
-        return None
-    places = np.asanyarray(counted.addresses)
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    size = float(np.max(instance.lengths[access.buffer])) * element
-    return counted_places(places, places >= 0, size)
 
 
 def _one(value: float) -> Array:
@@ -145,69 +95,6 @@ def _filled(counted: Counted, width: int) -> float:
 
     Others may well be rows, whose next lanes fill what these leave.
     """
-    scattered = counted.lines > _ALONE * counted.lanes
-    return (
-        min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0)) if scattered else 1.0
-    )
-
-
-def with_exact_requests(counted: Requests, activity: Activity, pieces: int) -> Requests:
-    """Return a sample's counts with the requests that the guards are known to let through."""
-    requests = pieces * sum((c.requests for c in activity.classes), np.zeros(1))
-    times = requests / np.maximum(counted.requests, 1e-9)
-
-    def scaled(found: Array) -> Array:
-        return np.where(counted.requests > 0, found * times, found)
-
-    def scaled_if(found: Array | None) -> Array | None:
-        return None if found is None else scaled(found)
-
-    return replace(
-        counted,
-        requests=requests,
-        active_lanes=pieces * total_lanes(activity),
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        sectors=scaled(counted.sectors),
-        lines=scaled(counted.lines),
-        data_wavefronts=scaled(counted.data_wavefronts),
-        tag_wavefronts=scaled(counted.tag_wavefronts),
-        different=scaled_if(counted.different),
-        pairs=scaled_if(counted.pairs),
-        pages=scaled_if(counted.pages),
-        in_blocks=scaled_if(counted.in_blocks),
-    )
-
-
-def counted_requests(a: Addressing) -> Requests:
-    """Count the requests of an access, address by address."""
-    instance, access = a.instance, a.access
-    alone(math.prod(instance.shape))  # what a count leaves open is told of one at a time
-    row = count(a)
-    size = float(np.max(instance.lengths[access.buffer])) * a.element
-
-    return Requests(
-        access=access,
-        width=a.width,
-        requests=np.array([row.requests]),
-        sectors=np.array([row.sectors]),
-        lines=np.array([row.lines]),
-        active_lanes=np.array([row.active_lanes]),
-        data_wavefronts=np.array([row.data_wavefronts]),
-        tag_wavefronts=np.array([row.tag_wavefronts]),
-        strides=None,
-        offset=np.zeros(1),
-        variables=a.variables,
-        shares={},
-        sampled=row.sampled,
-        sharing=stacked_sharing([row.sharing]),
-        banks=row.banks,
-        stored=None if row.stored is None else counted_places(*row.stored, size),
-        different=np.array([row.different]),
-        pairs=np.array([row.pairs]),
-        step=np.array([row.step]),
-        pages=np.array([row.pages]),
-        in_blocks=np.array([row.in_blocks]).T,
-        seams=np.array([row.seams]).T,
-        filled=np.array([row.filled]),
-    )
+    if counted.lines <= _ALONE * counted.lanes:
+        return 1.0
+    return min(1.0, counted.lanes * width / max(counted.sectors * SECTOR, 1.0))

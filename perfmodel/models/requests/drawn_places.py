@@ -10,27 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.arrays import Array
+from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.affine import Plane, Variable, nearly_plane, plane
-
-Array = npt.NDArray[Any]
+from perfmodel.models.grid.affine import Plane, Variable, fixed, nearly_plane, plane
 
 
 class Places(NamedTuple):
-    """Where the random places of an access lie.
+    """Where the random places of an access lie."""
 
-    Attributes
-    ----------
-    reach : array
-        Bytes that one block draws from.
-    moves : tuple of pairs of array
-        Bytes by which the next block along an axis draws elsewhere, and blocks along it; x first.
-    """
-
-    reach: Array
+    reach: Array  # bytes that one block draws from
+    # bytes by which the next block along an axis draws elsewhere, and blocks along it; x first
     moves: tuple[tuple[Array, Array], ...]
 
     def of(self, blocks: Array, gap: Array | float = 1.0) -> Array:
@@ -66,14 +57,8 @@ def drawn_places(
 ) -> Places | None:
     """Return where the random places of an index lie, None where no stride tells.
 
-    Parameters
-    ----------
-    index : Node
-        In elements.
-    values, variables
-        As for `perfmodel.models.grid.affine.plane`; all threads of the block.
-    element, width : int
-        Bytes of an element, and those that a lane moves at once.
+    The index is in elements of so many bytes, of which a lane moves `width` at once; `variables`
+    tell all threads of the block.
     """
     index = _unclamped(index, values)
     low, high = (_flat(_at_an_end(index, last), values, variables) for last in (False, True))
@@ -95,18 +80,12 @@ def drawn_places(
 def pitch_of_shuffled(
     index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int
 ) -> Array | None:
-    """Return the bytes from one place to the next, None unless each is drawn once.
-
-    Parameters
-    ----------
-    index, values, variables, element
-        As for `drawn_places`.
-    """
+    """Return the bytes from one place to the next, None unless each is drawn once."""
     draws = [*_draws(index)]
     if (
         len(draws) != 1
         or draws[0].operator != "shuffled"
-        or not names(draws[0].operands[1]) <= (values.keys())
+        or not fixed(draws[0].operands[1], values)
     ):
         return None
     origin = {**values, **{v.target: np.zeros(1) for v in variables}}
@@ -131,7 +110,7 @@ def _draws(node: Node) -> Iterator[Operation]:
 def _unclamped(index: Node, values: Mapping[str, Any]) -> Node:
     """Return an index without the bounds that hold it inside its buffer."""
     while isinstance(index, Operation) and index.operator in ("min", "max"):
-        moving = [part for part in index.operands if not names(part) <= values.keys()]
+        moving = [part for part in index.operands if not fixed(part, values)]
         if len(moving) != 1:
             break
         index = moving[0]

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
+from perfmodel.models.agreement import alone
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.addressing import Addressing
-from perfmodel.models.requests.bank_turns import BankTurns, counted_turns
+from perfmodel.models.requests.bank_turns import counted_turns
 from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
-from perfmodel.models.requests.contention import Sharing, counted_sharing
+from perfmodel.models.requests.contention import counted_sharing
 from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.request_record import Requests, no_requests
+from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
-
-Array = npt.NDArray[Any]
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""
@@ -45,68 +45,8 @@ STORED_TOGETHER: Final = 1 << 16
 `scattered_stores.PART_LINES`; and threads whose stores take no more of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Totals over the launch, scaled from the sample.
-
-    Attributes
-    ----------
-    requests, sectors, lines, data_wavefronts, tag_wavefronts : float
-    different : float
-        Distinct elements of each request, summed.
-    active_lanes : float
-        Lanes that took part, summed over requests.
-    sampled : float
-        Share of the block executions that was counted; 1 is exact.
-    pairs : float
-        Distinct 64 B halves of lines, summed over requests.
-    step : float
-        The largest power of two that divides every address, a line at most [B].
-    pages : float
-        Distinct pages, summed over requests.
-    in_blocks : tuple of three float
-        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
-        executions.
-    seams : tuple of three float
-        Shares of these that the next block along x touches as well, at random places.
-    banks : BankTurns or None
-        How the lanes of an atomic meet in banks, were they in shared memory.
-    sharing : Sharing or None
-        How the lanes of an atomic share addresses, as far as the sample shows.
-    filled : float
-        Share of their sectors that the first blocks store before they touch `STORED_LINES`.
-    stored : (array, array) or None
-        Addresses of some stores, and which lanes take part, by request and lane.
-    """
-
-    requests: float
-    different: float
-    sectors: float
-    lines: float
-    data_wavefronts: float
-    tag_wavefronts: float
-    active_lanes: float
-    sampled: float
-    pairs: float
-    step: float
-    pages: float
-    in_blocks: tuple[float, float, float]
-    seams: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    sharing: Sharing | None = None
-    banks: BankTurns | None = None
-    filled: float = 1.0
-    stored: tuple[Array, Array] | None = None
-
-
 class Drawn(NamedTuple):
-    """A random part of an index whose values are not equally likely.
-
-    Attributes
-    ----------
-    key : Node
-        What it is drawn by: the same value for the same key.
-    histogram : Histogram
-    """
+    """A random part of an index whose values are not equally likely: its key, and the chances."""
 
     key: Node
     histogram: Histogram
@@ -114,66 +54,62 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Executions:
-    """The block executions of a launch whose requests may differ.
+    """The block executions of a launch whose requests may differ."""
 
-    Attributes
-    ----------
-    index : Node
-        Element index; where `drawn` says so, ``bin`` in it is drawn.
-    drawn : Drawn or None
-    values : mapping
-        Parameters and dimensions, plain numbers.
-    extents : mapping of str to int
-        Of the block and loop indices that decide.
-    alike : int
-        Executions of the launch that repeat the requests of each.
-    """
-
-    index: Node
+    index: Node  # element index; where `drawn` says so, ``bin`` in it is drawn
     drawn: Drawn | None
-    values: Mapping[str, int]
-    extents: Mapping[str, int]
-    alike: int
+    values: Mapping[str, int]  # parameters and dimensions, plain numbers
+    extents: Mapping[str, int]  # of the block and loop indices that decide
+    alike: int  # executions of the launch that repeat the requests of each
 
     @property
     def number(self) -> int:
         return math.prod(self.extents.values())
 
 
-def count(a: Addressing) -> Counts:
-    """Count the requests of one access of one configuration."""
+def counted_requests(a: Addressing) -> Requests:
+    """Count the requests of one access of one configuration, scaled from the sample."""
+    instance, access = a.instance, a.access
+    alone(math.prod(instance.shape))  # what a count leaves open is told of one at a time
     different = _executions(a)
     if different.number * different.alike == 0:
-        return Counts(0, 0, 0, 0, 0, 0, 0, 1.0, 0, 1.0, 0, (0, 0, 0))
-    atomic, stores = a.access.kind == "atomic", a.access.kind == "store"
-    accesses = len(a.instance.kernel.accesses)
-    lanes = MAX_LANES >> 3 if atomic else min(MAX_LANES, ALL_LANES // max(accesses, 1))
+        none, triple, one = np.zeros(1), np.zeros((3, 1)), np.ones(1)
+        nothing = no_requests(access, a.width, a.variables)
+        nothing = replace(nothing, different=none, pairs=none, pages=none, in_blocks=triple)
+        return replace(nothing, seams=triple, step=one, filled=one, sampled=1.0)
+    atomic, stores = access.kind == "atomic", access.kind == "store"
+    lanes = MAX_LANES >> 3 if atomic else min(MAX_LANES, ALL_LANES // len(instance.kernel.accesses))
     most = max(1, lanes // (a.shape.warps * WARP_SIZE))
     points = _sample(list(different.extents.values()), most)
     samples = len(points[0]) if points else 1
     address, active = _addresses(a, different, points)
     takes_part = active.any(axis=-1)
     scale = different.alike * different.number / samples
-    totals = _totals(a, address, active, scale)
+    found, *touched, data, tags = _sums(a, address, active, scale)
+    sectors, pairs, lines, pages = touched
     bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
-    return Counts(
-        requests=float(takes_part.sum()) * scale * a.pieces,
-        active_lanes=float(active.sum()) * scale * a.pieces,
-        sharing=counted_sharing(address, active) if atomic and takes_part.any() else None,
-        banks=counted_turns(address, active, a.width) if atomic and takes_part.any() else None,
+    meets = atomic and takes_part.any()
+    return Requests(
+        access=access,
+        width=a.width,
+        requests=np.array([float(takes_part.sum()) * scale * a.pieces]),
+        sectors=sectors,
+        lines=lines,
+        active_lanes=np.array([float(active.sum()) * scale * a.pieces]),
+        data_wavefronts=data,
+        tag_wavefronts=tags,
+        variables=a.variables,
         sampled=min(1.0, samples / different.number),
-        step=float(bits & -bits),
-        filled=_filled(a, different, most) if stores else 1.0,
-        stored=_some_stores(address, active) if stores else None,
+        sharing=counted_sharing(address, active) if meets else None,
+        banks=counted_turns(address, active, a.width) if meets else None,
+        stored=counted_places(*_some_stores(address, active), a.buffer_bytes) if stores else None,
+        different=found,
+        pairs=pairs,
+        step=np.array([float(bits & -bits)]),
+        pages=pages,
         in_blocks=_in_blocks(address, active, scale * samples * a.pieces),
         seams=_seams(a, different, points, address, active),
-        different=totals.different,
-        sectors=totals.sectors,
-        pairs=totals.pairs,
-        lines=totals.lines,
-        pages=totals.pages,
-        data_wavefronts=totals.data_wavefronts,
-        tag_wavefronts=totals.tag_wavefronts,
+        filled=np.array([_filled(a, different, most) if stores else 1.0]),
     )
 
 
@@ -206,17 +142,10 @@ def _sample(extents: Sequence[int], most: int) -> list[Array]:
 
 
 def spread(extents: Sequence[int], most: int) -> list[Array]:
-    """Return points of a grid that lie evenly along every axis, and in every box.
+    """Return `most` points of a grid that lie evenly along every axis, and in every box.
 
     A sample at random would have a part p of the grid sqrt((1 - p)/(p*most)) too often or too
     seldom: 3% of 2000 where every other thread takes part.
-
-    Parameters
-    ----------
-    extents : sequence of int
-        Points along each axis.
-    most : int
-        Points that are wanted.
 
     Notes
     -----
@@ -233,70 +162,46 @@ def spread(extents: Sequence[int], most: int) -> list[Array]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Totals:
-    """What is summed over the requests of the launch: see `Counts`."""
+def _sums(a: Addressing, address: Array, active: Array, scale: float) -> list[Array]:
+    """Return what is summed over the requests of the launch, scaled from the sample.
 
-    different: float = 0.0
-    sectors: float = 0.0
-    pairs: float = 0.0
-    lines: float = 0.0
-    pages: float = 0.0
-    data_wavefronts: float = 0.0
-    tag_wavefronts: float = 0.0
-
-    def __add__(self, other: _Totals) -> _Totals:
-        return _Totals(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-
-def _totals(a: Addressing, address: Array, active: Array, scale: float) -> _Totals:
-    """Return what is summed over the requests of the launch, each scaled from the sample."""
+    Distinct elements, sectors, 64 B halves of lines, lines and pages; data and tag wavefronts.
+    """
     takes_part = active.any(axis=-1)
-
-    def every(found: Array) -> float:
-        return float(found.sum()) * scale
-
-    totals = _Totals()
+    total = np.zeros((7, 1))
     for piece in range(a.pieces):
         moved = address + piece * a.width
-        new = partial(_first, np.sort(np.where(active, moved, -1), axis=-1))
+        ordered = np.sort(np.where(active, moved, -1), axis=-1)
         # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
         based = moved + (1 << 36)
-        totals += _Totals(
-            different=every(new(a.width)),
-            sectors=every(new(SECTOR)),
-            pairs=every(new(LINE // 2)),
-            lines=every(new(LINE)),
-            pages=every(new(PAGE)),
-            data_wavefronts=every(
-                data_wavefronts(based, a.width, active, a.from_shared) * takes_part
-            ),
-            tag_wavefronts=every(tag_wavefronts(based, active) * takes_part),
+        marked = (
+            *(_first(ordered, part) for part in (a.width, SECTOR, LINE // 2, LINE, PAGE)),
+            data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
+            tag_wavefronts(based, active) * takes_part,
         )
-    return totals
+        total += np.array([[float(each.sum()) * scale] for each in marked])
+    return list(total)
 
 
-def _in_blocks(address: Array, active: Array, executions: float) -> tuple[float, float, float]:
+def _in_blocks(address: Array, active: Array, executions: float) -> Array:
     """Return the sectors, halves and lines of whole blocks over so many block executions."""
     few = max(1, _WHOLE_BLOCKS // address[0].size)
     together = address[:few].reshape(min(few, len(address)), -1)
     there = active[:few].reshape(together.shape)
-    sectors, halves, lines = (
-        float(_distinct(together // part, there).sum()) for part in (SECTOR, LINE // 2, LINE)
-    )
     blocks = executions / len(together)
-    return sectors * blocks, halves * blocks, lines * blocks
+    parts = (SECTOR, LINE // 2, LINE)
+    return np.array([[float(_distinct(together // p, there).sum()) * blocks] for p in parts])
 
 
 def _seams(
     a: Addressing, different: _Executions, points: Sequence[Array], address: Array, active: Array
-) -> tuple[float, float, float]:
+) -> Array:
     """Return the shares of blocks' sectors, halves and lines that the next one touches as well.
 
     Of loads at random places: others are counted over many blocks where it matters.
     """
     if "blockIdx.x" not in different.extents or not uses_random(a.index):
-        return 0.0, 0.0, 0.0
+        return np.zeros((3, 1))
     axis = [*different.extents].index("blockIdx.x")
     few = max(1, _WHOLE_BLOCKS // address[0].size)
     beside = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
@@ -310,8 +215,8 @@ def _seams(
     for part in (SECTOR, LINE // 2, LINE):
         each = [int(_distinct(x // part, t).sum()) for x, t in zip(both, taking, strict=True)]
         joint = np.concatenate(both, axis=1) // part, np.concatenate(taking, axis=1)
-        shares.append((sum(each) - int(_distinct(*joint).sum())) / max(each[0], 1))
-    return shares[0], shares[1], shares[2]
+        shares.append([(sum(each) - int(_distinct(*joint).sum())) / max(each[0], 1)])
+    return np.array(shares)
 
 
 def _some_stores(address: Array, active: Array) -> tuple[Array, Array]:

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
-
-Array = npt.NDArray[Any]
 
 RUN_GRANULES = Formula(
     name="granules of a run of bytes",
@@ -45,21 +43,9 @@ def footprint(
 ) -> Array:
     """Return the distinct granules that an access touches over a box of variables.
 
-    Parameters
-    ----------
-    extents : sequence of Extent
-        Arrays of one configuration axis, broadcastable.
-    width : int
-        Bytes of one access, naturally aligned.
-    granule : int
-        32 for sectors, 64 for DRAM atoms, 128 for lines.
-    start : array
-        Where runs of a granule at most start [B]; longer ones are taken to start with a granule.
-
-    Returns
-    -------
-    array
-        Granules; the mean over alignments where the runs start at several.
+    A mean over alignments where the runs start at several. Runs of a granule at most (32 B for
+    sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
+    with a granule.
 
     Notes
     -----
@@ -83,15 +69,12 @@ def footprint(
             continue
         run = np.where(dense, run + moved, run)
         far = np.where(dense, 0.0, stride)
-        if np.ndim(pitch):
-            # A repeat that lands among earlier, evenly spaced ones adds only what sticks out.
-            ratio = far / pitch
-            among = (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
-            apart = ~(dense | among)
-            within = np.where(apart, within * repeats, within)
-            repeats = np.where(among, repeats + (count - 1) * ratio, repeats)
-        else:
-            apart = ~dense
+        # A repeat that lands among earlier, evenly spaced ones adds only what sticks out.
+        ratio = far / pitch
+        among = (ratio <= repeats) & (ratio >= 1) & (ratio == np.floor(ratio))
+        apart = ~(dense | among)
+        within = np.where(apart, within * repeats, within)
+        repeats = np.where(among, repeats + (count - 1) * ratio, repeats)
         pitch = np.where(apart, stride, pitch)
         repeats = np.where(apart, count, repeats)
         step = power_of_two_gcd(step, far)
@@ -115,10 +98,8 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     """
     found: list[tuple[Array, Array]] = []
     for e in extents:
-        stride, count = (
-            np.abs(np.asanyarray(e.stride, dtype=float)),
-            np.asanyarray(e.count, dtype=float),
-        )
+        stride = np.abs(np.asanyarray(e.stride, dtype=float))
+        count = np.asanyarray(e.count, dtype=float)
         moves = (count > 1) & (stride != 0)
         if not moves.any():
             continue
@@ -136,20 +117,14 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
         before = np.maximum(before, stride)
     else:
         return found
-    # Neighbours change places until none is out of order: many times as fast as sorting columns.
-    for last in range(len(found) - 1, 0, -1):
-        for i in range(last):
-            (low, n), (high, m) = found[i : i + 2]
-            swap = low > high
-            if swap.any():
-                found[i] = np.minimum(low, high), np.where(swap, m, n)
-                found[i + 1] = np.maximum(low, high), np.where(swap, n, m)
-    return found
+    strides, counts = (np.stack(np.broadcast_arrays(*c)) for c in zip(*found, strict=True))
+    order = np.argsort(strides, axis=0, kind="stable")
+    each = (np.take_along_axis(column, order, axis=0) for column in (strides, counts))
+    return list(zip(*each, strict=True))
 
 
 def _granules(run: Array, width: int, step: Array, granule: int) -> Array:
-    granules = RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
-    return np.asanyarray(granules)
+    return RUN_GRANULES(run=run, w=float(width), g=step.astype(float), G=float(granule))
 
 
 def power_of_two_gcd(power: Any, value: Any) -> Array:

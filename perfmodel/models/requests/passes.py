@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-Array = npt.NDArray[Any]
-
-PASS_CLOCKS: Final = Coefficient(
-    "requests.passes.pass_clocks",
-    "clocks",
-    "data of L1 or shared memory is later for each further pass that a load takes",
-)
+PASS_CLOCKS: Final = Coefficient("requests.passes.pass_clocks")
 
 
 def most_passes(requests: Sequence[Requests]) -> Array:
@@ -37,17 +31,8 @@ def conflict_clocks(
 ) -> tuple[Array, Array]:
     """Return the clocks of a lone warp for further passes of its shared loads, once and in loops.
 
-    Of loads that do not wait for one another each pass takes L1 a clock; the last of them comes
-    as many later.
-
-    Parameters
-    ----------
-    instance : Instance
-    on_chip : sequence of Requests
-        Of the shared accesses.
-    depths : sequence of int
-        How many others each waits for.
-    device : Device
+    Of loads that do not wait for one another each pass takes L1 a clock; the last of them comes as
+    many later. Each waits for as many others as its depth says.
     """
     threads = np.asanyarray(instance.threads_per_block, dtype=float)
     warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)

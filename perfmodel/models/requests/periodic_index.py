@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.arrays import Array
+from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.models.agreement import agreed
-from perfmodel.models.grid.affine import Plane, Variable, plane
-
-Array = npt.NDArray[Any]
+from perfmodel.models.grid.affine import Plane, Variable, fixed, plane
 
 _ONE: Final = Number(1)
 
@@ -24,14 +22,7 @@ _ONE: Final = Number(1)
 class PeriodicIndex(NamedTuple):
     """An index that is `plane`, folded into the `period` elements from `shift` on.
 
-    Attributes
-    ----------
-    plane : Plane
-        The index before the remainder is taken, in elements.
-    period : array
-        Elements after which the index starts again.
-    shift : array
-        First element of the period: 0 where all offsets are inside the remainder.
+    The shift is 0 where all offsets are inside the remainder.
     """
 
     plane: Plane
@@ -44,13 +35,6 @@ def periodic_index(
 ) -> PeriodicIndex | None:
     """Return what an index is before its remainder is taken; None if it is not of that kind.
 
-    Parameters
-    ----------
-    index : Node
-        In elements.
-    values, variables
-        As for `perfmodel.models.grid.affine.plane`.
-
     Notes
     -----
     ``a*(x % m) + b`` is ``(a*x + b) % (a*m)`` where b is from 0 to a - 1.
@@ -59,7 +43,7 @@ def periodic_index(
     cycles = [
         (times, part)
         for times, part in terms
-        if isinstance(part, Operation) and part.operator == "%" and _same(part.operands[1], values)
+        if isinstance(part, Operation) and part.operator == "%" and fixed(part.operands[1], values)
     ]
     if len(cycles) != 1:
         return None
@@ -93,11 +77,6 @@ def periodic_index(
     )
 
 
-def _same(node: Node, values: Mapping[str, Any]) -> bool:
-    """Say whether an expression is the same for all threads."""
-    return names(node) <= values.keys()
-
-
 def _terms(node: Node, times: Node, values: Mapping[str, Any]) -> Iterator[tuple[Node, Node]]:
     """Yield the terms of a sum: a factor that is the same for all threads, and what it scales."""
     if isinstance(node, Operation) and node.operator in ("+", "-"):
@@ -109,9 +88,9 @@ def _terms(node: Node, times: Node, values: Mapping[str, Any]) -> Iterator[tuple
         yield from _terms(node.operands[0], Operation("neg", (times,)), values)
     elif isinstance(node, Operation) and node.operator == "*":
         first, second = node.operands
-        if _same(second, values):
+        if fixed(second, values):
             yield from _terms(first, _times(times, second), values)
-        elif _same(first, values):
+        elif fixed(first, values):
             yield from _terms(second, _times(times, first), values)
         else:
             yield times, node

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.models.grid.affine import Variable
@@ -18,100 +19,56 @@ from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.drawn_places import Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Requests:
     """What one access asks for in the whole launch.
 
-    Attributes
-    ----------
-    access : Access
-    width : int
-        Bytes that a lane moves at once.
-    requests, sectors, lines : array
-        Warp requests, and the distinct sectors and lines summed over them.
-    active_lanes : array
-        Lanes that take part, summed over requests.
-    data_wavefronts, tag_wavefronts : array
-        Clocks in L1's two stages, summed over requests.
-    strides : mapping of str to array, or None
-        Bytes that a step of each variable moves the address; None where the index is not affine.
-    offset : array
-        Address at the origin of all variables [B].
-    variables : tuple of Variable
-    shares : mapping of str to array
-        Share of each variable's range that the guards let through.
-    warp_shares : mapping of str to array
-        The same, with warps whole that the guards let through in part.
-    sampled : float or None
-        None for a closed form, else the share of the launch that was counted.
-    period : array or None
-        Bytes after which the addresses start again, where the index is ``affine % period``;
-        strides and offset are then those before the modulo.
-    start : array or None
-        First address of that period, of its buffer [B].
-    random : bool
-        Whether the index is random: rows of a table that other data chooses.
-    sharing : Sharing or None
-        How the lanes of an atomic share addresses.
-    banks : BankTurns or None
-        How the lanes of a shared atomic meet in banks, if that was counted.
-    stored : StoredPlaces or None
-        Where the sectors of a store concentrate, if that was counted.
-    different : array or None
-        Distinct elements of `width` bytes, summed over requests; None for a closed form.
-    pairs : array or None
-        Distinct 64 B halves of lines, summed over requests; None for a closed form.
-    step : array or None
-        The largest power of two that divides every address, a line at most [B]; None for a closed
-        form.
-    pages : array or None
-        Distinct pages, summed over requests; None for a closed form.
-    in_blocks : array of three rows, or None
-        Distinct sectors, 64 B halves and lines of a block's warps together, summed over block
-        executions; None for a closed form.
-    seams : array of three rows, or None
-        Shares of these that the next block touches as well, at random places; None for a closed
-        form.
-    filled : array or None
-        Share of their sectors that neighbouring blocks fill; None for a closed form.
-    places : Places or None
-        Where random places lie, if each block draws from a part of its own.
-    pitch : array or None
-        Bytes from one random place to the next, if none is drawn twice.
+    What is only counted is None for a closed form.
     """
 
     access: Access
-    width: int
-    requests: Array
-    sectors: Array
-    lines: Array
-    active_lanes: Array
-    data_wavefronts: Array
+    width: int  # bytes that a lane moves at once
+    requests: Array  # of warps; what follows is summed over them
+    sectors: Array  # distinct
+    lines: Array  # distinct
+    active_lanes: Array  # that take part
+    data_wavefronts: Array  # clocks in L1's two stages
     tag_wavefronts: Array
-    strides: Mapping[str, Array] | None
-    offset: Array
     variables: tuple[Variable, ...]
-    shares: Mapping[str, Array]
-    sampled: float | None = None
+    # Bytes that a step of each variable moves the address; None where the index is not affine.
+    strides: Mapping[str, Array] | None = None
+    offset: Array = field(default_factory=partial(np.zeros, 1))  # address at the origin of all [B]
+    # Share of each variable's range that the guards let through; the same with warps whole that
+    # they let through in part.
+    shares: Mapping[str, Array] = field(default_factory=dict)
+    warp_shares: Mapping[str, Array] = field(default_factory=dict)
+    sampled: float | None = None  # share of the launch that was counted
+    # Bytes after which the addresses start again, where the index is ``affine % period``, and the
+    # first address of that period [B]; strides and offset are those before the modulo.
     period: Array | None = None
     start: Array | None = None
-    random: bool = False
-    sharing: Sharing | None = None
-    banks: BankTurns | None = None
-    stored: StoredPlaces | None = None
-    different: Array | None = None
-    pairs: Array | None = None
-    step: Array | None = None
-    pages: Array | None = None
+    random: bool = False  # whether the index is random: rows of a table that other data chooses
+    sharing: Sharing | None = None  # how the lanes of an atomic share addresses
+    banks: BankTurns | None = None  # how those of a shared atomic meet in banks
+    stored: StoredPlaces | None = None  # where the sectors of a store concentrate
+    different: Array | None = None  # distinct elements of `width` bytes, summed over requests
+    pairs: Array | None = None  # distinct 64 B halves of lines, summed over requests
+    step: Array | None = None  # largest power of two that divides every address, to a line [B]
+    pages: Array | None = None  # distinct, summed over requests
+    # Distinct sectors, 64 B halves and lines of a block's warps together, summed over executions
+    # of blocks, and shares of these that the next block along x touches too, at random places.
     in_blocks: Array | None = None
     seams: Array | None = None
-    filled: Array | None = None
-    places: Places | None = None
-    pitch: Array | None = None
-    warp_shares: Mapping[str, Array] = field(default_factory=dict)
+    filled: Array | None = None  # share of their sectors that neighbouring blocks store in time
+    places: Places | None = None  # where random places lie, if each block has a part of its own
+    pitch: Array | None = None  # bytes from one random place to the next, if none is drawn twice
+
+    @property
+    def shared(self) -> Sharing:
+        """How the lanes share addresses, of an atomic of which that is known."""
+        assert self.sharing is not None
+        return self.sharing
 
     @property
     def executions(self) -> Array:
@@ -129,19 +86,58 @@ class Requests:
         """Bytes that the lanes asked for."""
         return self.active_lanes * self.width
 
+    @property
+    def useful_bytes(self) -> Array:
+        """Distinct bytes that the lanes of each request ask for, summed over requests [B].
+
+        Lanes at the same element, as in a broadcast or in atomics to one address, count once.
+        """
+        if self.different is not None:
+            return np.asanyarray(self.different * self.width)
+        if self.sharing is not None:
+            return np.asanyarray(self.requests * self.sharing.conflicts.addresses * self.width)
+        share = 1.0 if self.strides is None else self._distinct_share(self.strides)
+        return np.asanyarray(self.wanted_bytes * share)
+
+    def _distinct_share(self, strides: Mapping[str, Array]) -> float:
+        """Return the distinct bytes of a full warp over the bytes of its lanes.
+
+        Of the first configuration. Warps that guards cut have at least this share.
+        """
+        places = np.zeros(1, dtype=np.int64)
+        for v in self.variables:
+            if v.in_lane:
+                steps = np.arange(int(np.ravel(v.extent)[0])) * int(np.ravel(strides[v.name])[0])
+                places = np.add.outer(places, steps).ravel()
+        # From each element up to the next: all of it, unless the next one starts before its end.
+        reached = np.minimum(np.diff(np.sort(places)), self.width).sum() + self.width
+        return float(reached / (len(places) * self.width))
+
+
+def no_requests(access: Access, width: int, variables: tuple[Variable, ...]) -> Requests:
+    """Return the requests of an access that no thread takes part in."""
+    none = np.zeros(1)
+    return Requests(access, width, none, none, none, none, none, none, variables)
+
+
+_SUMS: Final = (
+    *("requests", "sectors", "lines", "active_lanes", "data_wavefronts", "tag_wavefronts"),
+    *("different", "pairs", "pages", "in_blocks"),
+)
+"""Attributes that are summed over the requests of a launch."""
+
+
+def scaled(r: Requests, times: Array) -> Requests:
+    """Return requests with everything that is summed over the launch so many times."""
+    sums = {name: getattr(r, name) for name in _SUMS}
+    return replace(r, **{name: n * times for name, n in sums.items() if n is not None})
+
 
 def past_l1(requests: Sequence[Requests], members: Sequence[int], asked: Array) -> list[Requests]:
     """Return requests with what L1 had of the followed loads of a buffer left out.
 
-    Places that L1 has are not drawn from L2. Other random loads are drawn as they are.
-
-    Parameters
-    ----------
-    requests : sequence of Requests
-    members : sequence of int
-        Positions of the buffer's accesses.
-    asked : array
-        Bytes that its loads ask of L2.
+    Places that L1 has are not drawn from L2. Other random loads are drawn as they are. `members`
+    are the positions of the buffer's accesses, `asked` the bytes that its loads ask of L2.
     """
     found = list(requests)
     loads = [i for i in members if requests[i].access.kind == "load"]

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.grid.distinct import distinct, distinct_pairs, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot, Sharing, counted_sharing
-
-Array = npt.NDArray[Any]
 
 _EVERYWHERE: Final = 4.0
 """Lanes an address from which on hardly any is left out: assumed."""
@@ -27,15 +25,7 @@ _PARTS: Final = 4
 
 
 class StoredPlaces(NamedTuple):
-    """Where the sectors of stores concentrate.
-
-    Attributes
-    ----------
-    hot : Hot
-        As shares of all sectors.
-    pitch : array
-        Bytes between neighbouring ones.
-    """
+    """Where the sectors of stores concentrate: shares of all, bytes between neighbouring ones."""
 
     hot: Hot
     pitch: Array
@@ -49,18 +39,8 @@ def beyond_sample(
     Few sampled blocks may make most of the sample's requests, at the few places that are theirs,
     where as many others go elsewhere. A sample that has few of the addresses of a place stays as it
     is: somebody chose among them. So does one of a launch with too few lanes for all places, and
-    one whose second half goes to no place that the first has not been to.
-
-    Parameters
-    ----------
-    seen : Sharing
-        Of the sample.
-    addresses, active : array, shape (..., 32)
-        Of the sample, as for `counted_sharing`.
-    lanes : float
-        Of the launch.
-    whole : Sharing
-        If all threads took part, one configuration.
+    one whose second half goes to no place that the first has not been to. `whole` is the sharing if
+    all threads took part, `lanes` the launch's.
     """
     room = GRANULE / min(max(float(whole.pitch.max()), 1.0), GRANULE)
     chosen = len(distinct(addresses[active] % GRANULE)) < room / 2
@@ -83,17 +63,7 @@ def beyond_sample(
 
 
 def distinct_places(looked: int, found: int, most: int) -> float:
-    """Return how many places lanes go to, if `looked` of them found so many different ones.
-
-    Parameters
-    ----------
-    looked : int
-        Lanes.
-    found : int
-        Distinct places of theirs.
-    most : int
-        Places that there are.
-    """
+    """Return how many of `most` places lanes go to, if `looked` of them found so many."""
     low, high = float(found), float(max(most, found))
     for _ in range(60):
         middle = (low + high) / 2
@@ -109,18 +79,8 @@ def without_chance(
 
     Of equally popular places some have more of a sample's lanes than others, and the fewer it has
     the more. So a place is as much more popular than the mean as was seen, times the part of the
-    variance between places that is not chance: the estimator of James and Stein.
-
-    Parameters
-    ----------
-    seen : Sharing
-        Of the sample.
-    addresses, active : array, shape (..., 32)
-        Of the sample, as for `counted_sharing`.
-    size : float
-        Bytes of the buffer.
-    width : int
-        Bytes of a lane's word.
+    variance between places that is not chance: the estimator of James and Stein. The buffer has
+    `size` bytes, a lane's word `width`.
     """
     request = np.broadcast_to(np.arange(len(addresses))[:, None], addresses.shape)[active]
     requests, lanes = len(distinct(request)), len(request)
@@ -148,15 +108,7 @@ def without_chance(
 
 
 def counted_places(addresses: Array, active: Array, size: float) -> StoredPlaces | None:
-    """Return where the sectors of some store requests concentrate; None if nowhere.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `counted_sharing`.
-    size : float
-        Bytes of the buffer.
-    """
+    """Return where store requests concentrate in a buffer of `size` bytes; None if nowhere."""
     taking = active.any(axis=-1)
     if taking.sum() < 2 * _PARTS:
         return None
@@ -176,14 +128,8 @@ def counted_places(addresses: Array, active: Array, size: float) -> StoredPlaces
 def once_of_sample(addresses: Array | None, granule: int) -> float:
     """Return the different granules that a sample's requests go to, over the sum of each one's.
 
-    Less than 1 where runs of neighbouring warps meet: lists that all append to.
-
-    Parameters
-    ----------
-    addresses : array, shape (..., 32), or None
-        Of the sample, negative for lanes that take no part; None if there is none.
-    granule : int
-        Bytes.
+    Less than 1 where runs of neighbouring warps meet: lists that all append to. Addresses of lanes
+    that take no part are negative; without a sample it is 1.
     """
     if addresses is None:
         return 1.0

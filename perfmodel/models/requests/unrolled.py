@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
-
-Array = npt.NDArray[Any]
 
 LOADS_IN_FLIGHT: Final = 16
 """Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
@@ -59,14 +57,8 @@ def runs_once(instance: Instance) -> list[np.ndarray]:
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:
     """Return how often a loop runs, in those around it, and how many times it is unrolled.
 
-    Below 1 where an iteration waits for its loads more than once.
-
-    Parameters
-    ----------
-    loop : str or None
-        None for what is outside all loops: once.
-    loads : int
-        Loads of the loop, which share those that a warp has in flight.
+    Below 1 where an iteration waits for its loads more than once; `loads` of the loop share those
+    that a warp has in flight. What is outside all loops runs once.
     """
     times = instance.turns(loop)
     stated = instance.loads_in_flight

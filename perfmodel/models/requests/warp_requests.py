@@ -9,38 +9,30 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
 from perfmodel.models.grid.activity import Activity, warp_classes
 from perfmodel.models.grid.affine import (
-    Plane,
-    Variable,
     nearly_plane,
     plane,
+    split_threads,
     with_threads,
 )
-from perfmodel.models.grid.digits import split_threads
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.affine_requests import affine_requests
-from perfmodel.models.requests.atomic_requests import sharing, total_lanes
+from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.contention import Sharing
-from perfmodel.models.requests.counted_requests import (
-    counted_requests,
-    given_requests,
-    with_exact_requests,
-)
+from perfmodel.models.requests.counted_requests import given_requests
 from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled, uses_random
+from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
-from perfmodel.models.requests.request_record import Requests
+from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
-
-Array = npt.NDArray[Any]
 
 
 ActivityCache = dict[tuple[Any, ...], Activity | None]
@@ -49,47 +41,39 @@ ActivityCache = dict[tuple[Any, ...], Activity | None]
 def access_requests(
     instance: Instance, position: int, shape: BlockShape, known: ActivityCache
 ) -> Requests:
-    """Work out the requests of one access.
+    """Work out the requests of the access at a position of a kernel's.
 
-    Parameters
-    ----------
-    instance : Instance
-        A kernel with numbers in; arrays hold configurations of one block shape and one width.
-    position : int
-        Which of the kernel's accesses.
-    shape : BlockShape
-        The block of all the configurations.
-    known : dict
-        Activities by guards and loops, shared by the accesses of one instance.
+    Arrays of the instance hold configurations of one block shape and one width. `known` has
+    activities by guards and loops, shared by the accesses of one instance.
     """
     access = instance.kernel.accesses[position]
-    if access.counted is not None:
-        return given_requests(instance, position, access.counted, shape)
     with scope(access):
-        return _access_requests(instance, position, shape, known)
+        a = addressing(instance, position, shape)
+        if access.counted is not None:
+            return given_requests(a, access.counted)
+        return _access_requests(a, known)
 
 
-def _access_requests(
-    instance: Instance, position: int, shape: BlockShape, known: ActivityCache
-) -> Requests:
-    access = instance.kernel.accesses[position]
-    a = addressing(instance, position, shape)
+def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
+    access, shape = a.access, a.shape
     if not agreed(a.taken > 0):
-        return _nothing(a)
+        return no_requests(access, a.width, a.variables)
     key = (*a.guards, *a.trips)
     if key not in known:
         known[key] = warp_classes(a.guards, a.values, a.variables) if shape.regular else None
     activity = known[key]
     if access.kind == "atomic":
-        return _only_where(a.taken, _of_atomic(a, activity))
-    found = _affine(a, activity) or _periodic(a, activity) or _counted(a, activity)
-    return _only_where(a.taken, found)
+        found = _of_atomic(a, activity)
+    else:
+        found = _affine(a, activity) or _periodic(a, activity) or _counted(a, activity)
+    # Of some configurations no thread may take part.
+    return found if np.all(a.taken) else scaled(found, a.taken)
 
 
 def _of_atomic(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of an atomic: how its lanes share addresses, or a count."""
     if activity is not None:
-        meeting = sharing(a.access, a.index, a.values, a.variables, activity, a.element)
+        meeting = sharing(a, a.variables, activity)
         if meeting is not None:
             return _from_sharing(a, meeting, activity)
     return replace(counted_requests(a), random=uses_random(a.index))
@@ -108,7 +92,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
             activity, variables, flat = finer, split, found
     if activity is None or flat is None or not flat.affine:
         return None
-    closed = _closed(a, activity, flat, variables)
+    closed = affine_requests(a, activity, flat, variables)
     if closed is not None:
         return closed
     return replace(
@@ -136,7 +120,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     )
     whole = (period % LINE == 0) & (start % LINE == 0)
     unnoticed = agreed(whole & (reach * a.element <= period))
-    closed = _closed(a, activity, flat, a.variables) if unnoticed else None
+    closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
     return replace(
         closed or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
@@ -152,7 +136,16 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of any index, counted; where it is nearly affine, with its strides."""
     counted = counted_requests(a)
     if activity is not None:
-        counted = with_exact_requests(counted, activity, a.pieces)
+        # The guards say how many requests there are, the sample what each asks for.
+        requests = a.pieces * activity.requests
+        times = requests / np.maximum(counted.requests, 1e-9)
+        counted = replace(
+            scaled(counted, np.where(counted.requests > 0, times, 1.0)),
+            requests=requests,
+            active_lanes=a.pieces * activity.active_lanes,
+            shares=activity.shares,
+            warp_shares=activity.warp_shares,
+        )
     everything = with_threads(a.variables, a.shape)
     random = uses_random(a.index)
     mostly = None if random else nearly_plane(a.index, a.values, everything)
@@ -171,67 +164,18 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     return replace(counted, random=random, places=places, pitch=pitch)
 
 
-def _closed(
-    a: Addressing, activity: Activity, flat: Plane, variables: tuple[Variable, ...]
-) -> Requests | None:
-    """Return the requests of an affine index in closed form, None where there is none."""
-    totals = affine_requests(
-        activity.classes, flat, variables, a.element, a.width, a.pieces, a.from_shared
-    )
-    if totals is None:
-        return None
-    return Requests(
-        access=a.access,
-        width=a.width,
-        variables=variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        **totals._asdict(),
-    )
-
-
-def _nothing(a: Addressing) -> Requests:
-    """Return the requests of an access that no thread takes part in."""
-    none = np.zeros(1)
-    return Requests(
-        *(a.access, a.width, none, none, none, none, none, none, None, none, a.variables),
-        shares={},
-    )
-
-
-def _only_where(taken: Array, requests: Requests) -> Requests:
-    """Return requests with those configurations empty in which no thread takes part."""
-    if np.all(taken):
-        return requests
-    within = None if requests.in_blocks is None else requests.in_blocks * taken
-    different = None if requests.different is None else requests.different * taken
-    return replace(
-        requests,
-        requests=requests.requests * taken,
-        sectors=requests.sectors * taken,
-        lines=requests.lines * taken,
-        active_lanes=requests.active_lanes * taken,
-        data_wavefronts=requests.data_wavefronts * taken,
-        tag_wavefronts=requests.tag_wavefronts * taken,
-        in_blocks=within,
-        different=different,
-    )
-
-
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
     """Return the requests of an atomic from how its lanes share addresses."""
-    requests = np.asanyarray(sum((c.requests for c in activity.classes), np.zeros(1)))
+    requests = activity.requests
     return Requests(
         access=a.access,
         width=a.width,
         requests=requests,
         sectors=requests * shared.conflicts.sectors,
         lines=requests * shared.conflicts.lines,
-        active_lanes=total_lanes(activity),
+        active_lanes=activity.active_lanes,
         data_wavefronts=requests,
         tag_wavefronts=requests,
-        strides=None,
-        offset=np.zeros(1),
         variables=a.variables,
         shares=activity.shares,
         warp_shares=activity.warp_shares,

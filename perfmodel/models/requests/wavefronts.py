@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, Box
-from perfmodel.models.requests.footprint import power_of_two_gcd
-
-Array = npt.NDArray[Any]
 
 BANK_WORD: Final = 4
 BANKS: Final = 32
@@ -62,22 +60,10 @@ def tag_bank(line: Any) -> Array:
 def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool = False) -> Array:
     """Return the clocks that requests hold the data banks.
 
-    Parameters
-    ----------
-    addresses : array, shape (..., 32)
-        Byte address of every lane.
-    width : int
-        Bytes a lane: 1, 2, 4, 8 or 16.
-    active : array, shape (..., 32), optional
-        Lanes that take part.
-    shared : bool
-        Whether these are loads from shared memory, whose parts of a warp go together where lanes
-        pair up: each lane's word is also that of the lane 1 away, or 2 away, for all of them.
-
-    Returns
-    -------
-    array, shape (...)
-        Sum over the half or quarter warps of the most distinct words in one bank; at least 1.
+    The sum over the half or quarter warps of the most distinct words in one bank; at least 1.
+    Addresses are bytes, shape (..., 32), of lanes that move `width` bytes. In `shared` memory parts
+    of a warp go together where lanes pair up: each lane's word is also that of the lane 1 away, or
+    2 away, for all of them.
     """
     addresses, active = np.broadcast_arrays(addresses, active)
     unit = max(width, BANK_WORD)
@@ -91,21 +77,10 @@ def data_wavefronts(addresses: Any, width: int, active: Any = True, shared: bool
     return np.asanyarray(np.maximum(each.sum(axis=-1), 1))
 
 
-def atomic_wavefronts(addresses: Array, active: Array) -> Array:
-    """Return the clocks that native shared atomics hold the banks: lanes in a bank take turns.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `data_wavefronts`.
-
-    Returns
-    -------
-    array, shape (...)
-        The most lanes in one bank, at one word or at several.
-    """
-    bank = np.where(active, addresses // BANK_WORD % BANKS, BANKS)
-    lanes = (bank[..., None, :] == np.arange(BANKS)[:, None]).sum(axis=-1)
+def atomic_wavefronts(addresses: Array, active: Array, banks: int = BANKS) -> Array:
+    """Return the clocks that native shared atomics hold the banks: the most lanes in one."""
+    bank = np.where(active, addresses // BANK_WORD % banks, banks)
+    lanes = (bank[..., None, :] == np.arange(banks)[:, None]).sum(axis=-1)
     return np.asanyarray(lanes.max(axis=-1))
 
 
@@ -113,9 +88,7 @@ def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
     """Return the most distinct words in one bank, for each of a warp's `parts`; -1 is no word."""
     split = (*words.shape[:-1], parts, WARP_SIZE // parts)
     words = np.sort(words.reshape(split), axis=-1)
-    first = np.ones(words.shape, dtype=bool)
-    first[..., 1:] = words[..., 1:] != words[..., :-1]
-    first &= words >= 0
+    first = first_of_equals(words) & (words >= 0)
     banks = BANKS // groups
     rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
     places = (rows * banks + words % banks)[first]
@@ -138,13 +111,7 @@ def _paired(words: Array, active: Array) -> Array:
 
 
 def tag_wavefronts(addresses: Any, active: Any = True) -> Array:
-    """Return the clocks that requests hold the tag banks: the most distinct lines in one bank.
-
-    Parameters
-    ----------
-    addresses, active : array, shape (..., 32)
-        As for `data_wavefronts`.
-    """
+    """Return the clocks that requests hold the tag banks: the most distinct lines in one bank."""
     lines, active = np.broadcast_arrays(np.asanyarray(addresses) >> LINE.bit_length() - 1, active)
     # A lane that takes no part repeats one that does, which adds no line.
     first = np.argmax(active, axis=-1)[..., None]
@@ -166,27 +133,11 @@ def _most_in_a_bank(lines: Array) -> Array:
 def pattern_wavefronts(
     box: Box, offset: Any, step: Any, width: int, shared: bool = False
 ) -> tuple[Array, Array]:
-    """Return mean data and tag wavefronts of boxes of lanes.
+    """Return mean data and tag wavefronts of boxes of lanes that move `width` bytes each.
 
     The mean is over base addresses, since the tag hash of a strided request depends on where it
     starts: multiples of the warp's own span, as neighbouring warps have them, plus multiples of
-    `step` within one stride, as a loop along the row has them.
-
-    Parameters
-    ----------
-    box : Box
-        One value a configuration, broadcastable; strides in bytes.
-    offset, step : array
-        Address of the first lane, and what warps' addresses differ by multiples of [B].
-    width : int
-        Bytes a lane.
-    shared : bool
-        As for `data_wavefronts`.
-
-    Returns
-    -------
-    tuple of two arrays
-        Data wavefronts and tag wavefronts per request.
+    `step` [B] within one stride, as a loop along the row has them.
     """
     given = np.broadcast_arrays(*box, offset, step)
     shape = given[0].shape
@@ -212,34 +163,18 @@ def _distinct(key: Array) -> tuple[Array, Array]:
     As ``np.unique`` does, which imports 26 ms of masked arrays when it is first called.
     """
     order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    first = np.ones(len(key), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
+    first = first_of_equals(key[order])
     inverse = np.empty(len(key), dtype=np.int64)
     inverse[order] = np.cumsum(first) - 1
     return order[first], inverse
 
 
 def _box_data_wavefronts(box: Box, o: Array, width: int, shared: bool) -> Array:
-    """Return the data wavefronts of boxes: in closed form where lanes are evenly spaced."""
-    n, s, r, t = box
-    unit = max(width, BANK_WORD)
-    lanes = WARP_SIZE * BANK_WORD // unit
-    even = (r <= 1) & (s % unit == 0) & ((unit == BANK_WORD) | (not shared))
-    gcd = power_of_two_gcd(np.full(n.shape, lanes), s // unit)
-    # Partial groups share a bank only from the lane that wraps around.
-    groups, rest = n // lanes, n % lanes
-    conflicts = groups * gcd + np.ceil(rest * gcd / lanes)
-    broadcast = groups + (rest > 0)
-    found = np.maximum(np.where(s == 0, broadcast, conflicts), 1).astype(float)
-    if not even.all():
-        odd = ~even
-        lane = np.arange(WARP_SIZE)[None, :]
-        m = np.maximum(n[odd], 1)[:, None]
-        first = (1 << 40) + o[odd][:, None]
-        address = first + lane % m * s[odd][:, None] + lane // m * t[odd][:, None]
-        found[odd] = data_wavefronts(address, width, lane < (n * r)[odd][:, None], shared)
-    return found
+    """Return the data wavefronts of boxes of lanes that start at `o`."""
+    n, s, r, t = (column[:, None] for column in box)
+    lane, m = np.arange(WARP_SIZE)[None, :], np.maximum(n, 1)
+    address = (1 << 40) + o[:, None] + lane % m * s + lane // m * t
+    return data_wavefronts(address, width, lane < n * r, shared).astype(float)
 
 
 def _mean_tag_wavefronts(box: Box, o: Array, g: Array) -> Array:

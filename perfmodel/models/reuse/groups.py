@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 BESIDE: Final = 1 / 24
 """Part of a loop's step by which a load before it still counts as one of it, if there are others
@@ -25,51 +23,25 @@ _ROUNDED: Final = 1e-9
 
 
 class Spread(NamedTuple):
-    """How far the members of a group lie from each other, in steps of one variable.
+    """How far the members of a group lie from each other, in steps of one variable."""
 
-    Attributes
-    ----------
-    reach : array
-        Steps from the first to the last.
-    copies : array
-        Members at distinct steps.
-    """
-
-    reach: Array
-    copies: Array
+    reach: Array  # steps from the first to the last
+    copies: Array  # members at distinct steps
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Accesses that walk through one buffer with the same strides, at some distance in bytes.
+    """Accesses that walk through one buffer with the same strides, at some distance in bytes."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of the accesses.
-    counts : mapping of str to array
-        Values of each variable.
-    strides : mapping of str to array
-        Bytes that a step of each moves the address.
-    width : int
-        Bytes that a lane moves at once.
-    spreads : mapping of str to Spread
-        Of the members' offsets, by variable.
-    rest : Extent
-        What that leaves of the offsets: the places that members start at, and their distance.
-    start : array
-        Where the first of these lies [B].
-    period : array or None
-        Bytes that the members go through before their addresses start again.
-    """
-
-    members: tuple[int, ...]
-    counts: Mapping[str, Array]
-    strides: Mapping[str, Array]
-    width: int
-    spreads: Mapping[str, Spread]
+    members: tuple[int, ...]  # positions of the accesses
+    counts: Mapping[str, Array]  # values of each variable
+    strides: Mapping[str, Array]  # bytes that a step of each moves the address
+    width: int  # bytes that a lane moves at once
+    spreads: Mapping[str, Spread]  # of the members' offsets, by variable
+    # what that leaves of the offsets: the places that members start at, and their distance
     rest: Extent
-    start: Array
+    start: Array  # where the first of these lies [B]
+    # bytes that the members go through before their addresses start again
     period: Array | None = None
 
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:

@@ -11,100 +11,75 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.grid.distinct import distinct, distinct_pairs
+from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
-    followed_launch,
-    touched_sectors,
+    Asked,
+    asked_in,
+    grid_of,
+    together,
     trips_around,
 )
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
-Array = npt.NDArray[Any]
-
-DRIFT: Final = Coefficient(
-    "reuse.irregular_unions.drift",
-    "1",
-    "iterations that blocks are apart at most, while one finds what another one read",
-)
+DRIFT: Final = Coefficient("reuse.irregular_unions.drift")
 _ROWS: Final = 8
 """Rows of blocks, one for each GPC, that are compared."""
 
 
+class Common(NamedTuple):
+    """What loads of a buffer touch together in some blocks, over what their requests ask for."""
+
+    in_block: float  # distinct sectors of a block
+    new: float  # distinct sectors of all the blocks
+    new_atoms: float  # the same for DRAM's atoms
+    block_bytes: float  # distinct sectors of a block [B]
+    bytes: float  # and of all [B]
+    of_lines: float  # share of the lines with such sectors in them that their atoms are
+
+
 class Union(NamedTuple):
-    """What loads of a buffer touch together, over the sectors that their requests ask for.
+    """What loads of a buffer have in common."""
 
-    Attributes
-    ----------
-    in_block : float
-        Distinct sectors of a block.
-    new : float
-        Distinct sectors of blocks in a row, as many as are followed.
-    new_atoms : float
-        The same for DRAM's atoms.
-    of_lines : float
-        Share of the lines with such sectors in them that their atoms are.
-    bytes_of_block : float
-        Distinct sectors of a block [B].
-    members : tuple of int
-        Positions of the loads.
-    alike : float
-        Of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads.
-    in_step, atoms_in_step : float
-        Distinct sectors, and atoms, of one iteration of blocks that run together, for all loads of
-        a loop.
-    bytes_in_step : float
-        The sectors of such an iteration [B].
-    block_in_step, block_step_bytes : float
-        Distinct sectors of one iteration of a block, and these in bytes [1, B].
-    """
-
-    in_block: float
-    new: float
-    new_atoms: float
-    bytes_of_block: float
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of the loads
+    # of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads
     alike: float
-    of_lines: float = 0.0
-    in_step: float = 1.0
-    atoms_in_step: float = 1.0
-    bytes_in_step: float = 0.0
-    block_in_step: float = 1.0
-    block_step_bytes: float = 0.0
+    whole: Common  # of blocks in a row, as many as are followed
+    # of one iteration of blocks that run together, for all loads of a loop
+    step: Common = Common(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
     def filled(self, capacity: Array, sharing: Array, device: Device) -> Array:
         """Return the share of the sectors asked for that comes into L1, of so many bytes."""
-        knee = reuse_knee(device)
-        resident = resident_share(self.bytes_of_block * sharing, capacity, knee)
-        near = resident_share(DRIFT(device) * self.block_step_bytes * sharing, capacity, knee)
-        return np.asanyarray(
-            resident * self.in_block + (1 - resident) * (near * self.block_in_step + (1 - near))
-        )
+        sizes = self.whole.block_bytes * sharing, DRIFT(device) * self.step.block_bytes * sharing
+        return _brought(sizes, capacity, device, self.whole.in_block, self.step.in_block)
 
     def missing(self, capacity: Array, wave: Array, device: Device) -> tuple[Array, Array]:
         """Return the shares of sectors, and of atoms, that L2 has not when a block asks for them.
 
         Where it holds what the blocks that run together touch; else what they touch at a time.
         """
-        bytes_of_wave = self.bytes_of_block * self.new / max(self.in_block, 1e-9) * wave
-        knee = reuse_knee(device)
-        resident = resident_share(bytes_of_wave, capacity, knee)
-        near = resident_share(DRIFT(device) * self.bytes_in_step, capacity, knee)
-        shares = ((self.new, self.in_step), (self.new_atoms, self.atoms_in_step))
-        new, atoms = (
-            np.asanyarray(resident * whole + (1 - resident) * (near * step + (1 - near)))
-            for whole, step in shares
-        )
-        return new, atoms
+        whole, step = self.whole, self.step
+        of_wave = whole.block_bytes * whole.new / max(whole.in_block, 1e-9) * wave
+        here = (of_wave, DRIFT(device) * step.bytes), capacity, device
+        sectors = _brought(*here, whole.new, step.new)
+        return sectors, _brought(*here, whole.new_atoms, step.new_atoms)
+
+
+def _brought(
+    sizes: tuple[Array, Any], capacity: Array, device: Device, whole: float, step: float
+) -> Array:
+    """Return the share that comes: of all where a cache holds all, else of an iteration."""
+    resident, near = (resident_share(size, capacity, reuse_knee(device)) for size in sizes)
+    return np.asanyarray(resident * whole + (1 - resident) * (near * step + (1 - near)))
 
 
 @mechanism(neutral=lambda accesses: dict[int, Union](), evidence=[])
@@ -113,16 +88,12 @@ def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
 
     Of one configuration, and where addresses say it: loads at random places are left out.
     """
-    chosen: dict[str, list[int]] = {}
-    for i, r in enumerate(accesses.requests):
-        if _followed(r):
-            chosen.setdefault(r.access.buffer, []).append(i)
+    chosen = accesses.by_buffer(i for i, r in enumerate(accesses.requests) if _followed(r))
     found: dict[int, Union] = {}
     if math.prod(accesses.instance.shape) != 1:
         return found
     for positions in chosen.values():
-        whole = _unions(accesses, positions, accesses.blocks_on_gpc)
-        found |= _in_step(accesses, whole)
+        found |= _in_step(accesses, _unions(accesses, positions, accesses.blocks_on_gpc))
     return found
 
 
@@ -131,20 +102,12 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
 
     Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
     for the same sectors in ways that strides do not tell. Of one configuration.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    fills : sequence of array
-        What each brings otherwise.
     """
     requests, found = accesses.requests, list(fills)
     if math.prod(accesses.instance.shape) != 1:
         return found
-    chosen: dict[str, list[int]] = {}
-    for i, r in enumerate(requests):
-        if r.access.kind == "load" and r.access.cache == "l1" and agreed(r.requests > 0):
-            chosen.setdefault(r.access.buffer, []).append(i)
+    cached = (i for i in accesses.of("load") if requests[i].access.cache == "l1")
+    chosen = accesses.by_buffer(i for i in cached if agreed(requests[i].requests > 0))
     for positions in chosen.values():
         loads = [requests[i] for i in positions]
         if any(r.access.counted is not None or r.random or r.period is not None for r in loads):
@@ -185,83 +148,60 @@ def _unions(
 
     Of rows of so many blocks it is told how many ask for the same.
     """
-    launch, loads = followed_launch(accesses), [accesses.requests[i] for i in positions]
-    loops = [trips_around(accesses.instance, r) for r in loads]
-    most = max(math.prod(trips.values()) for trips in loops) * launch.shape.warps * WARP_SIZE
-    blocks = math.prod(launch.grid)
-    run = min(blocks, MOST_LANES // max(most, 1))
+    loads = [accesses.requests[i] for i in positions]
+    trips = max(math.prod(trips_around(accesses.instance, r).values()) for r in loads)
+    blocks = math.prod(grid_of(accesses))
+    run = min(blocks, MOST_LANES // max(trips * accesses.shape.warps * WARP_SIZE, 1))
     if run < min(blocks, 2):
         return {}
     # Those in the middle of the launch stand for all.
-    numbers = np.arange(run) + (blocks - run) // 2
-    found = [
-        touched_sectors(launch, r, numbers, trips) for r, trips in zip(loads, loops, strict=True)
-    ]
-    if not any(len(sector) for _, sector in found):
+    found = asked_in(accesses, loads, np.arange(run) + (blocks - run) // 2)
+    if not any(len(one.sector) for one in found):
         return {}
-    union = _union(found, tuple(positions), run, accesses.granule)
+    whole = _common(together(found), run, accesses.granule)
     # Of blocks side by side the first iterations say it; whole rows of blocks.
     length = min(max(int(np.max(row)), 1), blocks)
     several = np.arange(min(_ROWS * length, blocks // length * length))
-    first = [
-        touched_sectors(launch, r, several, dict.fromkeys(trips, 1))
-        for r, trips in zip(loads, loops, strict=True)
-    ]
+    first = asked_in(accesses, loads, several, first=True)
     # Loads that wait for later iterations are seen over all of them.
-    told = [one if len(one[1]) else whole for one, whole in zip(first, found, strict=True)]
-    alike = [_alike(*asked_by, length) for asked_by in told]
-    return {i: union._replace(alike=a) for i, a in zip(positions, alike, strict=True)}
+    told = [one if len(one.sector) else every for one, every in zip(first, found, strict=True)]
+    return {
+        i: Union(tuple(positions), _alike(one, length), whole)
+        for i, one in zip(positions, told, strict=True)
+    }
 
 
-def _union(
-    found: Sequence[tuple[Array, Array]], members: tuple[int, ...], blocks: int, atom: int
-) -> Union:
-    """Return the union of what loads ask for in some blocks: blocks and sectors, by load."""
-    asked = float(sum(len(sector) for _, sector in found))
-    of_block, sectors = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    own, every = len(distinct_pairs(of_block, sectors)), distinct(sectors)
+def _common(asked: Asked, blocks: int, atom: int) -> Common:
+    every, own, requested = distinct(asked.sector), asked.in_rows(), len(asked.sector)
     atoms, lines = (len(distinct(every // (size // SECTOR))) for size in (atom, LINE))
-    return Union(
-        in_block=own / asked,
-        new=len(every) / asked,
-        new_atoms=atoms / asked,
-        bytes_of_block=own * SECTOR / blocks,
-        members=members,
-        alike=1.0,
+    return Common(
+        in_block=own / requested,
+        new=len(every) / requested,
+        new_atoms=atoms / requested,
+        block_bytes=own * SECTOR / blocks,
+        bytes=float(len(every) * SECTOR),
         of_lines=atoms * atom / (lines * LINE),
     )
 
 
 def _in_step(accesses: GlobalAccesses, unions: Mapping[int, Union]) -> dict[int, Union]:
     """Return unions with what loads of one loop have in common in its first iteration."""
-    found, launch, requests = dict(unions), followed_launch(accesses), accesses.requests
-    lanes = launch.shape.warps * WARP_SIZE
-    wave = min(int(np.max(accesses.wave)), math.prod(launch.grid), MOST_LANES // lanes)
-    blocks, atom = np.arange(wave), accesses.granule
+    found, requests = dict(unions), accesses.requests
+    most = MOST_LANES // (accesses.shape.warps * WARP_SIZE)
+    wave = min(int(np.max(accesses.wave)), math.prod(grid_of(accesses)), most)
     for variable in {requests[i].access.loop for i in unions} - {None}:
         members = [i for i in unions if requests[i].access.loop == variable]
-        nest = accesses.instance.kernel.loop_nest(variable)
-        first = dict.fromkeys((o.variable for o in nest), 1)
-        asked = [touched_sectors(launch, requests[i], blocks, first) for i in members]
-        of_block, sectors = (np.concatenate([part[k] for part in asked]) for k in (0, 1))
-        if not all(len(own) for _, own in asked):
-            continue
-        every, own_blocks = distinct(sectors), len(distinct_pairs(of_block, sectors))
-        for i in members:
-            found[i] = unions[i]._replace(
-                in_step=len(every) / len(sectors),
-                atoms_in_step=len(distinct(every // (atom // SECTOR))) / len(sectors),
-                bytes_in_step=float(len(every) * SECTOR),
-                block_in_step=own_blocks / len(sectors),
-                block_step_bytes=float(own_blocks * SECTOR) / len(blocks),
-            )
+        asked = asked_in(accesses, (requests[i] for i in members), np.arange(wave), first=True)
+        if all(len(own.sector) for own in asked):
+            step = _common(together(asked), wave, accesses.granule)
+            found |= {i: unions[i]._replace(step=step) for i in members}
     return found
 
 
-def _alike(block: Array, sector: Array, row: int) -> float:
+def _alike(asked: Asked, row: int) -> float:
     """Return how many blocks of a row ask for the same sector: a mean over what each asks for.
 
     Where none asks for any, each is alone.
     """
-    rows = distinct_pairs(block // row, sector)
-    return len(distinct_pairs(block, sector)) / len(rows) if len(rows) else 1.0
+    rows = asked.in_rows(row)
+    return asked.in_rows() / rows if rows else 1.0

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
@@ -29,13 +29,12 @@ from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
-    followed_launch,
-    touched_sectors,
+    asked_in,
+    grid_of,
+    together,
     trips_around,
 )
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-Array = npt.NDArray[Any]
 
 _INNER: Final = 4
 """Part of the blocks followed whose own sectors are looked for among those of all: the others are
@@ -51,15 +50,6 @@ def new_shares(
 
     Of one configuration; of loads that coincide with others only, and come back to no earlier
     loop's data: of those that is known already.
-
-    Parameters
-    ----------
-    accesses : GlobalAccesses
-    l1 : L1
-    touched : sequence of array
-        Bytes that each access touches.
-    dram_reads : sequence of array
-        Bytes that each reads from DRAM by itself.
     """
     if math.prod(accesses.instance.shape) != 1:
         return {}
@@ -147,11 +137,10 @@ def _first_brought(
 ) -> list[tuple[tuple[int, ...], float, float]]:
     """Return the bytes of DRAM's atoms that each walk touches, and is the first to bring [B]."""
     instance, requests, atom = accesses.instance, accesses.requests, accesses.granule
-    trips = {i: trips_around(instance, requests[i]) for members in walks for i in members}
-    warps = sum(math.prod(t.values()) for t in trips.values()) * accesses.shape.warps
-    launch = followed_launch(accesses)
-    blocks = math.prod(launch.grid)
-    most = 2 * MOST_LANES // max(warps * WARP_SIZE, 1)
+    every = {i: requests[i] for members in walks for i in members}.values()
+    trips = sum(math.prod(trips_around(instance, r).values()) for r in every)
+    blocks = math.prod(grid_of(accesses))
+    most = 2 * MOST_LANES // max(trips * accesses.shape.warps * WARP_SIZE, 1)
     run = min(blocks, int(np.max(accesses.wave)), most)
     if run < 1:
         return []
@@ -161,14 +150,13 @@ def _first_brought(
     brought = np.empty(0, dtype=np.int64)
     found = []
     for members in walks:
-        parts = [touched_sectors(launch, requests[i], numbers, trips[i]) for i in members]
-        block, sector = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        block, sector = together(asked_in(accesses, (requests[i] for i in members), numbers))
         atoms = sector // (atom // SECTOR)
         own = distinct(atoms[(block >= first) & (block < first + inner)])
         if len(own):
             new = int(np.count_nonzero(np.isin(own, brought, assume_unique=True, invert=True)))
-            every = float(atom) * blocks / inner
-            found.append((members, len(own) * every, new * every))
+            each = float(atom) * blocks / inner
+            found.append((members, len(own) * each, new * each))
         if all(_sure(instance, requests[i]) for i in members):
             brought = distinct(np.concatenate([brought, atoms]))
     return found

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
 from perfmodel.models.dram.throughput import random_cost, read_cost
-from perfmodel.models.l2.drawn_lines import drawn_share
-from perfmodel.models.l2.random_tables import fetched_by
+from perfmodel.models.l2.drawn_lines import drawn_share, fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 _WHOLE: Final = 0.9
 """Share of their lines that DRAM's atoms are from which on they are dense: by choice."""
@@ -33,15 +30,8 @@ def dram_read_cost(
 ) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads.
 
-    Parameters
-    ----------
-    instance, r, granule
-        A launch, an access of its own, and the least that DRAM reads [B].
-    device : Device
-    filled : float
-        Share of the lines that it reads with others, where blocks were followed.
-    within : array, optional
-        Bytes that random places lie in at a time; by default the buffer's.
+    `filled` is the share of the lines that it reads with others, where blocks were followed;
+    random places lie `within` so many bytes at a time, by default the buffer's.
     """
     if filled > _WHOLE:
         return np.ones(1)

@@ -9,13 +9,13 @@ was touched last.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -26,40 +26,12 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import Knee, resident_share
 
-Array = npt.NDArray[np.float64]
-
-L1_AGAIN_LOW: Final = Coefficient(
-    "reuse.rereads.l1_again_low",
-    "1",
-    "footprint over L1 at which a second way from the same end starts to miss",
-)
-L1_AGAIN_HIGH: Final = Coefficient(
-    "reuse.rereads.l1_again_high",
-    "1",
-    "footprint over L1 at which a second way from the same end misses all",
-)
-L2_AGAIN_LOW: Final = Coefficient(
-    "reuse.rereads.l2_again_low",
-    "1",
-    "footprint over L2 at which a second way from the same end starts to miss",
-)
-L2_AGAIN_HIGH: Final = Coefficient(
-    "reuse.rereads.l2_again_high",
-    "1",
-    "footprint over L2 at which a second way from the same end misses all",
-)
-L1_BACK: Final = Coefficient(
-    "reuse.rereads.l1_back",
-    "1",
-    "part of L1 whose last data a second way finds that begins at the other end",
-)
-L2_BACK: Final = Coefficient(
-    "reuse.rereads.l2_back",
-    "1",
-    "the same of L2, of which L1's is a part",
-)
+L1_AGAIN: Final = Knee("reuse.rereads.l1_again")
+L2_AGAIN: Final = Knee("reuse.rereads.l2_again")
+L1_BACK: Final = Coefficient("reuse.rereads.l1_back")
+L2_BACK: Final = Coefficient("reuse.rereads.l2_back")
 _DENSE: Final = 1.6
 """Factor within which two ways go through data alike: of rows, 3 are at most half as much again in
 their range as many are."""
@@ -77,27 +49,16 @@ share of a range that is all of it: sliding windows, what is left of whose loop 
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """A group of loads that reads what an earlier group has read.
+    """A group of loads that reads what an earlier group has read."""
 
-    Attributes
-    ----------
-    members : tuple of int
-        Positions of its loads among the requests.
-    per_block : array
-        Bytes that a block touches from the first time on to the second, both groups and what lies
-        between.
-    back : bool
-        Whether it goes through the data the other way round.
-    common : array
-        Share of what it reads that the earlier group has read.
-    alike : array
-        Bytes between them that all blocks read alike: weights of a layer, which are there once.
-    """
-
-    members: tuple[int, ...]
+    members: tuple[int, ...]  # positions of its loads among the requests
+    # bytes that a block touches from the first time on to the second, both groups and what lies
+    # between
     per_block: Array
-    back: bool = False
+    back: bool = False  # whether it goes through the data the other way round
+    # share of what it reads that the earlier group has read
     common: Array = field(default_factory=lambda: np.ones(1))
+    # bytes between them that all blocks read alike: weights of a layer, which are there once
     alike: Array = field(default_factory=lambda: np.zeros(1))
 
     def missing_l1(self, blocks: Array, capacity: Array, device: Device) -> Array:
@@ -105,8 +66,7 @@ class Reread:
         touched = self.per_block * blocks + self.alike
         if self.back:
             return _missing(touched, capacity * L1_BACK(device))
-        knee = L1_AGAIN_LOW(device), L1_AGAIN_HIGH(device)
-        lost = 1 - resident_share(touched, capacity, knee)
+        lost = 1 - resident_share(touched, capacity, L1_AGAIN(device))
         return np.asanyarray(1 - self.common * (1 - lost))
 
     def missing_l2(self, blocks: Array, capacity: float, near: Array, device: Device) -> Array:
@@ -115,8 +75,7 @@ class Reread:
         if self.back:  # what L1 has is what came last in L2 too
             missing = _missing(touched, capacity * L2_BACK(device))
             return np.asanyarray(np.minimum(missing / np.maximum(near, 1e-9), 1.0))
-        knee = L2_AGAIN_LOW(device), L2_AGAIN_HIGH(device)
-        lost = 1 - resident_share(touched, capacity, knee)
+        lost = 1 - resident_share(touched, capacity, L2_AGAIN(device))
         new = 1 - self.common
         known = np.maximum(near - new, 0.0)
         return np.asanyarray((known * lost + new) / np.maximum(known + new, 1e-9))
@@ -130,227 +89,156 @@ def _missing(touched: Array, resident: Array | float) -> Array:
 def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:
-    """Return the groups of loads that read again what an earlier group has read or written.
-
-    Parameters
-    ----------
-    instance : Instance
-    requests : sequence of Requests
-        Of the global accesses.
-    groups : sequence of Group
-        Of their affine ones.
-    """
-    order = _Order(instance, requests, groups)
-    found = []
-    for i, g in enumerate(groups):
-        if requests[g.members[0]].access.kind != "load":
-            continue
+    """Return the groups of loads that read again what an earlier group has read or written."""
+    ways, found = [_Way(instance, requests, g) for g in groups], []
+    for way in ways:
         known: list[tuple[Position, Reread]] = []
-        for j, other in enumerate(groups):
-            if order.positions[j] >= order.positions[i] or not _same_blocks(
-                instance, requests, other, g
-            ):
+        for earlier in ways if way.first.access.kind == "load" else ():
+            if earlier.position >= way.position or not _same_blocks(earlier, way):
                 continue
-            back = _backwards(requests, other) != _backwards(requests, g)
-            sizes = order.bytes_of(i), order.bytes_of(j)
-            common = _in_common(instance, requests, g, other, *sizes, back)
+            back = earlier.backwards() != way.backwards()
+            common = _in_common(way, earlier, back)
             if agreed(common > _MOSTLY):
-                own, alike = order.between(i, j)
-                known.append((order.positions[j], Reread(g.members, own, back, common, alike)))
+                own, alike = _between(ways, earlier, way)
+                again = Reread(way.group.members, own, back, common, alike)
+                known.append((earlier.position, again))
         if known:  # the last to read it; of several at one position, the one that reads most of it
             found.append(max(known, key=lambda one: (one[0], float(np.max(one[1].common))))[1])
     return found
 
 
-class _Order:
-    """The order in which a thread comes to groups, and what a block touches between them."""
+class _Way:
+    """How the first block goes through a buffer by a group of accesses."""
 
-    def __init__(
-        self, instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
-    ) -> None:
-        self.instance, self.requests, self.groups = instance, requests, groups
-        self.positions = [_position(instance, requests, g) for g in groups]
-        self._first = [requests[g.members[0]] for g in groups]
-        self._known: dict[tuple[int, frozenset[str]], Array] = {}
+    def __init__(self, instance: Instance, requests: Sequence[Requests], group: Group) -> None:
+        self.instance, self.group = instance, group
+        self.every = [requests[i] for i in group.members]
+        self.first = self.every[0]
+        self.buffer, self.loop = self.first.access.buffer, self.first.access.loop
+        self.nest = [loop.variable for loop in instance.kernel.loop_nest(self.loop)]
+        self._bytes: dict[frozenset[str], Array] = {}
 
-    def bytes_of(self, i: int, around: frozenset[str] = frozenset()) -> Array:
-        """Return the bytes of a group that a block reads, in an iteration of the loops `around`."""
-        if (i, around) not in self._known:
-            self._known[i, around] = _block_bytes(self.requests, self.groups[i], around)
-        return self._known[i, around]
+    @property
+    def position(self) -> Position:
+        """What tells the order in which a thread comes to groups.
 
-    def between(self, i: int, j: int) -> tuple[Array, Array]:
-        """Return the bytes from group j's touch of something to group i's: own, and all blocks'."""
-        since = self._since(i, j)
-        alike = [k for k in since if _by_all_alike(self.instance, self._first[k])]
-        loop, other = (self._first[k].access.loop for k in (i, j))
-        # A loop around both, as over the rows of a block, comes back in every iteration.
-        around = _nest(self.instance, loop) & _nest(self.instance, other)
-        own = self._together((k for k in since if k not in alike), around)
-        # Blocks are not in step: some write while this one reads, other data than it reads.
-        stores = [k for k, r in enumerate(self._first) if r.access.kind == "store"]
-        loads = (k for k in range(len(self.groups)) if k not in stores)
-        buffer = self._first[i].access.buffer
-        others = (k for k in stores if k not in since and self._first[k].access.buffer != buffer)
-        share = np.minimum(own / np.maximum(self._together(loads, around), 1.0), 1.0)
-        return own + self._together(others, around) * share, self._together(alike, around)
+        A program's accesses are in its order. Of a kernel file the loops are, and in each of them,
+        as outside of all, what is loaded comes before inner loops, and what is stored after them.
+        """
+        if self.instance.kernel.translated:
+            return (min(self.group.members),)
+        order = {loop.variable: n for n, loop in enumerate(self.instance.kernel.loops)}
+        load = self.first.access.kind == "load"
+        return (*(order[loop] for loop in self.nest), -1.0 if load else math.inf)
 
-    def _since(self, i: int, j: int) -> list[int]:
-        """Return the groups from group j to group i; a loop goes on while group j's does."""
-        loop, positions = self._first[j].access.loop, self.positions
-        return [
-            k
-            for k, position in enumerate(positions)
-            if position < positions[i]
-            and (
-                position >= positions[j]
-                or (loop is not None and self._first[k].access.loop == loop)
-            )
-        ]
+    def bytes_in(self, around: frozenset[str] = frozenset()) -> Array:
+        """Return the bytes that a block touches in an iteration of the loops `around`."""
+        if around not in self._bytes:
+            window = {
+                v.name: np.atleast_1d(np.asanyarray(v.extent, dtype=float))
+                for v in self.first.variables
+                if not v.is_block and v.name not in around
+            }
+            granules = np.atleast_1d(self.group.granules(window, SECTOR))
+            self._bytes[around] = np.asanyarray(granules * float(SECTOR))
+        return self._bytes[around]
 
-    def _together(self, some: Iterable[int], around: frozenset[str]) -> Array:
-        return np.asanyarray(sum((self.bytes_of(k, around) for k in some), np.zeros(1)))
+    def ends(self) -> tuple[Array, Array]:
+        """Return the least address that the first block touches, and past the last [B]."""
+        offsets = np.stack(np.broadcast_arrays(*(r.offset for r in self.every)))
+        low = np.asanyarray(offsets.min(axis=0), dtype=float)
+        high = np.asanyarray(offsets.max(axis=0), dtype=float) + self.first.width
+        for v in self.first.variables:
+            if not v.is_block:
+                reach = self.group.strides[v.name] * (v.extent - 1)
+                low, high = low + np.minimum(reach, 0.0), high + np.maximum(reach, 0.0)
+        return low, high
 
+    def backwards(self) -> bool:
+        """Say whether its loops go down in memory."""
+        every = self.first.variables
+        loops = (v.name for v in every if not v.target.startswith(("threadIdx", "blockIdx")))
+        return any(agreed(self.group.strides[name] < 0) for name in loops)
 
-def _position(instance: Instance, requests: Sequence[Requests], group: Group) -> Position:
-    """Return what tells the order in which a thread comes to groups.
+    def on_axes(self, holds: Callable[[str], Any]) -> bool:
+        """Say whether something holds along all axes that have several blocks."""
+        return all(
+            agreed(holds(name) | (np.asanyarray(extent) <= 1))
+            for name, extent in zip(BLOCK_INDICES, self.instance.grid, strict=True)
+        )
 
-    A program's accesses are in its order. Of a kernel file the loops are, and in each of them, as
-    outside of all, what is loaded comes before inner loops, and what is stored after them.
-    """
-    if instance.kernel.translated:
-        return (min(group.members),)
-    access = requests[group.members[0]].access
-    order = {loop.variable: n for n, loop in enumerate(instance.kernel.loops)}
-    nest = [order[loop.variable] for loop in instance.kernel.loop_nest(access.loop)]
-    return (*nest, -1.0 if access.kind == "load" else math.inf)
+    def by_all_alike(self) -> bool:
+        """Say whether all blocks read the same."""
+        load = self.first.access.kind == "load"
+        return load and self.on_axes(lambda name: self.group.strides[name] == 0)
 
-
-def _in_common(
-    instance: Instance,
-    requests: Sequence[Requests],
-    inner: Group,
-    outer: Group,
-    inner_bytes: Array,
-    outer_bytes: Array,
-    back: bool,
-) -> Array:
-    """Return the share of a group's data, in the first block, that an earlier group has read."""
-    if _within(requests, inner, outer, inner_bytes, outer_bytes):
-        return np.ones(1)
-    if back or not _all_make(instance, requests, outer):
-        return np.zeros(1)
-    return _overlap(requests, inner, outer, inner_bytes, outer_bytes)
+    def all_make(self) -> bool:
+        """Say whether about every warp that has work makes the accesses at all."""
+        r = self.first
+        once = r.executions / np.maximum(self.instance.runs(self.loop), 1.0)
+        return agreed(r.requests >= _WHOLE * once * taking_part([r]))
 
 
-def _same_blocks(
-    instance: Instance, requests: Sequence[Requests], one: Group, other: Group
-) -> bool:
-    a, b = requests[one.members[0]], requests[other.members[0]]
-    if a.access.buffer != b.access.buffer or a.access.loop == b.access.loop:
+def _between(ways: Sequence[_Way], earlier: _Way, way: _Way) -> tuple[Array, Array]:
+    """Return the bytes touched from an earlier group's touch on: a block's own, and all blocks'."""
+    # A loop goes on while the earlier group's does.
+    same_loop = [w for w in ways if earlier.loop is not None and w.loop == earlier.loop]
+    since = [
+        w
+        for w in ways
+        if w.position < way.position and (w.position >= earlier.position or w in same_loop)
+    ]
+    alike = [w for w in since if w.by_all_alike()]
+    # A loop around both, as over the rows of a block, comes back in every iteration.
+    around = frozenset(way.nest) & frozenset(earlier.nest)
+    own = _together((w for w in since if w not in alike), around)
+    # Blocks are not in step: some write while this one reads, other data than it reads.
+    stores = [w for w in ways if w.first.access.kind == "store"]
+    others = (w for w in stores if w not in since and w.buffer != way.buffer)
+    loads = _together((w for w in ways if w not in stores), around)
+    share = np.minimum(own / np.maximum(loads, 1.0), 1.0)
+    return own + _together(others, around) * share, _together(alike, around)
+
+
+def _together(some: Iterable[_Way], around: frozenset[str]) -> Array:
+    return np.asanyarray(sum((w.bytes_in(around) for w in some), np.zeros(1)))
+
+
+def _same_blocks(one: _Way, other: _Way) -> bool:
+    """Say whether blocks go through the same parts of a buffer by both, in different loops."""
+    if one.buffer != other.buffer or one.loop == other.loop:
         return False
-    if a.period is not None or b.period is not None:
+    if one.first.period is not None or other.first.period is not None:
         return False
-    return all(
-        agreed((one.strides[name] == other.strides[name]) | (np.asanyarray(extent) <= 1))
-        for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
-    )
+    return one.on_axes(lambda name: one.group.strides[name] == other.group.strides[name])
 
 
-def _by_all_alike(instance: Instance, r: Requests) -> bool:
-    """Say whether all blocks read the same by an access with strides."""
-    assert r.strides is not None
-    return r.access.kind == "load" and all(
-        agreed((r.strides[name] == 0) | (np.asanyarray(extent) <= 1))
-        for name, extent in zip(BLOCK_INDICES, instance.grid, strict=True)
-    )
-
-
-def _within(
-    requests: Sequence[Requests], inner: Group, outer: Group, inner_bytes: Array, outer_bytes: Array
-) -> bool:
-    """Say whether a group of the first block goes through data that another goes through.
+def _in_common(inner: _Way, outer: _Way, back: bool) -> Array:
+    """Return the share of a group's data, in the first block, that an earlier group has read.
 
     All of it, or a part that is as dense: what is left of a loop whose iterations are put together.
-    Iterations that are left may lie at the other end: a few of them are beyond the other's.
+    Iterations that are left may lie at the other end: a few of them are beyond the other's. Else,
+    of data without gaps, what both go through.
     """
-    lowest, highest = _ends(requests, inner)
-    low, high = _ends(requests, outer)
-    whole = (lowest == low) & np.isclose(inner_bytes, outer_bytes, rtol=_NEARLY)
-    dense = (inner_bytes / (highest - lowest)) / (outer_bytes / (high - low))
+    (lowest, highest), (low, high) = inner.ends(), outer.ends()
+    sizes, reach = (inner.bytes_in(), outer.bytes_in()), highest - lowest
+    whole = (lowest == low) & np.isclose(*sizes, rtol=_NEARLY)
+    dense = (sizes[0] / reach) / (sizes[1] / (high - low))
     beyond = np.maximum(low - lowest, 0.0) + np.maximum(highest - high, 0.0)
-    part = (beyond <= _NEARLY * (highest - lowest)) & (dense > 1 / _DENSE) & (dense < _DENSE)
-    return agreed(whole | part)
-
-
-def _overlap(
-    requests: Sequence[Requests], inner: Group, outer: Group, inner_bytes: Array, outer_bytes: Array
-) -> Array:
-    """Return the share of a group's data, in the first block, that another goes through as well.
-
-    Of data without gaps; 0 where there are any.
-    """
-    lowest, highest = _ends(requests, inner)
-    low, high = _ends(requests, outer)
-    common = (np.minimum(high, highest) - np.maximum(low, lowest)) / (highest - lowest)
-    whole = (inner_bytes >= _WHOLE * (highest - lowest)) & (outer_bytes >= _WHOLE * (high - low))
-    return np.asanyarray(np.where(whole, np.clip(common, 0.0, 1.0), 0.0))
-
-
-def _all_make(instance: Instance, requests: Sequence[Requests], group: Group) -> bool:
-    """Say whether about every warp that has work makes the group's loads at all."""
-    r = requests[group.members[0]]
-    once = r.executions / np.maximum(instance.runs(r.access.loop), 1.0)
-    return agreed(r.requests >= _WHOLE * once * taking_part([r]))
-
-
-def _ends(requests: Sequence[Requests], group: Group) -> tuple[Array, Array]:
-    """Return the least address that a group of the first block touches, and past the last [B]."""
-    first = requests[group.members[0]]
-    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in group.members)))
-    low = np.asanyarray(offsets.min(axis=0), dtype=float)
-    high = np.asanyarray(offsets.max(axis=0), dtype=float) + first.width
-    for v in first.variables:
-        if not v.is_block:
-            reach = group.strides[v.name] * (v.extent - 1)
-            low, high = low + np.minimum(reach, 0.0), high + np.maximum(reach, 0.0)
-    return low, high
-
-
-def _backwards(requests: Sequence[Requests], group: Group) -> bool:
-    """Say whether a group's loops go down in memory."""
-    variables = requests[group.members[0]].variables
-    loops = (v.name for v in variables if not v.target.startswith(("threadIdx", "blockIdx")))
-    return any(agreed(group.strides[name] < 0) for name in loops)
-
-
-def _nest(instance: Instance, loop: str | None) -> frozenset[str]:
-    return frozenset(around.variable for around in instance.kernel.loop_nest(loop))
-
-
-def _block_bytes(requests: Sequence[Requests], group: Group, around: frozenset[str]) -> Array:
-    """Return the bytes that a block reads by a group in an iteration of some loops around it."""
-    window: dict[str, Array] = {}
-    r = requests[group.members[0]]
-    for v in r.variables:
-        if not v.is_block and v.name not in around:
-            window[v.name] = np.atleast_1d(np.asanyarray(v.extent, dtype=float))
-    return np.asanyarray(np.atleast_1d(group.granules(window, SECTOR)) * float(SECTOR))
+    part = (beyond <= _NEARLY * reach) & (dense > 1 / _DENSE) & (dense < _DENSE)
+    if agreed(whole | part):
+        return np.ones(1)
+    if back or not outer.all_make():
+        return np.zeros(1)
+    common = (np.minimum(high, highest) - np.maximum(low, lowest)) / reach
+    full = (sizes[0] >= _WHOLE * reach) & (sizes[1] >= _WHOLE * (high - low))
+    return np.asanyarray(np.where(full, np.clip(common, 0.0, 1.0), 0.0))
 
 
 def without_rereads(
     again: Sequence[Reread], values: Sequence[Array], missing: Sequence[Array]
 ) -> list[Array]:
-    """Return what accesses bring into a cache, less what rereads find there.
-
-    Parameters
-    ----------
-    again : sequence of Reread
-    values : sequence of array
-        By access: sectors or bytes.
-    missing : sequence of array
-        By reread: the share that the cache no longer has.
-    """
+    """Return what accesses bring into a cache, less what rereads find there."""
     found = list(values)
     for reread, share in zip(again, missing, strict=True):
         for i in reread.members:

@@ -9,58 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.groups import Group
 
-Array = npt.NDArray[Any]
-
-KNEE_LOW: Final = Coefficient(
-    "reuse.reuse_windows.knee_low",
-    "1",
-    "footprint over capacity at which reuse within a launch starts to fail",
-)
-KNEE_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.knee_high",
-    "1",
-    "footprint over capacity at which no reuse within a launch is left",
-)
-WARM_LOW: Final = Coefficient(
-    "reuse.reuse_windows.warm_low",
-    "1",
-    "the same as `KNEE_LOW` from one launch to the next, whose blocks fall on other SMs",
-)
-WARM_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.warm_high",
-    "1",
-    "the same as `KNEE_HIGH` from one launch to the next",
-)
-DIRTY_LOW: Final = Coefficient(
-    "reuse.reuse_windows.dirty_low",
-    "1",
-    "written data over the room of dirty lines at which some are written back",
-)
-DIRTY_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.dirty_high",
-    "1",
-    "the same at which all are, before the next launch writes them again",
-)
-REWRITTEN_LOW: Final = Coefficient(
-    "reuse.reuse_windows.rewritten_low",
-    "1",
-    "written data over capacity at which lines written again start to be written back",
-)
-REWRITTEN_HIGH: Final = Coefficient(
-    "reuse.reuse_windows.rewritten_high",
-    "1",
-    "the same at which all of them are written back in between",
-)
 RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",
     unit="1",
@@ -76,44 +34,31 @@ RESIDENT_SHARE = Formula(
 )
 
 
-class Knee(NamedTuple):
+class Knee:
     """Footprint over capacity at which reuse starts to fail, and at which none is left."""
 
-    low: float
-    high: float
+    def __init__(self, stem: str) -> None:
+        self.low, self.high = Coefficient(f"{stem}_low"), Coefficient(f"{stem}_high")
+
+    def __call__(self, device: Device) -> tuple[float, float]:
+        """Return both on a device."""
+        return self.low(device), self.high(device)
 
 
-def reuse_knee(device: Device) -> Knee:
-    """Return the knee of data that a launch reads again."""
-    return Knee(KNEE_LOW(device), KNEE_HIGH(device))
-
-
-def warm_knee(device: Device) -> Knee:
-    """Return the knee of data that the next launch reads again."""
-    return Knee(WARM_LOW(device), WARM_HIGH(device))
-
-
-def dirty_knee(device: Device) -> Knee:
-    """Return the knee of written lines over the room that dirty ones have with a set-aside."""
-    return Knee(DIRTY_LOW(device), DIRTY_HIGH(device))
-
-
-def rewritten_knee(device: Device) -> Knee:
-    """Return the knee of data that a launch writes again."""
-    return Knee(REWRITTEN_LOW(device), REWRITTEN_HIGH(device))
+reuse_knee: Final = Knee("reuse.reuse_windows.knee")
+"""Of data that a launch reads again."""
+warm_knee: Final = Knee("reuse.reuse_windows.warm")
+"""Of data that the next launch reads again."""
+dirty_knee: Final = Knee("reuse.reuse_windows.dirty")
+"""Of written lines over the room that dirty ones have with a set-aside."""
+rewritten_knee: Final = Knee("reuse.reuse_windows.rewritten")
+"""Of data that a launch writes again."""
 
 
 def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float]) -> Array:
     """Return the share of the reuse that survives, 0 to 1, with a knee such as `reuse_knee`."""
-    low, high = knee
-    return np.asanyarray(
-        RESIDENT_SHARE(
-            f=np.asanyarray(footprint_bytes, float),
-            c=np.asanyarray(capacity, float),
-            low=low,
-            high=high,
-        )
-    )
+    f, c = np.asanyarray(footprint_bytes, float), np.asanyarray(capacity, float)
+    return np.asanyarray(RESIDENT_SHARE(f=f, c=c, low=knee[0], high=knee[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,45 +72,25 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """Groups that walk through their data at the same time, and the windows around them.
-
-    Attributes
-    ----------
-    groups : sequence of Group
-    base : mapping of str to array
-        Values that each variable takes among threads that run together: a box.
-    windows : sequence of Window
-        Lengthening steps, innermost first; the counts are for all groups, and a group that a
-        variable does not concern is not lengthened by it.
-    copies : sequence of array
-        Copies of each group's data that the cache holds.
-    """
+    """Groups that walk through their data at the same time, and the windows around them."""
 
     groups: Sequence[Group]
+    # values that each variable takes among threads that run together: a box
     base: Mapping[str, Array]
+    # lengthening steps, innermost first; the counts are for all groups, and a group that a variable
+    # does not concern is not lengthened by it
     windows: Sequence[Window]
-    copies: Sequence[Array]
+    copies: Sequence[Array]  # copies of each group's data that the cache holds
 
 
 @dataclass(frozen=True, slots=True)
 class SharedCache:
-    """A cache that several boxes of threads share.
+    """A cache that several boxes of threads share."""
 
-    Attributes
-    ----------
-    capacity : array
-        [B]
-    granule : int
-        Bytes of a fetch.
-    boxes : array
-        That share it at a time.
-    knee : tuple of two float
-        Footprint over capacity at which reuse starts to fail, and at which none is left.
-    """
-
-    capacity: Array
-    granule: int
-    boxes: Array
+    capacity: Array  # [B]
+    granule: int  # bytes of a fetch
+    boxes: Array  # that share it at a time
+    # footprint over capacity at which reuse starts to fail, and at which none is left
     knee: tuple[float, float]
 
 

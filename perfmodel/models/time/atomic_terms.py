@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
 from perfmodel.models.atomics.lookups import lookups
@@ -21,25 +21,19 @@ from perfmodel.models.launch.waves import Balance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import DramTime, L2Time
 
-Array = npt.NDArray[Any]
-
 LOADED_TIME = Formula(
     name="bandwidth and atomics, at the least",
     unit="s",
     text="(bandwidth**p + atomics**p)**(1/p)",
     symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs, what atomics miss apart [s]",
+        "bandwidth": "time that the slower of L2 and DRAM needs, but for what atomics miss [s]",
         "atomics": "time of global atomics, and of what they miss [s]",
         "p": "how sharply one of both decides [1]",
     },
     holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
     source="fitted form: see `ATOMICS_OVERLAP`",
 )
-ATOMICS_OVERLAP: Final = Coefficient(
-    "time.atomic_terms.overlap",
-    "1",
-    "exponent between atomics, with what they miss, and the bandwidth of loads and stores",
-)
+ATOMICS_OVERLAP: Final = Coefficient("time.atomic_terms.overlap")
 STAGES_TIME = Formula(
     name="atomics in shared memory, then global ones",
     unit="s",
@@ -68,47 +62,22 @@ MISSING_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class GlobalAtomics:
-    """All global atomics of a launch.
+    """All global atomics of a launch."""
 
-    Attributes
-    ----------
-    each : tuple of AtomicTime
-        Each on its own.
-    time_s : array
-        All of them [s].
-    lookups_s : array
-        Their lookups in L2 [s].
-    missed_s : array
-        DRAM's time to read what they miss [s].
-    """
-
-    each: tuple[AtomicTime, ...]
-    time_s: Array
-    lookups_s: Array
-    missed_s: Array
-
-    @property
-    def with_misses_s(self) -> Array:
-        """All of them, and what they miss [s]."""
-        return np.atleast_1d(MISSING_TIME(l2=self.time_s, dram=self.missed_s))
+    each: tuple[AtomicTime, ...]  # each on its own
+    time_s: Array  # all of them [s]
+    lookups_s: Array  # their lookups in L2 [s]
+    missed_s: Array  # DRAM's time to read what they miss [s]
+    with_misses_s: Array  # all of them, and what they miss [s]
 
 
 @dataclass(frozen=True, slots=True)
 class Atomics:
-    """Atomics of a launch; None for what it has not.
-
-    Attributes
-    ----------
-    in_l2 : GlobalAtomics or None
-    shared_s : array or None
-        Loops of atomics in shared memory [s].
-    waves : array
-        Waves of blocks [1].
-    """
+    """Atomics of a launch; None for what it has not."""
 
     in_l2: GlobalAtomics | None
-    shared_s: Array | None
-    waves: Array
+    shared_s: Array | None  # loops of atomics in shared memory [s]
+    waves: Array  # waves of blocks [1]
 
     def beside_memory(self, dispatch_s: Array | None) -> dict[str, Array]:
         """Return the times of what works beside memory: atomics, and starting blocks [s]."""
@@ -126,16 +95,7 @@ class Atomics:
 def atomics_of(
     execution: Execution, balance: Balance, dram: DramTime, waits: BlockWaits
 ) -> Atomics:
-    """Return the time of a launch's atomics.
-
-    Parameters
-    ----------
-    execution : Execution
-    balance : Balance
-    dram : DramTime
-    waits : BlockWaits
-        Of its blocks.
-    """
+    """Return the time of a launch's atomics."""
     return Atomics(
         in_l2=_global_atomics(execution, balance, dram),
         shared_s=_shared_loops(execution, waits),
@@ -148,9 +108,10 @@ def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> G
     each = atomic_times(execution.instance, requests, execution.device, balance.load)
     if not each:
         return None
-    several = several_times(each, requests, execution.device)
+    time_s, lookups_s = several_times(each, requests, execution.device)
     missed = dram.time_s * execution.traffic.atomic_dram_share
-    return GlobalAtomics(tuple(each), several.time_s, several.lookups_s, missed)
+    with_misses = np.atleast_1d(MISSING_TIME(l2=time_s, dram=missed))
+    return GlobalAtomics(tuple(each), time_s, lookups_s, missed, with_misses)
 
 
 def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
@@ -159,47 +120,27 @@ def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
         *(execution.instance, execution.on_chip, waits.latency.waves, waits.concurrent),
         execution.device,
     )
-    looping, swapping = shared_loops(*given), shared_swaps(*given)
-    if looping is None and swapping is None:
-        return None
-    time = np.zeros(1)
-    if looping is not None:
-        time = looping.time_s
-    if swapping is not None:
-        time = time + swapping.time_s
-    return time
+    times = [t for t in (shared_loops(*given), shared_swaps(*given)) if t is not None]
+    return np.asanyarray(sum(times)) if times else None
 
 
-def _no_bound(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
-    return np.zeros(1)
-
-
-@mechanism(neutral=_no_bound, evidence=["atomics"])
+@mechanism(neutral=lambda *_: np.zeros(1), evidence=["atomics"])
 def loaded_time(execution: Execution, atomics: GlobalAtomics, bandwidth_s: Array) -> Array:
     """Return the time of atomics beside what loads and stores move, by `LOADED_TIME` [s].
 
-    Parameters
-    ----------
-    execution : Execution
-    atomics : GlobalAtomics
-    bandwidth_s : array
-        Time that the slower of L2 and DRAM needs [s].
+    `bandwidth_s` is the time that the slower of L2 and DRAM needs [s].
     """
     traffic = execution.traffic
     # What atomics themselves miss and leave to be written is in their own time.
     moves = traffic.l2_read_sectors + traffic.l2_write_sectors > 0
     moved = np.maximum(bandwidth_s - atomics.missed_s, 0.0) * moves
-    return np.asanyarray(
-        LOADED_TIME(
-            bandwidth=moved, atomics=atomics.with_misses_s, p=ATOMICS_OVERLAP(execution.device)
-        )
-    )
+    overlap = ATOMICS_OVERLAP(execution.device)
+    return LOADED_TIME(bandwidth=moved, atomics=atomics.with_misses_s, p=overlap)
 
 
 def lookups_time(execution: Execution, atomics: GlobalAtomics, l2: L2Time) -> Array:
     """Return the time of L2's lookups for loads, stores and atomics, by `LOOKUPS_TIME` [s]."""
-    found = lookups(
+    return lookups(
         *(execution.requests, execution.traffic, atomics.each, atomics.lookups_s),
         *(l2.loads_s, l2.stores_s, execution.device),
     )
-    return found.time_s

@@ -6,38 +6,29 @@ served alike: with no more blocks to hand out, the one that gets its data last d
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import Chain
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.time.memory_times import L2Time
-from perfmodel.models.time.sm_times import L1Time
+from perfmodel.models.time.resources import Resources
 
-Array = npt.NDArray[Any]
-
-SERVED_LAST: Final = Coefficient(
-    "time.bursts.served_last",
-    "1",
-    "how much longer the SM takes that L2 serves last than the mean one would",
-)
+SERVED_LAST: Final = Coefficient("time.bursts.served_last")
 BURST_TIME = Formula(
     name="time of blocks that ask for their data at once, at the least",
     unit="s",
     text="outside*(max(reads + (reads*late + more)/max(1, waves), pages*together) + own)",
     symbols={
-        "reads": "time that L2 needs for what loads read, DRAM apart [s]",
+        "reads": "time that L2 needs for what loads read, without DRAM [s]",
         "late": "how much longer the SM takes that is served last [1]",
         "more": "time of L1 for the loads of the busiest SM beyond the mean: while L2 is busy, all "
         "SMs have the same of it [s]",
         "pages": "time of the busiest SM to look up pages that it has no translation for [s]",
         "own": "what a block does before and after its loads, and the loads that it waits for "
-        "beside the slowest, which is in the start-up [s]",
+        "but for the slowest, which is in the start-up [s]",
         "waves": "waves of blocks: in the last of them SMs end one by one [1]",
         "together": "1 where blocks all run together, 0 from two waves on [1]",
         "outside": "1 where all loads are outside loops, else 0 [1]",
@@ -49,36 +40,19 @@ BURST_TIME = Formula(
 )
 
 
-def _no_bound(*_: Any, **__: Any) -> Array:
-    return np.zeros(1)
-
-
-@mechanism(neutral=_no_bound, evidence=["latency", "gather"])
-def burst_time(
-    l1: L1Time, l2: L2Time, chain: Chain, at_once: Array, waves: Array, device: Device
-) -> Array:
-    """Return the time of blocks that ask for their data at once, by `BURST_TIME` [s].
-
-    Parameters
-    ----------
-    l1, l2, chain
-        Time of L1 and L2, and what one block does.
-    at_once : array
-        1 where all loads are outside loops, else 0.
-    waves : array
-        Blocks over those that all SMs hold at a time.
-    device : Device
-    """
-    streams = l2.streams
-    return np.asanyarray(
-        BURST_TIME(
-            reads=streams.read_bytes / streams.read_bandwidth,
-            late=SERVED_LAST(device),
-            more=l1.stages.fills * np.maximum(l1.balance - 1.0, 0.0) / l1.clock,
-            pages=l1.stages.pages * l1.balance / l1.clock,
-            own=chain.total - chain.start - chain.slowest,
-            waves=waves,
-            together=np.clip(2.0 - waves, 0.0, 1.0),
-            outside=at_once,
-        )
+@mechanism(neutral=lambda found: np.zeros(1), evidence=["latency", "gather"])
+def burst_time(found: Resources) -> Array:
+    """Return the time of blocks that ask for their data at once, by `BURST_TIME` [s]."""
+    execution, l1, chain = found.execution, found.sm.l1, found.waits.chain
+    device, streams = execution.device, found.memory.l2.streams
+    waves = execution.blocks / (device.sm_count * execution.resident)
+    return BURST_TIME(
+        reads=streams.read_bytes / streams.read_bandwidth,
+        late=SERVED_LAST(device),
+        more=l1.stages.fills * np.maximum(l1.balance - 1.0, 0.0) / device.sm_clock,
+        pages=l1.stages.pages * l1.balance / device.sm_clock,
+        own=chain.total - chain.start - chain.slowest,
+        waves=waves,
+        together=np.clip(2.0 - waves, 0.0, 1.0),
+        outside=(found.queueing.share >= 1) * 1.0,
     )

@@ -1,126 +1,37 @@
-"""Combined: the times of all resources as one, by what overlaps with what."""
+"""Combined: the times of all resources as one, by what overlaps with what, and what none hides."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.kernel import PIPES, Kernel
+from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.power_mean import mean_time
-from perfmodel.models.time.issue import Pipe
-from perfmodel.models.time.queueing import Queueing, memory_time
-from perfmodel.models.time.sm_times import L1Time
-from perfmodel.traffic import Traffic
+from perfmodel.models.power_mean import mean_time, power_mean
+from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
+from perfmodel.models.time.bursts import burst_time
+from perfmodel.models.time.last_block import last_block
+from perfmodel.models.time.queueing import memory_time
+from perfmodel.models.time.resources import Resources
+from perfmodel.models.time.turns import WAVE_OVERLAP, once_time, turns_time
+from perfmodel.models.time.walks import beside_walk
 
-Array = npt.NDArray[Any]
-
-FRONT_OVERLAP: Final = Coefficient(
-    "time.combined.front_overlap",
-    "1",
-    "exponent between issue, L1 and the wait for loads on one SM",
-)
-SHARED_OVERLAP: Final = Coefficient(
-    "time.combined.shared_overlap",
-    "1",
-    "the same between issue and loads from shared memory, of kernels from PTX",
-)
-OVERLAP: Final = Coefficient(
-    "time.combined.overlap",
-    "1",
-    "exponent between all else, nearly a maximum",
-)
+FRONT_OVERLAP: Final = Coefficient("time.combined.front_overlap")
+SHARED_OVERLAP: Final = Coefficient("time.combined.shared_overlap")
+OVERLAP: Final = Coefficient("time.combined.overlap")
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
-    """What an SM issues and what its L1 serves, which overlap.
+def front_overlap(execution: Execution, chain: Chain) -> Array | float:
+    """Return the exponent between issue and L1, by the share of L1's time that is shared memory's.
 
-    Attributes
-    ----------
-    arithmetic_s : array
-        Issue and the arithmetic pipes, by `mixed_pipes` [s].
-    l1 : L1Time
-    overlap : array or float
-        Exponent between both: see `front_overlap`.
+    Between barriers outside of loops a block's warps go in step, which was not measured. What
+    `FRONT_OVERLAP` was fitted to was not translated from PTX.
     """
-
-    arithmetic_s: Array
-    l1: L1Time
-    overlap: Array | float
-
-
-def combine(
-    front: Front,
-    memory: Queueing,
-    stalls: Array,
-    in_turns: Array,
-    others: Mapping[str, Array],
-    device: Device,
-) -> Array:
-    """Combine the times of all resources into one, launch and ramp apart [s].
-
-    Parameters
-    ----------
-    front : Front
-    memory : Queueing
-    stalls : array
-        Time that warps wait for loads [s].
-    in_turns : array
-        Time of warps that wait and compute in turn [s].
-    others : mapping of str to array
-        Time of what works beside memory: see `perfmodel.models.time.atomic_terms` [s].
-    device : Device
-    """
-    arithmetic, l1, overlap = front.arithmetic_s, front.l1, front.overlap
-    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
-    parts = {"memory": memory_time(memory), **_by_symbol(others)}
-    if not memory.synchronised:  # else it is in the blocks' waits already
-        # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
-        parts["sm"] = mean_time("SM, busy", overlap, arithmetic=arithmetic, l1=l1.own_s)
-    # The waits for loads stand in the queue too: they count once.
-    busy = mean_time("SM, issue and L1", overlap, arithmetic=arithmetic, l1=l1.time_s)
-    waiting = FRONT_OVERLAP(device)
-    busy = mean_time("SM, waiting for loads", waiting, issue_and_l1=busy, stalls=stalls)
-    together = mean_time("all resources", OVERLAP(device), **parts)
-    return np.asanyarray(np.maximum(np.maximum(busy, in_turns), together))
-
-
-def combine_steps(memory: Queueing, others: Mapping[str, Array], device: Device) -> Array:
-    """Combine the time of blocks that work in steps with that of all other resources [s].
-
-    Issue, L1, the waits for loads and bandwidth are in the steps; see `combine`.
-    """
-    parts = {"steps": memory_time(memory), **_by_symbol(others)}
-    return mean_time("all resources", OVERLAP(device), **parts)
-
-
-def _by_symbol(terms: Mapping[str, Array]) -> dict[str, Array]:
-    """Return terms by names that a formula may use."""
-    return {name.replace("-", "_"): value for name, value in terms.items()}
-
-
-def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel, device: Device) -> Array | float:
-    """Return the exponent between issue and L1.
-
-    Parameters
-    ----------
-    traffic : Traffic
-        For the share of L1's time that is shared memory's.
-    chain : Chain
-        For the share of a block's instructions that are in loops: between barriers outside of loops
-        its warps go in step, which was not measured.
-    kernel : Kernel
-        Whether it was translated from PTX: what `FRONT_OVERLAP` was fitted to was not.
-    device : Device
-    """
+    kernel, traffic, device = execution.kernel, execution.traffic, execution.device
     loads = FRONT_OVERLAP(device)
     if not kernel.translated:
         return loads
@@ -134,10 +45,47 @@ def front_overlap(traffic: Traffic, chain: Chain, kernel: Kernel, device: Device
     return shown
 
 
-def busiest_pipe(terms: Mapping[str, Array]) -> Array:
-    """Return the time of issue and the arithmetic pipes of blocks that work in steps [s].
+def combine(found: Resources) -> Array:
+    """Combine the times of all resources into one, launch and ramp apart [s]."""
+    device, l1, arithmetic = found.execution.device, found.sm.l1, found.arithmetic_s
+    # Atomics use L2 beside loads; loops in shared memory wait for their turn beside all else.
+    others = found.atomics.beside_memory(found.waits.dispatch_s)
+    memory = memory_time(found.queueing)
+    if found.steps is not None:  # which have issue, L1, the waits for loads and bandwidth
+        return mean_time("all resources", OVERLAP(device), steps=memory, **others)
+    parts, overlap = {"memory": memory, **others}, found.overlap
+    if not found.queueing.synchronised:  # else it is in the blocks' waits already
+        # What comes through an SM's port L2 gives: a pipeline, whose slower end decides.
+        parts["sm"] = mean_time("SM, busy", overlap, arithmetic=arithmetic, l1=l1.own_s)
+    # The waits for loads stand in the queue too: they count once.
+    busy = mean_time("SM, issue and L1", overlap, arithmetic=arithmetic, l1=l1.time_s)
+    waiting, stalls = FRONT_OVERLAP(device), found.waits.stalls_s
+    busy = mean_time("SM, waiting for loads", waiting, issue_and_l1=busy, stalls=stalls)
+    in_turns = _in_turns(found)
+    together = mean_time("all resources", OVERLAP(device), **parts)
+    return _at_least(found, np.asanyarray(np.maximum(np.maximum(busy, in_turns), together)))
 
-    Every arithmetic instruction was issued first: the slowest of them, not their sum.
-    """
-    found = [terms[name] for name in (Pipe.ISSUE, *PIPES) if name in terms]
-    return np.asanyarray(largest(*found))
+
+def _at_least(found: Resources, together: Array) -> Array:
+    """Return the time with what no overlap hides, from that of all resources together [s]."""
+    in_l2, bandwidth = found.atomics.in_l2, found.queueing.bandwidth_s
+    if in_l2 is not None:
+        if found.atomics.shared_s is None:
+            together = np.maximum(together, loaded_time(found.execution, in_l2, bandwidth))
+        together = np.maximum(together, lookups_time(found.execution, in_l2, found.memory.l2))
+    return largest(beside_walk(found, together), last_block(found), burst_time(found))
+
+
+def _in_turns(found: Resources) -> Array:
+    """Return the time of warps that wait and compute in turn [s]."""
+    arithmetic, latency, chain = found.arithmetic_s, found.latency, found.waits.chain
+    concurrent, device = found.queueing.blocks.concurrent, found.execution.device
+    # Clocks that a kernel file states were fitted with `WAVE_OVERLAP`.
+    if chain.known and found.execution.kernel.translated:
+        computing = chain.between / chain.clock * latency.waves
+        once = once_time(arithmetic, latency.time_s, computing, concurrent, device)
+    else:
+        work = arithmetic * (1 - 1 / np.maximum(concurrent, 1.0))
+        once = power_mean((work, latency.time_s), WAVE_OVERLAP(device))
+    resident_waves = found.waits.resident_waves
+    return turns_time(*(arithmetic, latency.time_s, once, resident_waves, chain.far_waits, device))

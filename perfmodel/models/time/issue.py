@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.kernel import Kernel
+from perfmodel.kernels.kernel import PIPES, Arithmetic, Kernel
 from perfmodel.models.execution import Execution
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
-
-Array = npt.NDArray[Any]
 
 
 class Pipe(StrEnum):
@@ -42,7 +41,7 @@ class Pipe(StrEnum):
 
 
 ISSUE_CYCLES = Formula(
-    name="issue clocks an SM",
+    name="issue clocks per SM",
     unit="clocks",
     text="i/(m*q)",
     symbols={
@@ -54,7 +53,7 @@ ISSUE_CYCLES = Formula(
     source="CUDA C++ Programming Guide, multiprocessor levels",
 )
 PIPE_CYCLES = Formula(
-    name="pipe clocks an SM",
+    name="pipe clocks per SM",
     unit="clocks",
     text="i*32/(m*l)",
     symbols={
@@ -79,21 +78,9 @@ _LANES: Final = {
     "lsu": "lsu_lanes",
 }
 
-WIDE_TURNS: Final = Coefficient(
-    "time.issue.wide_turns",
-    "1",
-    "turns of the multipliers for a product of 64 bits, or its upper half alone",
-)
-FP64_SLOTS: Final = Coefficient(
-    "time.issue.fp64_slots",
-    "1",
-    "issue slots of an instruction on doubles: as long at the scheduler as in its pipe",
-)
-CONSTANT_CLOCKS: Final = Coefficient(
-    "time.issue.constant_clocks",
-    "clocks",
-    "of an SM for each word that lanes of a warp read from constant memory",
-)
+WIDE_TURNS: Final = Coefficient("time.issue.wide_turns")
+FP64_SLOTS: Final = Coefficient("time.issue.fp64_slots")
+CONSTANT_CLOCKS: Final = Coefficient("time.issue.constant_clocks")
 TENSOR_PIPES: Final = ("bf16_tensor", "fp16_tensor", "tf32_tensor", "fp8_tensor")
 """Pipes that count multiply-accumulates: one instruction makes thousands, so issue has few."""
 MACS_PER_INSTRUCTION: Final = 64.0
@@ -152,45 +139,37 @@ def warp_instructions(
 ) -> dict[str, Array]:
     """Return warp instructions of the launch by pipe, memory accesses under "memory".
 
-    Parameters
-    ----------
-    instance : Instance
-    memory_requests : array
-        Warp requests of all accesses.
-    taken : mapping of str to array
-        Share of the turns of a loop that warps take, by `turns_taken`.
-    guarded : bool
-        Only those of such loops, and memory accesses.
+    Of loops, warps have `taken` a share of the turns, by `turns_taken`; `guarded`: only those of
+    such loops, and memory accesses.
     """
-    kernel = instance.kernel
-    threads = np.asanyarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
     totals: dict[str, Array] = {Pipe.MEMORY: np.asanyarray(memory_requests, dtype=float)}
-    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
-        if guarded and work.loop not in taken:
-            continue
-        times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
-        times = times * taken.get(work.loop or "", 1.0)
-        totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * times
+    warps = _warps(instance)
+    for work, times in _executions(instance):
+        if not guarded or work.loop in taken:
+            done = times * taken.get(work.loop or "", 1.0)
+            totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * done
     return totals
+
+
+def _executions(instance: Instance) -> Iterator[tuple[Arithmetic, Array]]:
+    """Yield the arithmetic of a kernel, and how many instructions of it a warp executes."""
+    for work, count in zip(instance.kernel.arithmetic, instance.counts, strict=True):
+        yield work, np.asanyarray(count, dtype=float) * instance.runs(work.loop)
+
+
+def _warps(instance: Instance) -> Array:
+    threads = np.asanyarray(instance.threads_per_block, dtype=float)
+    return np.asanyarray(np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float))
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """Warp instructions of a launch by pipe, memory accesses under `Pipe.MEMORY`.
+    """Warp instructions of a launch by pipe, memory accesses under `Pipe.MEMORY`."""
 
-    Attributes
-    ----------
-    executed : mapping of str to array
-        All that its warps execute [1].
-    guarded : mapping of str to array
-        Of these, those in loops that a guard ends, and memory accesses [1].
-    most : mapping of str to array
-        As many as there were if all warps had as much to do as those that have most [1].
-    """
-
-    executed: Mapping[str, Array]
+    executed: Mapping[str, Array]  # all that its warps execute [1]
+    # of these, those in loops that a guard ends, and memory accesses [1]
     guarded: Mapping[str, Array]
+    # as many as there were if all warps had as much to do as those that have most [1]
     most: Mapping[str, Array]
 
 
@@ -218,14 +197,10 @@ def issued(instructions: Mapping[str, Any], device: Device) -> Array:
 
 def looped_instructions(instance: Instance, requests: Sequence[Requests], device: Device) -> Array:
     """Return warp instructions of the launch that are in loops, memory accesses included."""
-    kernel = instance.kernel
-    threads = np.asanyarray(instance.threads_per_block, dtype=float)
-    warps = np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float)
     total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
-    for work, count in zip(kernel.arithmetic, instance.counts, strict=True):
+    for work, times in _executions(instance):
         if work.loop is not None:
-            times = np.asanyarray(count, dtype=float) * instance.runs(work.loop)
-            total = total + issue_slots(work.pipe, warps * times, device)
+            total = total + issue_slots(work.pipe, _warps(instance) * times, device)
     return np.asanyarray(total)
 
 
@@ -248,34 +223,26 @@ def _in_turns(instructions: Mapping[str, Array], device: Device) -> Mapping[str,
 
 def pipe_cycles(instructions: Mapping[str, Array], device: Device) -> dict[str, Array]:
     """Return the clocks that issue and each arithmetic pipe need, averaged over all SMs."""
-    cycles: dict[str, Array] = {
-        Pipe.ISSUE: np.asanyarray(
-            ISSUE_CYCLES(
-                i=np.atleast_1d(issued(instructions, device)),
-                m=1.0 * device.sm_count,
-                q=1.0 * device.schedulers_per_sm,
-            )
-        )
-    }
+    sms = 1.0 * device.sm_count
+    slots, schedulers = np.atleast_1d(issued(instructions, device)), 1.0 * device.schedulers_per_sm
+    cycles: dict[str, Array] = {Pipe.ISSUE: ISSUE_CYCLES(i=slots, m=sms, q=schedulers)}
     instructions = _in_turns(instructions, device)
-    for pipe, lanes in _LANES.items():
-        if pipe in instructions and getattr(device, lanes) is not None:
-            cycles[pipe] = np.asanyarray(
-                PIPE_CYCLES(
-                    i=np.atleast_1d(instructions[pipe]),
-                    m=1.0 * device.sm_count,
-                    l=1.0 * getattr(device, lanes),
-                )
-            )
-    if Pipe.CONSTANT in instructions:
-        words = np.atleast_1d(instructions[Pipe.CONSTANT])
-        cycles[Pipe.CONSTANT] = np.asanyarray(
-            PIPE_CYCLES(i=words, m=1.0 * device.sm_count, l=WARP_SIZE / CONSTANT_CLOCKS(device))
-        )
+    lanes = {pipe: getattr(device, figure) for pipe, figure in _LANES.items()}
+    rates = {pipe: 1.0 * count for pipe, count in lanes.items() if count is not None}
+    rates[Pipe.CONSTANT] = WARP_SIZE / CONSTANT_CLOCKS(device)
     for pipe in TENSOR_PIPES:
-        if pipe in instructions and np.any(instructions[pipe] > 0):
-            rate = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
-            cycles[pipe] = np.asanyarray(
-                PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=1.0 * device.sm_count, l=rate)
-            )
+        if np.any(instructions.get(pipe, np.zeros(1)) > 0):
+            rates[pipe] = device.tensor_rate(pipe) / (2 * device.sm_count * device.sm_clock)
+    for pipe, rate in rates.items():
+        if pipe in instructions:
+            cycles[pipe] = PIPE_CYCLES(i=np.atleast_1d(instructions[pipe]), m=sms, l=rate)
     return cycles
+
+
+def busiest_pipe(terms: Mapping[str, Array]) -> Array:
+    """Return the time of issue and the arithmetic pipes of blocks that work in steps [s].
+
+    Every arithmetic instruction was issued first: the slowest of them, not their sum.
+    """
+    found = [terms[name] for name in (Pipe.ISSUE, *PIPES) if name in terms]
+    return np.asanyarray(largest(*found))

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
+from perfmodel.models.latency.block_waits import LATENCY_TIME
 from perfmodel.models.mechanism import mechanism
+from perfmodel.models.time.issue import Pipe
+from perfmodel.models.time.resources import Resources
 
-Array = npt.NDArray[Any]
-
-DISPATCH_OVERLAP: Final = Coefficient(
-    "time.last_block.dispatch_overlap",
-    "1",
-    "exponent between starting a wave of blocks and the time of one of them",
-)
+DISPATCH_OVERLAP: Final = Coefficient("time.last_block.dispatch_overlap")
 LAST_TIME = Formula(
     name="time until the last block ends, at the least",
     unit="s",
@@ -29,7 +24,7 @@ LAST_TIME = Formula(
         "more": "waves of blocks after those [1]",
         "turn": "time from one block to the next in its place [s]",
         "p": "exponent: how sharply the longer of both decides [1]",
-        "last": "time of one block, what the start-up has of it apart [s]",
+        "last": "time of one block, but for what the start-up has of it [s]",
         "contention": "time of issue or L1 for the first wave, whichever is longer, of blocks "
         "without loops and barriers [s]",
         "concurrent": "blocks that start together on an SM [1]",
@@ -40,82 +35,26 @@ LAST_TIME = Formula(
     "`DISPATCH_OVERLAP`. Blocks that start together take turns: each waits for half of what all of "
     "them do",
 )
-AFTER_TIME = Formula(
-    name="time until the last data arrives, at the least",
-    unit="s",
-    text="bandwidth + before",
-    symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "before": "loads that a block waits for one after the other, what the start-up has of "
-        "them apart [s]",
-    },
-    holds="loads outside loops: L2 and DRAM have next to nothing to do until the last of them",
-    source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
-    "each, also where L2 is busy for 1.7 us with it "
-    "(measurements/launch-overhead, blocks/times.csv)",
-)
 
 
-@dataclass(frozen=True, slots=True)
-class LastBlock:
-    """Until the last block ends: what `LAST_TIME` takes and gives.
-
-    Attributes
-    ----------
-    contention_s : array
-        Issue or L1 for the first wave of blocks, whichever is longer [s].
-    concurrent : array
-        Blocks that start together on an SM [1].
-    time_s : array
-        [s].
-    """
-
-    contention_s: Array
-    concurrent: Array
-    time_s: Array
-
-
-def _at_once(*_: Any, **__: Any) -> LastBlock:
-    return LastBlock(np.zeros(1), np.ones(1), np.zeros(1))
-
-
-@mechanism(neutral=_at_once, evidence=["gather", "launch-overhead"])
-def last_block(
-    execution: Execution,
-    dispatch: Array,
-    waves: Array,
-    turn: Array,
-    last: Array,
-    busy: Array,
-    concurrent: Array,
-) -> LastBlock:
-    """Return the time until the last block ends.
-
-    Parameters
-    ----------
-    execution : Execution
-    dispatch : array
-        Time to start all blocks [s].
-    waves : array
-        Waves of blocks that have work.
-    turn, last : array
-        As for `LAST_TIME`.
-    busy : array
-        Time of issue or L1 for all blocks [s].
-    concurrent : array
-        Blocks that start together on an SM [1].
-    """
+@mechanism(neutral=lambda found: np.zeros(1), evidence=["gather", "launch-overhead"])
+def last_block(found: Resources) -> Array:
+    """Return the time until the last block ends [s]; 0 where blocks start at no known rate."""
+    waits, latency, execution = found.waits, found.latency, found.execution
+    if waits.dispatch_s is None:
+        return np.zeros(1)
     # Share of the blocks that SMs have room for at a time.
     running = execution.device.sm_count * execution.resident / execution.blocks
-    every = np.minimum(waves, 1 / running)
-    contention = busy * np.minimum(running, 1.0)
-    time = LAST_TIME(
-        first=dispatch * np.minimum(running, 1.0),
-        more=np.maximum(every - 1, 0.0),
-        turn=np.atleast_1d(turn),
+    # Whether blocks ask for all of their data at once, and wait for nobody else.
+    at_once = np.asanyarray((found.queueing.share >= 1) & (not execution.kernel.barriers))
+    busy = np.maximum(found.sm.pipes_s[Pipe.ISSUE], found.sm.l1.own_s) * at_once
+    one_wave = LATENCY_TIME(chain=latency.chain_s, ramp=latency.ramp_s, waves=1.0)
+    return LAST_TIME(
+        first=waits.dispatch_s * np.minimum(running, 1.0),
+        more=np.maximum(np.minimum(waits.resident_waves, 1 / running) - 1, 0.0),
+        turn=np.atleast_1d(waits.chain.total),
         p=DISPATCH_OVERLAP(execution.device),
-        last=last,
-        contention=contention,
-        concurrent=concurrent,
+        last=np.atleast_1d(one_wave),
+        contention=busy * np.minimum(running, 1.0),
+        concurrent=waits.concurrent,
     )
-    return LastBlock(contention, concurrent, np.asanyarray(time))

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
-Array = npt.NDArray[Any]
-
-CODE_FETCH: Final = Coefficient(
-    "time.launch.code_fetch",
-    "s",
-    "what a launch with any work takes beyond an empty one, unless the device says",
-)
-COLD_CODE: Final = Coefficient(
-    "time.launch.cold_code",
-    "s",
-    "how much longer a launch takes whose code and arguments come from DRAM",
-)
-TRACED_COLD: Final = Coefficient(
-    "time.launch.traced_cold",
-    "s",
-    "the same by a profiler that leaves caches alone, of what work goes on beside elsewhere",
-)
+CODE_FETCH: Final = Coefficient("time.launch.code_fetch")
+COLD_CODE: Final = Coefficient("time.launch.cold_code")
+TRACED_COLD: Final = Coefficient("time.launch.traced_cold")
 FETCH_TIME = Formula(
     name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
     unit="s",
@@ -55,33 +41,13 @@ CONSTANT_TIME = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="each word waited for, in order; by a profiler, which empties the caches of constants",
-    source="measured form: see `CONSTANT_FAR_L2` and the coefficients beside it",
+    source="measured form: see `CONSTANT_FAR_L2` and the coefficients next to it",
 )
-CONSTANT_NEAR: Final = Coefficient(
-    "time.launch.constant_near",
-    "clocks",
-    "wait for the first word of a near piece of constant memory, of a far one that is there",
-)
-CONSTANT_FAR_L2: Final = Coefficient(
-    "time.launch.constant_far_l2",
-    "clocks",
-    "wait for the first word of a far piece of constant memory that L2 has",
-)
-CONSTANT_FAR_DRAM: Final = Coefficient(
-    "time.launch.constant_far_dram",
-    "clocks",
-    "the same of one that comes from DRAM",
-)
-CONSTANT_FAR_BYTES: Final = Coefficient(
-    "time.launch.constant_far_bytes",
-    "B",
-    "constant memory that comes at once from L2 or DRAM: a far piece",
-)
-CONSTANT_NEAR_BYTES: Final = Coefficient(
-    "time.launch.constant_near_bytes",
-    "B",
-    "constant memory that comes at once from there to an SM: a near piece",
-)
+CONSTANT_NEAR: Final = Coefficient("time.launch.constant_near")
+CONSTANT_FAR_L2: Final = Coefficient("time.launch.constant_far_l2")
+CONSTANT_FAR_DRAM: Final = Coefficient("time.launch.constant_far_dram")
+CONSTANT_FAR_BYTES: Final = Coefficient("time.launch.constant_far_bytes")
+CONSTANT_NEAR_BYTES: Final = Coefficient("time.launch.constant_near_bytes")
 
 
 def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -> float:
@@ -100,18 +66,16 @@ def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -
     return max(device.launch_floor - COLD_CODE(device), 0.0)
 
 
-def _there_already(device: Device, blocks: Array) -> Array:
-    return np.zeros(np.shape(blocks))
-
-
-@mechanism(neutral=_there_already, evidence=["suite", "launch-overhead"])
+@mechanism(
+    neutral=lambda _, blocks: np.zeros(np.shape(blocks)), evidence=["suite", "launch-overhead"]
+)
 def code_fetch(device: Device, blocks: Array) -> Array:
     """Return what a launch with any work takes beyond an empty one [s]."""
     if device.launch_fetch is None:
         code = CODE_FETCH(device) if device.launch_code is None else device.launch_code
         return np.zeros(np.shape(blocks)) + code
     sms = np.clip(blocks, 1.0, device.sm_count)
-    return np.asanyarray(FETCH_TIME(fetch=device.launch_fetch, n=sms, m=1.0 * device.sm_count))
+    return FETCH_TIME(fetch=device.launch_fetch, n=sms, m=1.0 * device.sm_count)
 
 
 def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Array:
@@ -121,12 +85,10 @@ def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Arra
     """
     if timing == "events":
         return np.zeros(np.shape(size))
-    return np.asanyarray(
-        CONSTANT_TIME(
-            far=(CONSTANT_FAR_DRAM if cold else CONSTANT_FAR_L2)(device),
-            near=CONSTANT_NEAR(device),
-            pieces=np.ceil(size / CONSTANT_FAR_BYTES(device)),
-            lines=np.ceil(size / CONSTANT_NEAR_BYTES(device)),
-            clock=device.sm_clock,
-        )
+    return CONSTANT_TIME(
+        far=(CONSTANT_FAR_DRAM if cold else CONSTANT_FAR_L2)(device),
+        near=CONSTANT_NEAR(device),
+        pieces=np.ceil(size / CONSTANT_FAR_BYTES(device)),
+        lines=np.ceil(size / CONSTANT_NEAR_BYTES(device)),
+        clock=device.sm_clock,
     )

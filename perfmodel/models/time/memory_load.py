@@ -5,11 +5,11 @@ What is worked out here goes into the queues of `perfmodel.models.time.queueing`
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
@@ -26,63 +26,17 @@ from perfmodel.models.time.memory_times import MemoryTimes
 from perfmodel.models.time.queueing import Queueing, queued_blocks
 from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
-
-LOOP_QUEUE: Final = Coefficient(
-    "time.memory_load.loop_queue",
-    "clocks",
-    "a batch of loads in a loop queues at half load of DRAM; nine times that at 90%",
-)
-MIXED_QUEUE: Final = Coefficient(
-    "time.memory_load.mixed_queue",
-    "1",
-    "how much longer it queues where DRAM writes as much as it reads, by turns",
-)
-L2_QUEUE: Final = Coefficient(
-    "time.memory_load.l2_queue",
-    "clocks",
-    "the same where L2 alone is busy: its slices give a sector a clock, in any order",
-)
-DRAM_DECIDES: Final = Coefficient(
-    "time.memory_load.dram_decides",
-    "1",
-    "power of DRAM's time over the slower of L2's and it, by which batches queue for DRAM",
-)
-PICKED_DECIDE: Final = Coefficient(
-    "time.memory_load.picked_decide",
-    "1",
-    "the same for misses of lines that a window marks: one by one, at any time and place",
-)
-LEFT_ALONE: Final = Coefficient(
-    "time.memory_load.left_alone",
-    "1",
-    "share of its waits that the SM with most work has left when others are done with L2",
-)
-BLOCK_OVERLAP: Final = Coefficient(
-    "time.memory_load.block_overlap",
-    "1",
-    "exponent between bandwidth and waits of blocks without loops that read or write",
-)
-MIXED_OVERLAP: Final = Coefficient(
-    "time.memory_load.mixed_overlap",
-    "1",
-    "the same for as many reads as writes, whose turns in DRAM make both wait",
-)
-RANDOM_OVERLAP: Final = Coefficient(
-    "time.memory_load.random_overlap",
-    "1",
-    "the same where DRAM does nothing but read at random places, which crowd at some banks",
-)
-BURST: Final = Coefficient(
-    "time.memory_load.burst",
-    "1",
-    "share of the transfer of a block's data, at L2's pace, that adds to its loads' latency",
-)
-SECOND_WAVE: Final = Coefficient(
-    "time.memory_load.second_wave",
-    "1",
-    "one over the part of a second wave with which its blocks wait in full",
-)
+LOOP_QUEUE: Final = Coefficient("time.memory_load.loop_queue")
+MIXED_QUEUE: Final = Coefficient("time.memory_load.mixed_queue")
+L2_QUEUE: Final = Coefficient("time.memory_load.l2_queue")
+DRAM_DECIDES: Final = Coefficient("time.memory_load.dram_decides")
+PICKED_DECIDE: Final = Coefficient("time.memory_load.picked_decide")
+LEFT_ALONE: Final = Coefficient("time.memory_load.left_alone")
+BLOCK_OVERLAP: Final = Coefficient("time.memory_load.block_overlap")
+MIXED_OVERLAP: Final = Coefficient("time.memory_load.mixed_overlap")
+RANDOM_OVERLAP: Final = Coefficient("time.memory_load.random_overlap")
+BURST: Final = Coefficient("time.memory_load.burst")
+SECOND_WAVE: Final = Coefficient("time.memory_load.second_wave")
 
 BANDWIDTH_TIME = Formula(
     name="time of the slower of L2 and DRAM, in two parts",
@@ -95,7 +49,7 @@ BANDWIDTH_TIME = Formula(
         "sides": "time of L2 with what crosses between its sides, whatever else holds up [s]",
         "besides": "time of DRAM in that share: what is read there all the same [s]",
         "dram": "time of DRAM [s]",
-        "held_up": "what write-backs lose beside a set-aside [s]",
+        "held_up": "what write-backs lose next to a set-aside [s]",
     },
     holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
     source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
@@ -109,7 +63,7 @@ BURST_WAIT = Formula(
     symbols={
         "latency": "latency of the blocks, one after the other [s]",
         "burst": "part of a block's transfer that it waits for [1]",
-        "share": "share of the data that loads outside loops bring, tables found in L2 apart [1]",
+        "share": "share of the data that loads outside loops bring, but for tables found in L2 [1]",
         "reads": "time that L2 needs for what loads read [s]",
         "concurrent": "blocks that share an SM [1]",
     },
@@ -128,9 +82,9 @@ SECOND_WAIT = Formula(
         "waves": "waves of blocks, one after the other [1]",
         "sharp": "one over the part of a second wave with which its blocks wait in full [1]",
     },
-    holds="tables in L2 beside writes; what DRAM brings scatters the waves",
+    holds="tables in L2 and writes; what DRAM brings scatters the waves",
     source="derived: blocks that started together end together, and those after them wait for "
-    "their loads with nothing beside; measured: see `SECOND_WAVE`",
+    "their loads with nothing else to do; measured: see `SECOND_WAVE`",
 )
 
 
@@ -144,35 +98,45 @@ def queueing(
 ) -> Queueing:
     """Return how the waits for loads and the bandwidth of memory make one time.
 
-    Parameters
-    ----------
-    execution, chain, latency, memory, balance
-        A launch, what one of its blocks does, the waits of all, and the times of L2 and DRAM.
-    busy_s : array
-        Time of issue and L1 of the busiest SM, for which blocks with barriers queue [s].
+    `busy_s` is the time of issue and L1 of the busiest SM, for which blocks with barriers queue
+    [s].
     """
+    traffic, device, dram = execution.traffic, execution.device, memory.dram
     synchronised = bool(execution.kernel.barriers)
     blocks = _loading_blocks(execution, chain, latency, memory, busy_s)
-    bandwidth = blocks.bandwidth_s
+    bandwidth, share, found = blocks.bandwidth_s, _outside_loops(chain), _tables_found(traffic)
     # What waits for DRAM holds up nobody while L2 is busy all the time.
-    busy_dram = np.clip(memory.dram.time_s / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
-    mixed = 4 * memory.dram.read_share * (1 - memory.dram.read_share)
-    delay = _queue_clocks(execution, mixed, busy_dram) / execution.device.sm_clock
-    queue = delay * chain.waits * latency.waves
+    busy_dram = np.clip(dram.time_s / np.maximum(bandwidth, 1e-30), 0.0, 1.0)
+    mixed = 4 * dram.read_share * (1 - dram.read_share)  # 1 where it writes as much as it reads
+    delay = _queue_clocks(execution, mixed, busy_dram) / device.sm_clock
     alone = _left_alone(execution, blocks, balance, busy_dram, memory.l2.gpc_load)
-    requests = execution.requests
-    share = _outside_loops(chain)
+    wait = BURST_WAIT(
+        latency=blocks.latency_s,
+        # Loads that find tables in L2 stand in no queue of DRAM.
+        burst=BURST(device) * (1 - found),
+        share=share,
+        reads=np.atleast_1d(traffic.l2_read_sectors * SECTOR) / device.l2_read_bandwidth,
+        concurrent=blocks.concurrent,
+    )
+    stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
+    second = SECOND_WAIT(
+        found=found,
+        stored=np.minimum(np.atleast_1d(stored), 1.0),
+        load=blocks.load_s,
+        waves=blocks.waves,
+        sharp=SECOND_WAVE(device),
+    )
     return Queueing(
         blocks=blocks,
-        wait_s=_burst_wait(execution, blocks, share),
+        wait_s=np.atleast_1d(wait),
         delay_s=np.atleast_1d(delay),
-        queue_s=np.atleast_1d(queue),
+        queue_s=np.atleast_1d(delay * chain.waits * latency.waves),
         alone_s=np.atleast_1d(alone),
-        second_s=_second_wait(execution, blocks),
+        second_s=second,
         share=share,
-        overlap=_block_overlap(execution, memory, mixed, bandwidth),
+        overlap=_block_overlap(execution, memory, mixed, bandwidth, found),
         synchronised=synchronised,
-        again=read_again(execution.instance, requests) if synchronised else np.zeros(1),
+        again=read_again(execution.instance, execution.requests) if synchronised else np.zeros(1),
     )
 
 
@@ -211,44 +175,18 @@ def _bandwidth_time(traffic: Traffic, memory: MemoryTimes) -> Array:
     """Return the time that the slower of L2 and DRAM needs [s]; see `BANDWIDTH_TIME`."""
     moved = traffic.dram_read_bytes + traffic.dram_write_bytes
     dram = memory.dram.time_s
-    return np.asanyarray(
-        BANDWIDTH_TIME(
-            early=np.atleast_1d(traffic.early_share),
-            l2=memory.l2.own_s,
-            sides=np.atleast_1d(memory.l2.time_s),
-            besides=dram * traffic.early_read_bytes / np.maximum(moved, 1.0),
-            dram=dram,
-            held_up=_held_up(memory),
-        )
+    return BANDWIDTH_TIME(
+        early=np.atleast_1d(traffic.early_share),
+        l2=memory.l2.own_s,
+        sides=np.atleast_1d(memory.l2.time_s),
+        besides=dram * traffic.early_read_bytes / np.maximum(moved, 1.0),
+        dram=dram,
+        held_up=memory.lost_s,
     )
-
-
-def _held_up(memory: MemoryTimes) -> Array:
-    """Return what write-backs lose beside a set-aside [s]."""
-    return np.zeros(1) if memory.writeback is None else memory.writeback.lost_s
-
-
-def _burst_wait(execution: Execution, blocks: LoadingBlocks, share: Array) -> Array:
-    """Return the latency with the burst of each block's loads [s]; see `BURST_WAIT`."""
-    traffic = execution.traffic
-    read = np.atleast_1d(traffic.l2_read_sectors * SECTOR)
-    wait = BURST_WAIT(
-        latency=blocks.latency_s,
-        # Loads that find tables in L2 stand in no queue of DRAM.
-        burst=BURST(execution.device) * (1 - _tables_found(traffic)),
-        share=share,
-        reads=read / execution.device.l2_read_bandwidth,
-        concurrent=blocks.concurrent,
-    )
-    return np.atleast_1d(wait)
 
 
 def _queue_clocks(execution: Execution, mixed: Array, busy_dram: Array) -> Array:
-    """Return the clocks that a batch of loads in a loop queues at half load.
-
-    `mixed` is 1 where DRAM writes as much as it reads, `busy_dram` the share of the bandwidth's
-    time in which it is busy.
-    """
+    """Return the clocks that a batch of loads in a loop queues at half load."""
     device = execution.device
     streams, of_l2 = DRAM_DECIDES(device), L2_QUEUE(device)
     decides = streams + (PICKED_DECIDE(device) - streams) * _picked(execution.traffic)
@@ -279,32 +217,17 @@ def _left_alone(
     return np.asanyarray(left * idle * np.where(once, blocks.latency_s, 0.0))
 
 
-def _second_wait(execution: Execution, blocks: LoadingBlocks) -> Array:
-    """Return what the second wave of blocks waits [s]; see `SECOND_WAIT`."""
-    traffic = execution.traffic
-    stored = traffic.l2_write_sectors / np.maximum(traffic.l2_read_sectors, 1e-9)
-    return np.asanyarray(
-        SECOND_WAIT(
-            found=_tables_found(traffic),
-            stored=np.minimum(np.atleast_1d(stored), 1.0),
-            load=blocks.load_s,
-            waves=blocks.waves,
-            sharp=SECOND_WAVE(execution.device),
-        )
-    )
-
-
 def _block_overlap(
-    execution: Execution, memory: MemoryTimes, mixed: Array, bandwidth: Array
+    execution: Execution, memory: MemoryTimes, mixed: Array, bandwidth: Array, found: Array
 ) -> Array:
     """Return the exponent between waits and bandwidth of blocks without loops."""
     traffic, device = execution.traffic, execution.device
     alike, random = BLOCK_OVERLAP(device), RANDOM_OVERLAP(device)
     apart = alike - (alike - MIXED_OVERLAP(device)) * np.atleast_1d(mixed)
     apart = apart - (apart - random) * random_share(traffic)
-    p = apart + (alike - apart) * _tables_found(traffic)
+    p = apart + (alike - apart) * found
     if any(t.random for t in traffic.tables):
-        lost = _held_up(memory) / np.maximum(bandwidth, 1e-30)
+        lost = memory.lost_s / np.maximum(bandwidth, 1e-30)
         p = p - (p - random) * np.minimum(lost, 1.0)
     return np.asanyarray(p)
 

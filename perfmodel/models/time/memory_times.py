@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.hot_stores import SLOWEST_SLICE, hot_stores
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
@@ -32,8 +31,6 @@ from perfmodel.models.l2.throughput import (
 from perfmodel.models.launch.gpcs import BUSIEST_GPC
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
-
-Array = npt.NDArray[Any]
 
 DRAM_BYTES = Formula(
     name="DRAM bytes, as those of a stream",
@@ -68,129 +65,64 @@ BYTES_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class L2Streams:
-    """What L2 gives out and takes in, and how fast it does either alone.
+    """What L2 gives out and takes in, and how fast it does either alone."""
 
-    Attributes
-    ----------
-    read_bytes, written_bytes : array
-        As many bytes of whole lines as cost the same [B].
-    read_bandwidth, write_bandwidth : float
-        [B/s].
-    """
-
+    # read_bytes and written_bytes: as many bytes of whole lines as cost the same [B]
     read_bytes: Array
     written_bytes: Array
+    # read_bandwidth and write_bandwidth: [B/s]
     read_bandwidth: float
     write_bandwidth: float
 
 
 @dataclass(frozen=True, slots=True)
 class L2Time:
-    """L2's time for the sectors of a launch.
+    """L2's time for the sectors of a launch."""
 
-    Attributes
-    ----------
-    streams : L2Streams
-        What it gives out and takes in.
-    filled_bytes : array
-        What misses bring in [B].
-    write_cost : array
-        Time of a written byte over that of one in whole lines [1].
-    own_s : array
-        Without what crosses between its sides [s].
-    crossing_s : array
-        What crosses between its sides [s].
-    gpc_load : array
-        Load of the busiest GPC over the mean [1].
-    hot_stores_s : array or None
-        Busiest slice for stores to the same places [s]; None without any.
-    time_s : array
-        All of it [s].
-    """
-
-    streams: L2Streams
-    filled_bytes: Array
-    write_cost: Array
-    own_s: Array
-    crossing_s: Array
-    gpc_load: Array
-    hot_stores_s: Array | None
-    time_s: Array
-
-    @property
-    def loads_s(self) -> Array:
-        """What loads ask for and misses bring in [s]."""
-        streams = self.streams
-        return np.asanyarray((streams.read_bytes + self.filled_bytes) / streams.read_bandwidth)
-
-    @property
-    def stores_s(self) -> Array:
-        """What is stored [s]."""
-        streams = self.streams
-        return np.asanyarray(streams.written_bytes * self.write_cost / streams.write_bandwidth)
+    streams: L2Streams  # what it gives out and takes in
+    # loads_s and stores_s: what loads ask for and misses bring in, and what is stored [s]
+    loads_s: Array
+    stores_s: Array
+    own_s: Array  # without what crosses between its sides [s]
+    gpc_load: Array  # load of the busiest GPC over the mean [1]
+    hot_stores_s: Array | None  # busiest slice for stores to the same places [s]; None without any
+    time_s: Array  # all of it [s]
 
 
 @dataclass(frozen=True, slots=True)
 class DramTime:
-    """DRAM's time for the bytes of a launch.
+    """DRAM's time for the bytes of a launch."""
 
-    Attributes
-    ----------
-    cost_bytes : array
-        As many bytes of streams as cost the same [B].
-    read_share : array
-        Bytes read over all that it moves [1].
-    time_s : array
-        [s].
-    """
-
-    cost_bytes: Array
-    read_share: Array
-    time_s: Array
-
-
-@dataclass(frozen=True, slots=True)
-class WritebackTime:
-    """Write-backs that a set-aside holds up.
-
-    Attributes
-    ----------
-    lost_s : array
-        What they lose [s].
-    time_s : array
-        L2 and DRAM with that [s].
-    """
-
-    lost_s: Array
-    time_s: Array
+    cost_bytes: Array  # as many bytes of streams as cost the same [B]
+    read_share: Array  # bytes read over all that it moves [1]
+    time_s: Array  # [s]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTimes:
-    """L2, DRAM, and write-backs that a set-aside holds up; None where it holds up none."""
+    """L2 and DRAM, each on its own."""
 
     l2: L2Time
     dram: DramTime
-    writeback: WritebackTime | None
+    lost_s: Array  # what write-backs lose that a set-aside holds up [s]
+    writeback_s: Array | None  # L2 and DRAM with that [s]; None where it holds up none
 
 
 def memory_times(execution: Execution, dram: DramTime, gpc_load: Array) -> MemoryTimes:
-    """Return the times of L2 and DRAM.
-
-    Parameters
-    ----------
-    execution : Execution
-    dram : DramTime
-    gpc_load : array
-        By `perfmodel.models.launch.gpcs.gpc_load` [1].
-    """
-    l2 = l2_time(execution, gpc_load)
-    lost = writeback_time(execution.traffic, execution.device, dram.time_s, l2.own_s)
-    return MemoryTimes(l2, dram, lost)
+    """Return the times of L2 and DRAM; `gpc_load` is that of `perfmodel.models.launch.gpcs`."""
+    traffic, l2 = execution.traffic, l2_time(execution, gpc_load)
+    if not np.any(traffic.writeback_bytes > 0):
+        return MemoryTimes(l2, dram, np.zeros(1), None)
+    bytes_lost = np.atleast_1d(traffic.writeback_bytes)
+    streams = np.atleast_1d(traffic.writeback_streams)
+    inputs = lost_inputs(execution.device, dram.time_s, bytes_lost, streams)
+    lost = np.atleast_1d(LOST_TIME(**inputs))
+    time = np.atleast_1d(WRITEBACK_TIME(dram=dram.time_s, l2=l2.own_s, lost=lost))
+    return MemoryTimes(l2, dram, lost, time)
 
 
 def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
-    """Return L2's time; `gpc_load` is that of `perfmodel.models.launch.gpcs.gpc_load`."""
+    """Return L2's time."""
     traffic, device = execution.traffic, execution.device
     # What makes sectors whole is read while L2 takes other stores.
     fetched = traffic.dram_read_bytes * traffic.dram_read_cost - traffic.made_whole_bytes
@@ -200,32 +132,26 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
         read_bandwidth=device.l2_read_bandwidth,
         write_bandwidth=device.l2_write_bandwidth or device.l2_read_bandwidth,
     )
+    filled, cost = np.atleast_1d(traffic.l2_filled_sectors * SECTOR), traffic.l2_write_cost
     own = _own_l2_time(traffic, device, streams, fetched)
     crossing = crossing_inputs(traffic, device)
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
-    hot = hot_stores(execution.instance, execution.requests, device)
-    hot_s = None if hot is None else hot.time_s
+    hot_s = hot_stores(execution.instance, execution.requests, device)
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
-    turns = _sharpness(device, **crossing)
+    turns = sharpness(crossing["fetched"], crossing["written"], device)
     sharp = np.where(traffic.compression > 1, ALONE_SHARP(device), turns)
     return L2Time(
         streams=streams,
-        filled_bytes=np.atleast_1d(traffic.l2_filled_sectors * SECTOR),
-        write_cost=np.atleast_1d(traffic.l2_write_cost),
+        loads_s=(streams.read_bytes + filled) / streams.read_bandwidth,
+        stores_s=streams.written_bytes * cost / streams.write_bandwidth,
         own_s=own,
-        crossing_s=crossing_s,
         gpc_load=np.atleast_1d(gpc_load),
         hot_stores_s=hot_s,
-        time_s=np.asanyarray(SIDES_TIME(own=own, crossing=crossing_s, p=sharp)),
+        time_s=SIDES_TIME(own=own, crossing=crossing_s, p=sharp),
     )
-
-
-def _sharpness(device: Device, fetched: Array, written: Array, **_: Any) -> Array:
-    """Return `p` of `SIDES_TIME` from what `CROSSING_TIME` takes."""
-    return sharpness(fetched, written, device)
 
 
 def _own_l2_time(traffic: Traffic, device: Device, streams: L2Streams, fetched: Array) -> Array:
@@ -275,24 +201,3 @@ def dram_time(traffic: Traffic, device: Device) -> DramTime:
     reached = DRAM_REACHED(efficiency=np.atleast_1d(efficiency), peak=device.dram_bandwidth)
     time = np.atleast_1d(BYTES_TIME(bytes=cost, bandwidth=reached))
     return DramTime(cost, read_share, time)
-
-
-def writeback_time(
-    traffic: Traffic, device: Device, dram_s: Array, l2_s: Array
-) -> WritebackTime | None:
-    """Return the time of write-backs beside a set-aside; None without any.
-
-    Parameters
-    ----------
-    traffic, device
-        What moves, and where.
-    dram_s, l2_s : array
-        Time of DRAM, and of L2 without what crosses its sides [s].
-    """
-    if not np.any(traffic.writeback_bytes > 0):
-        return None
-    bytes_lost = np.atleast_1d(traffic.writeback_bytes)
-    streams = np.atleast_1d(traffic.writeback_streams)
-    lost = np.atleast_1d(LOST_TIME(**lost_inputs(device, dram_s, bytes_lost, streams)))
-    time = np.atleast_1d(WRITEBACK_TIME(dram=dram_s, l2=l2_s, lost=lost))
-    return WritebackTime(lost, time)

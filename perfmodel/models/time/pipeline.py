@@ -8,18 +8,17 @@ in a loop as long as the pipeline is deep enough, so no latency is counted there
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.chain import NO_CLOCKS, BlockOverhead, Chain
+from perfmodel.models.latency.block_waits import RAMP_TIME
 from perfmodel.models.latency.first_touch import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
@@ -27,33 +26,11 @@ from perfmodel.models.time.memory_times import L2Streams
 from perfmodel.models.time.tiles import Tiles, besides_steps, tiles_of
 from perfmodel.traffic import Traffic
 
-Array = npt.NDArray[Any]
-
-PORT: Final = Coefficient(
-    "time.pipeline.port",
-    "B/clock",
-    "bytes that an SM takes in from L2 in a clock",
-)
-LINE_CLOCKS: Final = Coefficient(
-    "time.pipeline.line_clocks",
-    "clocks",
-    "of an SM that a line takes, however little of it is wanted",
-)
-DRAM_SHARE: Final = Coefficient(
-    "time.pipeline.dram_share",
-    "1",
-    "what tiles reach of the DRAM bandwidth of streams",
-)
-OVERLAP: Final = Coefficient(
-    "time.pipeline.overlap",
-    "1",
-    "exponent between tensor cores, what comes in, L2 and DRAM",
-)
-COLD_SHARE: Final = Coefficient(
-    "time.pipeline.cold_share",
-    "1",
-    "share of L2's reads past which a pipeline's first data comes from DRAM",
-)
+PORT: Final = Coefficient("time.pipeline.port")
+LINE_CLOCKS: Final = Coefficient("time.pipeline.line_clocks")
+DRAM_SHARE: Final = Coefficient("time.pipeline.dram_share")
+OVERLAP: Final = Coefficient("time.pipeline.overlap")
+COLD_SHARE: Final = Coefficient("time.pipeline.cold_share")
 
 TOGETHER = Formula(
     name="steps of all tiles, together",
@@ -61,7 +38,7 @@ TOGETHER = Formula(
     text="((work + between)**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
-        "between": "time of tiles besides their steps, an SM's first apart: copies go on [s]",
+        "between": "time of tiles besides their steps, but for an SM's first: copies go on [s]",
         "waits": "time of blocks that wait at their steps [s]",
         "port": "time to take in the tiles' data [s]",
         "l2": "time of L2 [s]",
@@ -83,7 +60,8 @@ WAITS_TIME = Formula(
         "waves": "tiles of the busiest SM [1]",
     },
     holds="pipelines of two steps through registers; none deeper",
-    source="derived: a step's loads, what they wait for, and its stores to shared memory in turn",
+    source="derived: a step's loads, what they wait for, and its stores to shared memory, one "
+    "after another",
 )
 PORT_CYCLES = Formula(
     name="clocks to take in the tiles' data, an SM",
@@ -102,26 +80,15 @@ PORT_CYCLES = Formula(
 L2_STREAMS = Formula(
     name="time of L2",
     unit="s",
-    text="reads/read + writes/write",
+    text="read_bytes/read_bandwidth + written_bytes/write_bandwidth",
     symbols={
-        "reads": "bytes that L2 gives out, multicast ones once [B]",
-        "read": "L2 read bandwidth [B/s]",
-        "writes": "bytes written, with the cost of partial lines [B]",
-        "write": "L2 write bandwidth [B/s]",
+        "read_bytes": "bytes that L2 gives out, multicast ones once [B]",
+        "read_bandwidth": "L2 read bandwidth [B/s]",
+        "written_bytes": "bytes written, with the cost of partial lines [B]",
+        "write_bandwidth": "L2 write bandwidth [B/s]",
     },
     holds="bulk copies",
     source="definition of bandwidth",
-)
-DRAM_TILES = Formula(
-    name="time of DRAM, tiles",
-    unit="s",
-    text="streams/share",
-    symbols={
-        "streams": "time of the same bytes as streams [s]",
-        "share": "of whose bandwidth tiles reach [1]",
-    },
-    holds="rows of a tile, some hundred bytes each, by one block an SM",
-    source="fitted: see `DRAM_SHARE`",
 )
 PARTS_TIME = Formula(
     name="time to add up parts",
@@ -135,150 +102,77 @@ PARTS_TIME = Formula(
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="derived; the kernel states the turn, fitted to products split along K",
-)
-PIPELINE_START = Formula(
-    name="start-up of a pipeline",
-    unit="s",
-    text="fetch + latency + touch",
-    symbols={
-        "fetch": "a launch with any work, beyond an empty one [s]",
-        "latency": "until the first data arrives [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency [s]",
-    },
-    holds="always",
-    source="as for any launch",
+    source="derived; the kernel states that time, fitted to products split along K",
 )
 TILED_TIME = Formula(
     name="time",
     unit="s",
-    text="launch + ramp + first + steps",
+    text="launch + ramp + first + steps + parts",
     symbols={
         "launch": "an empty kernel [s]",
         "ramp": "a block's start and its first loads [s]",
         "first": "from the first tile's start to its first step, and its stores [s]",
         "steps": "steps of all tiles, together [s]",
+        "parts": "time to add up parts [s]",
     },
     holds="blocks that copy ahead",
     source="definition",
 )
-PARTED_TIME = replace(
-    TILED_TIME,
-    text="launch + ramp + first + steps + parts",
-    symbols={**TILED_TIME.symbols, "parts": "time to add up parts [s]"},
-)
-_NONE: Final = np.zeros(1)
-NO_CHAIN: Final = Chain(BlockOverhead(_NONE), _NONE, _NONE, np.ones(1), _NONE, (), 1.0, NO_CLOCKS)
-"""What such a block waits for one after the other: nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineTime:
-    """Launches whose blocks copy ahead, arrays over configurations.
-
-    Attributes
-    ----------
-    time_s : array
-    terms_s : mapping of str to array
-        As those of `perfmodel.models.time.stage.TimeModel`.
-    l2_streams : L2Streams
-    taken_sectors : array
-        That all SMs take in, multicast ones at each of them [1].
-    """
-
-    time_s: Array
-    terms_s: Mapping[str, Array]
-    l2_streams: L2Streams
-    taken_sectors: Array
-
-
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """Times of a launch whose blocks copy ahead; None where there is nothing of it [s].
-
-    `first` are the first tiles' times besides their steps, of `tiles`.
-    """
-
-    pipes: Mapping[str, Array]
-    port: Array
-    l2: Array
-    dram: Array
-    ramp: Array
-    waits: Array | None
-    tiles: Array
-    first: Array
-    parts: Array | None
-
-    def by_name(self, floor: float) -> dict[str, Array]:
-        """Return all terms by name, of equal shape."""
-        every: dict[str, Array | None] = {
-            **{str(name): time for name, time in self.pipes.items()},
-            "port": self.port,
-            "l2": self.l2,
-            "dram": self.dram,
-            "ramp": self.ramp,
-            "waits": self.waits,
-            "tiles": self.tiles,
-            "parts": self.parts,
-        }
-        found = {name: time for name, time in every.items() if time is not None}
-        shape = np.broadcast_shapes(*(np.shape(time) for time in found.values()))
-        whole = {name: np.broadcast_to(time, shape) for name, time in found.items()}
-        return {"launch": np.zeros(shape) + floor, **whole}
 
 
 def pipeline_time(
     execution: Execution, floor: float, clocks: Mapping[str, Array], dram: Array
-) -> PipelineTime:
-    """Return the time of launches whose blocks copy ahead, and its terms.
+) -> tuple[Array, dict[str, Array], L2Streams]:
+    """Return the time of launches whose blocks copy ahead, its terms, and what L2 moves.
 
-    Parameters
-    ----------
-    execution : Execution
-        Of a kernel with a pipeline.
-    floor : float
-        An empty launch [s].
-    clocks : mapping of str to array
-        Clocks of issue and the pipes, averaged over SMs.
-    dram : array
-        Time of DRAM's bytes [s].
+    An empty launch takes `floor`, and DRAM `dram` for the bytes [s]; `clocks` are those of issue
+    and the pipes, averaged over SMs.
     """
     tiles = tiles_of(execution)
     traffic, device, clock = execution.traffic, execution.device, execution.device.sm_clock
     blocks = np.atleast_1d(execution.blocks)
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
-    pipes = {name: tiles.busy(each, clock, blocks) for name, each in busy.items()}
-    taken, port_clocks = _taken_in(traffic, tiles.sms, device)
-    l2_streams = _l2_streams(traffic, device)
-    read, asked = traffic.dram_read_bytes, traffic.l2_read_sectors
-    touch = first_touch(read, asked, tiles.tiles, tiles.sms, device)
+    pipes = {str(name): tiles.busy(each, clock, blocks) for name, each in busy.items()}
+    streams = _l2_streams(traffic, device)
+    touch = first_touch(traffic, tiles.tiles, device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
-    terms = _Terms(
-        pipes=pipes,
-        port=tiles.busy(port_clocks, clock, tiles.tiles),
-        l2=_l2_time(l2_streams),
-        dram=np.atleast_1d(DRAM_TILES(streams=np.atleast_1d(dram), share=DRAM_SHARE(device))),
-        ramp=_start(execution, tiles.tiles, touch),
-        waits=_waits(execution, tiles, largest(*pipes.values()), touch),
-        tiles=besides_steps(tiles.turns, tiles.waves, bytes_out, device),
-        first=besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out, device),
-        parts=_parts(execution),
+    work = largest(*pipes.values())
+    memory = {
+        "port": tiles.busy(_port_clocks(traffic, tiles.sms, device), clock, tiles.tiles),
+        "l2": np.atleast_1d(L2_STREAMS.of(streams)),
+        "dram": np.atleast_1d(dram) / DRAM_SHARE(device),
+    }
+    ramp, waits = _start(execution, tiles.tiles, touch), _waits(execution, tiles, work, touch)
+    every = besides_steps(tiles.turns, tiles.waves, bytes_out, device)
+    first = besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out, device)
+    steps = _together(
+        OVERLAP(device),
+        **memory,
+        work=work,
+        between=np.maximum(every - first, 0.0),
+        waits=np.zeros_like(work) if waits is None else waits,
     )
-    steps = together(terms, device)
-    known = {"launch": floor, "ramp": terms.ramp, "first": terms.first, "steps": steps}
-    time = TILED_TIME(**known) if terms.parts is None else PARTED_TIME(**known, parts=terms.parts)
-    return PipelineTime(time, terms.by_name(floor), l2_streams, taken)
+    parts = _parts(execution)
+    time = TILED_TIME(
+        **{"launch": floor, "ramp": ramp, "first": first, "steps": steps},
+        parts=0.0 if parts is None else parts,
+    )
+    named = {**pipes, **memory, "ramp": ramp, "waits": waits, "tiles": every, "parts": parts}
+    found = {name: term for name, term in named.items() if term is not None}
+    shape = np.broadcast_shapes(*(np.shape(term) for term in found.values()))
+    terms = {name: np.broadcast_to(term, shape) for name, term in found.items()}
+    return time, {"launch": np.zeros(shape) + floor, **terms}, streams
 
 
-def _taken_in(traffic: Traffic, sms: float, device: Device) -> tuple[Array, Array]:
-    """Return the sectors that SMs take in, and the clocks of one SM's port for them."""
+def _port_clocks(traffic: Traffic, sms: float, device: Device) -> Array:
+    """Return the clocks of one SM's port for what all take in, multicast data at each of them."""
     loads = [a for a in traffic.accesses if a.kind == "load"]
     sectors = sum((a.sectors for a in loads), np.zeros(1))
     lines = sum((a.lines for a in loads), np.zeros(1))
     clocks = PORT_CYCLES(
         sectors=sectors, port=PORT(device), lines=lines, line=LINE_CLOCKS(device), m=sms
     )
-    return np.asanyarray(sectors), np.atleast_1d(clocks)
+    return np.atleast_1d(clocks)
 
 
 def _l2_streams(traffic: Traffic, device: Device) -> L2Streams:
@@ -291,25 +185,13 @@ def _l2_streams(traffic: Traffic, device: Device) -> L2Streams:
     )
 
 
-def _l2_time(streams: L2Streams) -> Array:
-    """Return the time of L2 [s]."""
-    return np.atleast_1d(
-        L2_STREAMS(
-            reads=streams.read_bytes,
-            read=streams.read_bandwidth,
-            writes=streams.written_bytes,
-            write=streams.write_bandwidth,
-        )
-    )
-
-
 def _start(execution: Execution, tiles: Array, touch: Array) -> Array:
     """Return the start-up of a pipeline [s]."""
     traffic, device = execution.traffic, execution.device
     reads = traffic.dram_read_bytes > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors
     latency = np.where(reads, device.dram_latency, device.l2_latency)
     fetch = code_fetch(device, tiles)
-    return np.atleast_1d(PIPELINE_START(fetch=fetch, latency=latency, touch=touch))
+    return np.atleast_1d(RAMP_TIME(fetch=fetch, block=latency, touch=touch))
 
 
 def _waits(execution: Execution, tiles: Tiles, work: Array, touch: Array) -> Array | None:
@@ -358,14 +240,9 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
-def together(terms: _Terms, device: Device) -> Array:
+def _together(p: Any, **parts: Array) -> Array:
     """Evaluate `TOGETHER` without underflow."""
-    work = largest(*terms.pipes.values())
-    between = np.maximum(terms.tiles - terms.first, 0.0)
-    waits = np.zeros_like(work) if terms.waits is None else terms.waits
-    memory = {"port": terms.port, "l2": terms.l2, "dram": terms.dram}
-    parts = {**memory, "work": work, "between": between, "waits": waits}
-    return np.asanyarray(TOGETHER.by(_scaled_together, p=OVERLAP(device), **parts))
+    return np.asanyarray(TOGETHER.by(_scaled_together, p=p, **parts))
 
 
 def _scaled_together(p: Any, **parts: Array) -> Array:

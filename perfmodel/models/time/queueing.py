@@ -8,11 +8,10 @@ Blocks whose warps meet at barriers queue for their SM as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.meeting import (
     PASSES_TIME,
@@ -20,8 +19,7 @@ from perfmodel.models.latency.meeting import (
     meeting_time,
 )
 from perfmodel.models.mechanism import mechanism
-
-Array = npt.NDArray[Any]
+from perfmodel.models.power_mean import mean_time
 
 QUEUE_TIME = Formula(
     name="time of memory, loops",
@@ -37,18 +35,6 @@ QUEUE_TIME = Formula(
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
     source="derived: a cycle takes wait + queue*load/(1 - load), with load = bandwidth/cycle; "
     "the delay of a queue at one server, solved for the cycle",
-)
-CROWD_TIME = Formula(
-    name="time of memory, blocks",
-    unit="s",
-    text="(wait**p + bandwidth**p)**(1/p)",
-    symbols={
-        "wait": "latency, with the burst of each block's loads [s]",
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "p": "exponent: how sharply one of both decides [1]",
-    },
-    holds="blocks that ask for their data once, and are replaced as they end",
-    source="fitted form: see `perfmodel.models.time.memory_load.BLOCK_OVERLAP`",
 )
 MEMORY_TIME = Formula(
     name="time of memory",
@@ -68,19 +54,11 @@ MEMORY_TIME = Formula(
 def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
     """Return the time of blocks that wait by themselves and queue for an SM's busiest unit [s].
 
-    A closed queue of an SM's blocks at one unit, by mean-value analysis (Reiser and Lavenberg,
-    1980). A block that arrives waits for those that are there, and for half of the turn of the one
-    at work: turns of equal blocks are equally long. Blocks come as one where their warps meet at
-    barriers; the warps of other blocks spread out and seldom wait.
-
-    Parameters
-    ----------
-    latency : array
-        Time of the blocks alone, one wave after the other [s].
-    unit : array
-        Time of the unit for all blocks [s].
-    held : array
-        Blocks that share an SM.
+    Of `held` blocks that share an SM, each waits `latency` alone, and the unit takes `unit` for all
+    of them [s]. A closed queue of an SM's blocks at one unit, by mean-value analysis (Reiser and
+    Lavenberg, 1980). A block that arrives waits for those that are there, and for half of the turn
+    of the one at work: turns of equal blocks are equally long. Blocks come as one where their warps
+    meet at barriers; the warps of other blocks spread out and seldom wait.
     """
     apart = np.maximum(held * latency - unit, 0.0)
     there, used, time = (np.zeros(np.broadcast_shapes(apart.shape, unit.shape)) for _ in range(3))
@@ -96,42 +74,19 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Queueing:
-    """How the waits for loads and the bandwidth of memory make one time: what `memory_time` takes.
+    """How the waits for loads and the bandwidth of memory make one time: see `memory_time`."""
 
-    Attributes
-    ----------
-    blocks : LoadingBlocks
-        What they wait alone, and the time of the slower of L2 and DRAM.
-    wait_s : array
-        Latency, with the burst of each block's loads [s].
-    delay_s : array
-        What a batch of loads queues at half load [s].
-    queue_s : array
-        Delay of all batches in a row at half load [s].
-    alone_s : array
-        What the SM with most work does once the others are done [s].
-    second_s : array
-        What the second wave of blocks waits [s].
-    share : array
-        Share of the data that loads outside loops bring [1].
-    overlap : array
-        Exponent between waits and bandwidth of blocks without loops [1].
-    synchronised : bool
-        Whether barriers synchronise the warps of a block, so that blocks queue for their SM.
-    again : array
-        Share of what loads in loops ask for that an earlier pass has read [1].
-    """
-
-    blocks: LoadingBlocks
-    wait_s: Array
-    delay_s: Array
-    queue_s: Array
-    alone_s: Array
-    second_s: Array
-    share: Array
-    overlap: Array
+    blocks: LoadingBlocks  # what they wait alone, and the time of the slower of L2 and DRAM
+    wait_s: Array  # latency, with the burst of each block's loads [s]
+    delay_s: Array  # what a batch of loads queues at half load [s]
+    queue_s: Array  # delay of all batches in a row at half load [s]
+    alone_s: Array  # what the SM with most work does once the others are done [s]
+    second_s: Array  # what the second wave of blocks waits [s]
+    share: Array  # share of the data that loads outside loops bring [1]
+    overlap: Array  # exponent between waits and bandwidth of blocks without loops [1]
+    # whether barriers synchronise the warps of a block, so that blocks queue for their SM
     synchronised: bool
-    again: Array
+    again: Array  # share of what loads in loops ask for that an earlier pass has read [1]
 
     @property
     def bandwidth_s(self) -> Array:
@@ -139,35 +94,21 @@ class Queueing:
         return self.blocks.bandwidth_s
 
 
-def _without_queues(given: Queueing) -> Array:
-    """Return the longer of the waits and the bandwidth's time [s]."""
-    return np.asanyarray(np.maximum(given.wait_s, given.bandwidth_s))
-
-
-@mechanism(neutral=_without_queues, evidence=["suite", "l2", "dram"])
+@mechanism(
+    neutral=lambda given: np.maximum(given.wait_s, given.bandwidth_s),
+    evidence=["suite", "l2", "dram"],
+)
 def memory_time(given: Queueing) -> Array:
     """Return the time of L2, DRAM and the waits for both [s]; see `MEMORY_TIME`."""
     bandwidth = given.bandwidth_s
     loops = QUEUE_TIME(
         wait=given.wait_s, bandwidth=bandwidth, queue=given.queue_s, alone=given.alone_s
     )
-    blocks = _crowd(given.wait_s, bandwidth, given.overlap)
+    # Blocks that ask for their data once, and are replaced as they end.
+    waits = {"wait": given.wait_s, "bandwidth": bandwidth}
+    blocks = mean_time("memory, blocks", given.overlap, **waits)
     if given.synchronised:
         blocks = np.maximum(blocks, meeting_time(given.blocks))
         passes = meeting_time(given.blocks, passes=True)
         loops = PASSES_TIME(loops=loops, passes=passes, again=given.again)
-    return np.asanyarray(
-        MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)
-    )
-
-
-def _crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
-    """Evaluate `CROWD_TIME` without underflow."""
-    return np.asanyarray(CROWD_TIME.by(_scaled_crowd, wait=wait, bandwidth=bandwidth, p=p))
-
-
-def _scaled_crowd(wait: Array, bandwidth: Array, p: Array) -> Array:
-    largest = np.maximum(np.maximum(wait, bandwidth), 1e-30)
-    return np.asanyarray(
-        largest * CROWD_TIME(wait=wait / largest, bandwidth=bandwidth / largest, p=p)
-    )
+    return MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)

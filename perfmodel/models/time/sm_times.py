@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.hardware.device import Device
+from perfmodel.arrays import Array
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
 from perfmodel.models.launch.waves import Balance, balances, crowding, side_by_side
 from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
-
-Array = npt.NDArray[Any]
 
 SM_TIME = Formula(
     name="time of an SM's unit",
@@ -30,25 +26,6 @@ SM_TIME = Formula(
     holds="equal blocks",
     source="definition",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PipeTime:
-    """Issue or one pipe of an SM.
-
-    Attributes
-    ----------
-    clocks : array
-        For which it is busy, averaged over SMs [clocks].
-    balance : array
-        Load of the busiest SM over the average [1].
-    time_s : array
-        Of the busiest SM [s].
-    """
-
-    clocks: Array
-    balance: Array
-    time_s: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,71 +43,35 @@ class L1Stages:
     @property
     def clocks(self) -> Array:
         """For which L1 is busy [clocks]."""
-        return np.asanyarray(
-            L1_CYCLES(
-                data=self.data,
-                fills=self.fills,
-                tags=self.tags,
-                lanes=self.lanes,
-                port=self.port,
-                sent=self.sent,
-                pages=self.pages,
-            )
-        )
+        return L1_CYCLES.of(self)
 
 
 @dataclass(frozen=True, slots=True)
 class L1Time:
-    """L1 of the busiest SM.
-
-    Attributes
-    ----------
-    stages : L1Stages
-    balance : array
-        Load of the busiest SM over the average [1].
-    clock : float
-        SM clock [Hz].
-    time_s : array
-        [s].
-    own_s : array
-        Without the port that L2's sectors come through [s].
-    """
+    """L1 of the busiest SM."""
 
     stages: L1Stages
-    balance: Array
-    clock: float
-    time_s: Array
-    own_s: Array
+    balance: Array  # load of the busiest SM over the average [1]
+    time_s: Array  # [s]
+    own_s: Array  # without the port that L2's sectors come through [s]
 
 
 @dataclass(frozen=True, slots=True)
 class SmTimes:
-    """What the units of an SM need, arrays over configurations.
+    """What the units of an SM need, arrays over configurations."""
 
-    Attributes
-    ----------
-    pipes : mapping of str to PipeTime
-        Issue, and each pipe that the launch uses, by name.
-    l1 : L1Time
-    balance : Balance
-        Of what warps do.
-    """
-
-    pipes: Mapping[str, PipeTime]
+    # issue, and each pipe that the launch uses: clocks, averaged over SMs, and time of the busiest
+    clocks: Mapping[str, Array]
+    pipes_s: Mapping[str, Array]
     l1: L1Time
-    balance: Balance
-
-    @property
-    def pipes_s(self) -> dict[str, Array]:
-        """Time of issue and of each pipe [s]."""
-        return {name: pipe.time_s for name, pipe in self.pipes.items()}
+    balance: Balance  # of what warps do
 
 
 def sm_times(execution: Execution, work: Instructions) -> SmTimes:
     """Return the time of each unit of the busiest SM."""
     instance, device = execution.instance, execution.device
     blocks, resident = execution.blocks, execution.resident
-    found = balances(
+    balance, l1_load, busy = balances(
         instance,
         execution.requests,
         device,
@@ -138,30 +79,17 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
         crowding(instance, blocks, resident, device.sm_count),
         execution.on_chip,
     )
-    balance = found.warps
-    alike = balance.of_all(blocks, found.busy)
+    alike = balance.of_all(blocks, busy)
     if instance.kernel.block_work:  # in which is what all blocks do
         alike = balance.load
-    return SmTimes(
-        pipes=_pipe_times(work, device, balance.load, alike),
-        l1=_l1_time(execution, work.executed, found.l1.load),
-        balance=balance,
-    )
-
-
-def _pipe_times(
-    work: Instructions, device: Device, load: Array, alike: Array
-) -> dict[str, PipeTime]:
-    """Return the time of issue and each pipe; `alike` is the load of what all blocks do."""
     # What no guard is before, blocks without other work do too.
     guarded = pipe_cycles(work.guarded, device)
-    found = {}
-    for pipe, clocks in pipe_cycles(work.executed, device).items():
-        part = guarded.get(pipe, 0.0) / np.maximum(clocks, 1e-30)
-        balance = np.asanyarray(alike + (load - alike) * part)
-        time = SM_TIME(cycles=clocks, clock=device.sm_clock, balance=balance)
-        found[pipe] = PipeTime(clocks, balance, np.atleast_1d(time))
-    return found
+    clocks, pipes_s = pipe_cycles(work.executed, device), {}
+    for pipe, own in clocks.items():
+        part = guarded.get(pipe, 0.0) / np.maximum(own, 1e-30)
+        load = np.asanyarray(alike + (balance.load - alike) * part)
+        pipes_s[pipe] = np.atleast_1d(SM_TIME(cycles=own, clock=device.sm_clock, balance=load))
+    return SmTimes(clocks, pipes_s, _l1_time(execution, work.executed, l1_load), balance)
 
 
 def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: Array) -> L1Time:
@@ -181,4 +109,4 @@ def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: A
         np.atleast_1d(SM_TIME(cycles=s.clocks, clock=device.sm_clock, balance=balance))
         for s in (stages, without_port)
     )
-    return L1Time(stages, balance, device.sm_clock, time, own)
+    return L1Time(stages, balance, time, own)

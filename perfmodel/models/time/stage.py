@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.global_atomics import AtomicTime
@@ -27,34 +26,27 @@ from perfmodel.models.launch.gpcs import gpc_load
 from perfmodel.models.launch.waves import unevenness
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.time.atomic_terms import atomics_of
-from perfmodel.models.time.combined import (
-    Front,
+from perfmodel.models.time.combined import combine, front_overlap
+from perfmodel.models.time.issue import (
+    Instructions,
+    Pipe,
     busiest_pipe,
-    combine,
-    combine_steps,
-    front_overlap,
+    instructions_of,
+    pipe_cycles,
 )
-from perfmodel.models.time.issue import Instructions, Pipe, instructions_of, pipe_cycles
 from perfmodel.models.time.launch import launch_floor
-from perfmodel.models.time.least_time import LeastTimes, least_times
 from perfmodel.models.time.memory_load import queueing
-from perfmodel.models.time.memory_times import (
-    DramTime,
-    L2Streams,
-    dram_time,
-    memory_times,
-)
-from perfmodel.models.time.pipeline import NO_CHAIN, PipelineTime, pipeline_time
+from perfmodel.models.time.memory_times import DramTime, L2Streams, dram_time, memory_times
+from perfmodel.models.time.pipeline import pipeline_time
 from perfmodel.models.time.resources import Resources, terms_by_name
 from perfmodel.models.time.sm_times import SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
 from perfmodel.models.time.steps import step_loop, steps_of
-from perfmodel.models.time.turns import mixed_pipes, once_roughly, once_time, turns_time
+from perfmodel.models.time.turns import mixed_pipes
 from perfmodel.traffic import Traffic
 
 __all__ = ["TimeModel", "Timing", "time_model"]
 
-Array = npt.NDArray[Any]
 
 TOTAL_TIME = Formula(
     name="time",
@@ -72,47 +64,25 @@ TOTAL_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class TimeModel:
-    """The terms of a prediction, arrays over configurations.
-
-    Attributes
-    ----------
-    time_s : array
-    terms_s : mapping of str to array
-        Seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2",
-        "dram", "latency", "dispatch", "atomics", "shared-loops",
-        and "writeback" beside a set-aside.
-    clock : float
-        Of the SMs: lower while tensor cores work [Hz].
-    traffic : Traffic
-        As given, with reads of several SMs merged.
-    l2_streams : L2Streams
-        What L2 moves.
-    sm : SmTimes
-        Units of an SM.
-    dram : DramTime
-    resources : Resources or None
-        What each needs alone, and what it is made of; None where blocks copy ahead.
-    pipeline : PipelineTime or None
-        Of blocks that copy ahead.
-    least : LeastTimes or None
-        What no overlap hides; None where blocks work in steps or copy ahead.
-    """
+    """The terms of a prediction, arrays over configurations."""
 
     time_s: Array
+    # seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2", "dram",
+    # "latency", "dispatch", "atomics", "shared-loops", and "writeback" beside a set-aside
     terms_s: Mapping[str, Array]
-    clock: float
-    traffic: Traffic
-    l2_streams: L2Streams
-    sm: SmTimes
+    clock: float  # of the SMs: lower while tensor cores work [Hz]
+    traffic: Traffic  # as given, with reads of several SMs merged
+    l2_streams: L2Streams  # what L2 moves
+    sm: SmTimes  # units of an SM
     dram: DramTime
+    # what each needs alone, and what it is made of; None where blocks copy ahead
     resources: Resources | None = None
-    pipeline: PipelineTime | None = None
-    least: LeastTimes | None = None
 
     @property
     def chain(self) -> Chain:
         """What one block does, one thing after the other: the parts of latency and start-up."""
-        return NO_CHAIN if self.resources is None else self.resources.waits.chain
+        assert self.resources is not None, "blocks that copy ahead have none"
+        return self.resources.waits.chain
 
     @property
     def atomics(self) -> tuple[AtomicTime, ...]:
@@ -130,22 +100,11 @@ def time_model(execution: Execution) -> TimeModel:
     floor = launch_floor(device, execution.timing, traffic.cold, works=bool(kernel.accesses))
     if execution.instance.pipeline is not None:
         clocks = pipe_cycles(work.executed, device)
-        ahead = pipeline_time(execution, floor, clocks, dram.time_s)
-        return TimeModel(
-            *(ahead.time_s, ahead.terms_s, device.sm_clock, traffic, ahead.l2_streams, sm, dram),
-            pipeline=ahead,
-        )
+        time, terms, streams = pipeline_time(execution, floor, clocks, dram.time_s)
+        return TimeModel(time, terms, device.sm_clock, traffic, streams, sm, dram)
     found = resources(execution, work, sm, dram)
-    others = found.atomics.beside_memory(found.waits.dispatch_s)
-    least = None
-    if found.steps is None:
-        stalls, in_turns = found.waits.stalls_s, _in_turns(found)
-        together = combine(found.front, found.queueing, stalls, in_turns, others, device)
-        least = least_times(found, together)
-        together = least.time_s
-    else:  # steps end with the last block already
-        together = combine_steps(found.queueing, others, device)
-    known = {"launch": floor, "ramp": found.waits.ramp.time_s, "together": together}
+    together = combine(found)
+    known = {"launch": floor, "ramp": found.waits.ramp_s, "together": together}
     time = np.asanyarray(TOTAL_TIME(**known))
     return TimeModel(
         time_s=time,
@@ -156,18 +115,11 @@ def time_model(execution: Execution) -> TimeModel:
         sm=sm,
         dram=dram,
         resources=found,
-        least=least,
     )
 
 
 def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramTime) -> Resources:
-    """Return what each resource needs alone, of blocks that do not copy ahead.
-
-    Parameters
-    ----------
-    execution, work, sm, dram
-        A launch, its instructions, and the times of an SM's units and of DRAM.
-    """
+    """Return what each resource needs alone, of blocks that do not copy ahead."""
     instance, device, kernel = execution.instance, execution.device, execution.kernel
     resident, balance = execution.resident, sm.balance
     arithmetic = mixed_pipes(sm.pipes_s, kernel.translated, device)
@@ -181,13 +133,14 @@ def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramT
     latency = waits.latency if steps is None else steps.latency
     execution = _with_merged_reads(execution, np.maximum(arithmetic, sm.l1.own_s), latency.time_s)
     memory = memory_times(execution, dram, gpc_load(instance, balance.work, resident, device))
-    overlap = front_overlap(execution.traffic, waits.chain, kernel, device)
+    overlap = front_overlap(execution, waits.chain)
     busy = power_mean((busiest_pipe(sm.pipes_s), sm.l1.own_s), overlap)
     queue = queueing(execution, waits.chain, latency, memory, balance, busy)
     if steps is not None:
         queue = queue_of_steps(kernel, waits.chain, steps, queue, device)
-    front = Front(arithmetic, sm.l1, overlap)
-    return Resources(execution, sm, front, memory, waits, latency, atomics, steps, queue)
+    return Resources(
+        *(execution, sm, arithmetic, overlap, memory, waits, latency, atomics, steps, queue)
+    )
 
 
 def _with_merged_reads(execution: Execution, busy: Array, latency: Array) -> Execution:
@@ -197,20 +150,6 @@ def _with_merged_reads(execution: Execution, busy: Array, latency: Array) -> Exe
         *(execution.resident, busy, latency),
     )
     return replace(execution, traffic=traffic)
-
-
-def _in_turns(found: Resources) -> Array:
-    """Return the time of warps that wait and compute in turn [s]."""
-    arithmetic, latency, chain = found.front.arithmetic_s, found.latency, found.waits.chain
-    concurrent, device = found.queueing.blocks.concurrent, found.execution.device
-    # Clocks that a kernel file states were fitted with `WAVE_OVERLAP`.
-    if chain.paced is not None and found.execution.kernel.translated:
-        computing = chain.between / chain.clock * latency.waves
-        once = once_time(arithmetic, latency.time_s, computing, concurrent, device)
-    else:
-        once = once_roughly(arithmetic, latency.time_s, concurrent, device)
-    resident_waves = found.waits.resident_waves
-    return turns_time(*(arithmetic, latency.time_s, once, resident_waves, chain.far_waits, device))
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:

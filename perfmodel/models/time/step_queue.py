@@ -7,10 +7,9 @@ together; the more DRAM has to do, the later the last of it is.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
@@ -21,13 +20,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.queueing import Queueing
 from perfmodel.models.time.steps import Steps, steps_time
 
-Array = npt.NDArray[Any]
-
-SIDE_BY_SIDE: Final = Coefficient(
-    "time.step_queue.side_by_side",
-    "B",
-    "one after the other that stand in one queue, as they come from one channel",
-)
+SIDE_BY_SIDE: Final = Coefficient("time.step_queue.side_by_side")
 LAST_QUEUE = Formula(
     name="mean maximum queueing delay of n parallel loads over one",
     unit="1",
@@ -44,17 +37,9 @@ def queue_of_steps(
 ) -> Queueing:
     """Return the queueing of blocks that work in steps: what the queues of DRAM add to these.
 
-    What other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
-    loops a block waits for once, beside others: `CROWD_TIME` has these.
-
-    Parameters
-    ----------
-    kernel, chain : Kernel, Chain
-        With barriers in a loop, and what one of its blocks does.
-    steps : Steps
-    memory : Queueing
-        As if blocks did not work in steps. Steps have the blocks' queue for their SM.
-    device : Device
+    `memory` is as if blocks did not work in steps, which have the blocks' queue for their SM. What
+    other blocks of the SM compute meanwhile hides it, as it does their waits. Loads outside of
+    loops a block waits for once, beside others: `memory_time` has these.
     """
     synchronised = {b.loop for b in kernel.barriers}
     step = np.zeros(1)
@@ -67,7 +52,7 @@ def queue_of_steps(
         last = LAST_QUEUE(queues=queues) * (batch.filled > 0) * memory.delay_s
         step = step + batch.waited * last / np.maximum(steps.steps, 1.0)
     alone = steps_time(steps, device)
-    queued = steps_time(replace(steps, load_s=steps.load_s + step), device)
+    queued = steps_time(replace(steps, load=steps.load + step), device)
     return replace(
         memory,
         wait_s=alone,

@@ -9,25 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 
-Array = npt.NDArray[Any]
-
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
-OPERANDS_OVERLAP: Final = Coefficient(
-    "time.step_work.operands_overlap",
-    "1",
-    "exponent between the queue of warps and L1's time for operands that are read ahead",
-)
+OPERANDS_OVERLAP: Final = Coefficient("time.step_work.operands_overlap")
 WARPS_TIME = Formula(
     name="time of a block's work with concurrent warps",
     unit="s",
@@ -38,7 +32,7 @@ WARPS_TIME = Formula(
         "tensor": "the tensor cores' time for it, by mma.sync [s]",
         "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
         "b": "strands at L1 then [1]",
-        "delay": "how long a warp waits for its own results, units apart [s]",
+        "delay": "how long a warp waits for its own results, not for units [s]",
         "c": "strands at the tensor core then [1]",
         "sfu": "special functions' time for it, where products wait for them [s]",
         "d": "strands at them then [1]",
@@ -52,7 +46,7 @@ OPERANDS_TIME = Formula(
     unit="s",
     text="(queue**p + operands**p)**(1/p)",
     symbols={
-        "queue": "time of a block's work with concurrent warps, operands apart [s]",
+        "queue": "time of a block's work with concurrent warps, without operands [s]",
         "operands": "L1's time for operands that a warp reads while products before are made [s]",
         "p": "exponent: how sharply the longer of both decides: see `OPERANDS_OVERLAP` [1]",
     },
@@ -63,30 +57,18 @@ OPERANDS_TIME = Formula(
 
 @dataclass(frozen=True, slots=True)
 class BlockWork:
-    """What one block computes, by unit of its SM, arrays over configurations.
+    """What one block computes, by unit of its SM, arrays over configurations."""
 
-    Attributes
-    ----------
-    issue_s, l1_s, tensor_s, sfu_s : array
-        Time of the schedulers (or the busiest arithmetic pipe), of L1, of the tensor cores by
-        mma.sync, and of special functions where products wait for them [s].
-    operands_s : array
-        L1's time for operands that a warp reads while products before are made [s].
-    warps : array
-        Of a block [1].
-    strands : array
-        Independent chains of instructions of a warp [1].
-    alone_s : array
-        What a lone warp takes, waits for its own results included; 0 where not known [s].
-    """
-
+    # issue_s, l1_s, tensor_s and sfu_s: time of the schedulers (or the busiest arithmetic pipe), of
+    # L1, of the tensor cores by mma.sync, and of special functions where products wait for them [s]
     issue_s: Array
     l1_s: Array
     tensor_s: Array
     sfu_s: Array
-    operands_s: Array
-    warps: Array
-    strands: Array
+    operands_s: Array  # L1's time for operands that a warp reads while products before are made [s]
+    warps: Array  # of a block [1]
+    strands: Array  # independent chains of instructions of a warp [1]
+    # what a lone warp takes, waits for its own results included; 0 where not known [s]
     alone_s: Array | float = 0.0
 
     @property
@@ -97,9 +79,7 @@ class BlockWork:
     @property
     def busiest_s(self) -> Array:
         """Time of the busiest unit [s]."""
-        return np.asanyarray(
-            largest(self.issue_s, self.l1_s, self.operands_s, self.tensor_s, self.sfu_s)
-        )
+        return largest(*self.queues, self.operands_s)
 
 
 def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device) -> list[Array]:
@@ -109,24 +89,14 @@ def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device)
     """
     warps = work.warps
     there = np.stack([j * warps / SCHEDULERS for j in blocks])
-    count = strands_at_work(work, there)
+    count = np.clip(np.rint(there * work.strands), 1, MOST_STRANDS)
     # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
     share = np.minimum(there, 1.0)
     found = np.zeros(np.broadcast_shapes(there.shape, *(unit.shape for unit in work.queues)))
     for n, each in enumerate(warps_times(work, int(np.max(count))), 1):
         found = np.where(count == n, each * warps / SCHEDULERS / share, found)
-    return [_with_operands(work, each, device) for each in found]
-
-
-def _with_operands(work: BlockWork, queue: Array, device: Device) -> Array:
-    """Return the time of a block's work and its operands; `queue` is that without these [s]."""
     overlap = OPERANDS_OVERLAP(device)
-    return np.asanyarray(OPERANDS_TIME(queue=queue, operands=work.operands_s, p=overlap))
-
-
-def strands_at_work(work: BlockWork, warps: Any) -> Array:
-    """Return the strands of so many warps of a scheduler, at most `MOST_STRANDS`."""
-    return np.asanyarray(np.clip(np.rint(warps * work.strands), 1, MOST_STRANDS))
+    return [OPERANDS_TIME(queue=each, operands=work.operands_s, p=overlap) for each in found]
 
 
 def warps_times(work: BlockWork, most: int) -> Iterator[Array]:

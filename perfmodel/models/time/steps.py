@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.kernel import Kernel
@@ -24,24 +24,13 @@ from perfmodel.models.latency.block_waits import Latency, latency_of
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.latency import BARRIER_START
 from perfmodel.models.launch.waves import most_blocks
-from perfmodel.models.time.combined import busiest_pipe
-from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
+from perfmodel.models.time.issue import Instructions, Pipe, busiest_pipe, pipe_cycles
 from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
 from perfmodel.models.time.turns import after_oldest
 
-Array = npt.NDArray[Any]
-
-STEP_BARRIER: Final = Coefficient(
-    "time.steps.barrier",
-    "clocks",
-    "that a barrier of a step adds to its loop",
-)
-STEP_BARRIER_WARP: Final = Coefficient(
-    "time.steps.barrier_warp",
-    "clocks",
-    "what each warp that waits at it adds",
-)
+STEP_BARRIER: Final = Coefficient("time.steps.barrier")
+STEP_BARRIER_WARP: Final = Coefficient("time.steps.barrier_warp")
 STEP_WAIT = Formula(
     name="time that a block waits in a step",
     unit="s",
@@ -64,9 +53,9 @@ BLOCK_TIME = Formula(
     text="total/served",
     symbols={
         "total": "weights of 0, 1, ... blocks that compute while the others wait, in all [1]",
-        "served": "the same, each over the time of a block's work beside as many [1/s]",
+        "served": "the same, each over the time of a block's work concurrent with as many [1/s]",
     },
-    holds="blocks of an SM that wait and compute in turn",
+    holds="blocks of an SM that alternately wait and compute",
     source="closed queue of waits and a server whose speed depends on its load: Lazowska et al., "
     "Quantitative System Performance (1984), chapter 8",
 )
@@ -78,12 +67,12 @@ STEPS_TIME = Formula(
         "outside": "start of a block, and what it does before and after its steps [s]",
         "first": "blocks of the busiest SM that start together [1]",
         "each": "time of each of them: their wave over the blocks of the wave [s]",
-        "full": "blocks that start as others end, beside as many as it holds [1]",
+        "full": "blocks that start as others end, concurrent with as many as it holds [1]",
         "later": "time of each of them: while one is outside its steps, others work [s]",
         "tail": "blocks of its last wave [1]",
         "last": "time of each of them [s]",
     },
-    holds="equal blocks, handed out as others end",
+    holds="equal blocks, scheduled as others end",
     source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
     "came out at 56 where a wave began when the last had ended "
     "(measurements/source-kernels, textbook)",
@@ -91,20 +80,13 @@ STEPS_TIME = Formula(
 AHEAD_TIME = Formula(
     name="time of the block that is ahead",
     unit="s",
-    text="waves*(outside + work + steps*(lead"
-    " + (barriers*start + max(0, barriers - arriving)*warps*warp)/clock))",
+    text="waves*(outside + work + steps*wait)",
     symbols={
         "waves": "waves of blocks [1]",
         "outside": "start of a block, and what it does before and after its steps [s]",
-        "work": "time of a block's work with no other beside it [s]",
+        "work": "time of a block's work with no other concurrent [s]",
         "steps": "steps of a block [1]",
-        "lead": "latency of a step's loads, where they miss L2 for all that read the same [s]",
-        "barriers": "barriers of a step [1]",
-        "arriving": "of these, those that warps come to one by one, as their loads arrive [1]",
-        "start": "clocks of a barrier [clocks]",
-        "warps": "warps of a block [1]",
-        "warp": "clocks of a barrier for each warp [clocks]",
-        "clock": "SM clock [Hz]",
+        "wait": "time that it waits in a step, whose loads miss L2 for all that read the same [s]",
     },
     holds="blocks that read the same in the same steps: those behind catch up, and wait as it does",
     source="derived: products of 100 x 130 by tiles of 16, 777 deep, on 63 SMs take 32.3 us cold "
@@ -120,54 +102,33 @@ def step_loop(kernel: Kernel) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Blocks that work in steps, arrays over configurations.
+    """Blocks that work in steps, arrays over configurations."""
 
-    Attributes
-    ----------
-    work : BlockWork
-        What one block computes.
-    blocks, resident : array
-        Blocks of the busiest SM, and those that it holds at a time [1].
-    steps : array
-        Of the block that ends last [1].
-    load_s, lead_s : array
-        Latency of a step's loads, and where they miss L2 for all that read the same [s].
-    barriers, arriving : array
-        Barriers of a step; of these, those that warps come to one by one, as loads arrive [1].
-    outside_s : array
-        Start of a block, and what it does before and after its steps [s].
-    barrier_clocks, warp_clocks : float
-        Of a barrier, and of it for each warp [clocks].
-    clock : float
-        SM clock [Hz].
-    """
-
-    work: BlockWork
+    work: BlockWork  # what one block computes
+    # blocks and resident: blocks of the busiest SM, and those that it holds at a time [1]
     blocks: Array
     resident: Array
+    # the others as in `STEP_WAIT` and `AHEAD_TIME`: steps of the block that ends last, and `lead`,
+    # the latency of a step's loads where they miss L2 for all that read the same [s]
     steps: Array
-    load_s: Array
-    lead_s: Array
+    load: Array
+    lead: Array
     barriers: Array
     arriving: Array
-    outside_s: Array
-    barrier_clocks: float
-    warp_clocks: float
+    outside: Array
+    start: float
+    warp: float
     clock: float
+
+    @property
+    def warps(self) -> Array:
+        """Warps of a block [1]."""
+        return self.work.warps
 
     @property
     def waits_s(self) -> Array:
         """What a block waits in all its steps [s]."""
-        wait = STEP_WAIT(
-            load=self.load_s,
-            barriers=self.barriers,
-            arriving=self.arriving,
-            start=self.barrier_clocks,
-            warps=self.work.warps,
-            warp=self.warp_clocks,
-            clock=self.clock,
-        )
-        return np.asanyarray(self.steps * wait)
+        return np.asanyarray(self.steps * STEP_WAIT.of(self))
 
     @property
     def waves(self) -> Array:
@@ -177,7 +138,7 @@ class Steps:
     @property
     def latency(self) -> Latency:
         """Time of blocks that do nothing but wait in their steps."""
-        return latency_of(self.waits_s + self.outside_s, np.zeros(1), self.waves)
+        return latency_of(self.waits_s + self.outside, np.zeros(1), self.waves)
 
 
 def steps_of(
@@ -185,60 +146,45 @@ def steps_of(
 ) -> Steps:
     """Return what blocks with barriers in a loop do, step by step.
 
-    Parameters
-    ----------
-    execution : Execution
-    chain : Chain
-        What one block does, for the latency of its loads.
-    sm : SmTimes
-    instructions : Instructions
-    uneven : array
-        Steps of the block that ends last over the average: see
-        `perfmodel.models.launch.waves.unevenness`.
+    `uneven` are the steps of the block that ends last over the average: see
+    `perfmodel.models.launch.waves.unevenness`.
     """
     instance, resident, device = execution.instance, execution.resident, execution.device
     kernel = instance.kernel
     loop = step_loop(kernel)
     assert loop is not None
     steps = instance.turns(loop)
-    here = _blocks_here(execution)
+    here = most_blocks(execution)
     barriers = np.zeros(1)
     for b in kernel.barriers:
         count = np.asanyarray(instance.number(b.count), dtype=float)
         barriers = barriers + count * instance.turns(b.loop)
-    loads = _step_loads(execution, chain, loop, steps)
+    load, lead, others, slowest = _step_loads(execution, chain, loop, steps)
     waves = np.ceil(here / resident)
     # The first of the loads is in the start-up.
-    others = np.maximum(loads.others_s - loads.slowest_s / np.maximum(waves, 1), 0.0)
+    others = np.maximum(others - slowest / np.maximum(waves, 1), 0.0)
     return Steps(
         work=_block_work(execution, chain, sm, instructions, uneven),
         blocks=here,
         resident=np.atleast_1d(np.minimum(resident, here)),
         steps=steps * uneven,
-        load_s=loads.step_s,
-        lead_s=loads.lead_s,
+        load=load,
+        lead=lead,
         barriers=barriers / np.maximum(steps, 1),
-        arriving=np.where(loads.step_s > 0, 1.0, 0.0),
-        outside_s=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
+        arriving=np.where(load > 0, 1.0, 0.0),
+        outside=np.atleast_1d(chain.start + chain.alone / chain.clock + others),
         # Code that is known has its own clocks in its pace.
-        barrier_clocks=STEP_BARRIER(device) if chain.paced is None else BARRIER_START(device),
-        warp_clocks=STEP_BARRIER_WARP(device),
+        start=BARRIER_START(device) if chain.known else STEP_BARRIER(device),
+        warp=STEP_BARRIER_WARP(device),
         clock=chain.clock,
     )
-
-
-def _blocks_here(execution: Execution) -> Array:
-    """Return the blocks of the busiest SM."""
-    sms = execution.device.sm_count
-    every = most_blocks(execution.instance, execution.resident, sms)
-    return np.asanyarray(np.maximum(np.ceil(every), 1.0))
 
 
 def _block_work(
     execution: Execution, chain: Chain, sm: SmTimes, instructions: Instructions, uneven: Array
 ) -> BlockWork:
     """Return what one block computes, by unit."""
-    device, kernel, here = execution.device, execution.kernel, _blocks_here(execution)
+    device, kernel, here = execution.device, execution.kernel, most_blocks(execution)
     # A product is at the tensor core while it is issued.
     besides = {n: i for n, i in instructions.executed.items() if n != Pipe.TENSOR16}
     rest = {
@@ -249,8 +195,8 @@ def _block_work(
     if kernel.translated:
         l1 = l1 * _beside_waits(execution, chain, sm.l1.stages)
     # Operands are read ahead, and products wait for exponentials; known code has both in its pace.
-    products = (np.atleast_1d(tensor) > 0) & (chain.paced is None)
-    alone = chain.in_loops / chain.clock if chain.paced is not None else 0.0
+    products = (np.atleast_1d(tensor) > 0) & (not chain.known)
+    alone = chain.in_loops / chain.clock if chain.known else 0.0
     strands = np.asanyarray(execution.instance.number(kernel.strands), dtype=float)
     return BlockWork(
         issue_s=np.atleast_1d(busiest_pipe(rest)) / here,
@@ -258,7 +204,7 @@ def _block_work(
         operands_s=np.where(products, l1 / here, 0.0),
         tensor_s=np.atleast_1d(tensor) / here,
         sfu_s=np.where(products, rest.get(Pipe.SFU, np.zeros(1)) / here, 0.0),
-        warps=np.atleast_1d(chain.overhead.warps),
+        warps=np.atleast_1d(chain.warps),
         strands=np.atleast_1d(strands),
         alone_s=np.atleast_1d(alone * uneven),
     )
@@ -281,23 +227,18 @@ def _beside_waits(execution: Execution, chain: Chain, l1: L1Stages) -> Array:
             return np.ones(1)  # it comes beside work
         if batch.loop == loop:
             waits = np.maximum(waits, np.minimum(batch.count / steps, 1.0))
-    others = 1 - waits / np.minimum(execution.resident, _blocks_here(execution))
+    others = 1 - waits / np.minimum(execution.resident, most_blocks(execution))
     concurrent = replace(l1, fills=others * l1.fills)
     return np.asanyarray(concurrent.clocks / np.maximum(l1.clocks, 1e-30))
 
 
-@dataclass(frozen=True, slots=True)
-class _StepLoads:
-    """Latency of loads: of a step, of the leading block, of all others, of the slowest [s]."""
+def _step_loads(
+    execution: Execution, chain: Chain, loop: str, steps: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the latency of loads: of a step, of the leading block's, of all others, the slowest's.
 
-    step_s: Array
-    lead_s: Array
-    others_s: Array
-    slowest_s: Array
-
-
-def _step_loads(execution: Execution, chain: Chain, loop: str, steps: Array) -> _StepLoads:
-    """Return what a block waits for in a step of a loop, and outside."""
+    A block waits for those in a step of a loop, and outside.
+    """
     kernel, port = execution.kernel, PORT_CLOCKS(execution.device)
     load, lead, others, slowest = (np.zeros(1) for _ in range(4))
     for batch in chain.batches:
@@ -314,77 +255,44 @@ def _step_loads(execution: Execution, chain: Chain, loop: str, steps: Array) -> 
             lead = lead + batch.latency_ahead * batch.count / np.maximum(steps, 1)
         else:
             load = np.maximum(load, latency)
-    return _StepLoads(load, lead, others, slowest)
+    return load, lead, others, slowest
 
 
 def steps_time(given: Steps, device: Device) -> Array:
     """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
-    blocks = np.maximum(_in_turn(given, device), _ahead(given, device))
+    work = work_times(given.work, range(1, int(np.max(given.resident)) + 1), device)
+    ahead = AHEAD_TIME.of(given, work=work[0], wait=STEP_WAIT.of(given, load=given.lead))
+    blocks = np.maximum(_in_turn(given, work), ahead)
     # Warps that have a scheduler each to themselves let nobody go first.
-    contend = given.blocks * given.work.warps > SCHEDULERS
+    contend = given.blocks * given.warps > SCHEDULERS
     in_order = (given.blocks <= given.resident) & contend
-    return np.asanyarray(np.maximum(blocks, in_order * _oldest_first(given, device)))
+    busiest, alone = given.work.busiest_s, given.waits_s + given.outside + work[0]
+    oldest = after_oldest(alone, given.blocks * busiest, busiest, device)
+    return np.asanyarray(np.maximum(blocks, in_order * oldest))
 
 
-def _oldest_first(given: Steps, device: Device) -> Array:
-    """Return the time of blocks that start together, the oldest first [s]."""
-    wait = given.waits_s + given.outside_s
-    busiest = given.work.busiest_s
-    alone = wait + work_times(given.work, [1.0], device)[0]
-    return after_oldest(alone, given.blocks * busiest, busiest, device)
-
-
-def _ahead(given: Steps, device: Device) -> Array:
-    """Return the time of the block that is ahead [s]; see `AHEAD_TIME`."""
-    return np.asanyarray(
-        AHEAD_TIME(
-            waves=given.waves,
-            outside=given.outside_s,
-            work=work_times(given.work, [1.0], device)[0],
-            steps=given.steps,
-            lead=given.lead_s,
-            barriers=given.barriers,
-            start=given.barrier_clocks,
-            arriving=given.arriving,
-            warps=given.work.warps,
-            warp=given.warp_clocks,
-            clock=given.clock,
-        )
-    )
-
-
-def _in_turn(given: Steps, device: Device) -> Array:
+def _in_turn(given: Steps, work: Sequence[Array]) -> Array:
     """Return the time of blocks that wait and compute in turn [s]; see `STEPS_TIME`."""
     wait, resident, waves = given.waits_s, given.resident, given.waves
-    work = work_times(given.work, range(1, int(np.max(resident)) + 1), device)
     tail = given.blocks - (waves - 1) * resident
     tail = np.where(waves > 1, np.where(tail == resident, 0.0, tail), 0.0)
     first = np.minimum(given.blocks, resident)
-    later = wait + given.outside_s
-    return np.asanyarray(
-        STEPS_TIME(
-            outside=given.outside_s,
-            first=first,
-            each=block_time(wait, work, resident),
-            full=given.blocks - first - tail,
-            later=block_time(later, work, resident),
-            tail=tail,
-            last=block_time(later, work, np.maximum(tail, 1.0)),
-        )
+    later = wait + given.outside
+    return STEPS_TIME(
+        outside=given.outside,
+        first=first,
+        each=block_time(wait, work, resident),
+        full=given.blocks - first - tail,
+        later=block_time(later, work, resident),
+        tail=tail,
+        last=block_time(later, work, np.maximum(tail, 1.0)),
     )
 
 
 def block_time(wait: Array, work: Sequence[Array], blocks: Array) -> Array:
     """Return the time of a block concurrent with others that wait and compute in turn [s].
 
-    Parameters
-    ----------
-    wait : array
-        Seconds that a block waits in all.
-    work : sequence of array
-        `work_times` for 1, 2, ... blocks.
-    blocks : array
-        Blocks of the SM.
+    A block waits `wait` in all [s]; `work` is `work_times` for 1, 2, ... of the SM's `blocks`.
     """
     weight = np.ones(np.broadcast_shapes(wait.shape, blocks.shape))
     total, served = weight, np.zeros(weight.shape)
@@ -395,4 +303,4 @@ def block_time(wait: Array, work: Sequence[Array], blocks: Array) -> Array:
         weight = np.where(blocks >= j, weight * each / scale * np.maximum(blocks - j + 1, 0), 0.0)
         total = total + weight
         served = served + weight / np.maximum(each, 1e-30)
-    return np.asanyarray(BLOCK_TIME(total=total, served=np.maximum(served, 1e-30)))
+    return BLOCK_TIME(total=total, served=np.maximum(served, 1e-30))

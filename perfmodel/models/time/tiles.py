@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
@@ -15,18 +15,8 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness
 from perfmodel.models.mechanism import mechanism
 
-Array = npt.NDArray[Any]
-
-TURN: Final = Coefficient(
-    "time.tiles.turn",
-    "s",
-    "a tile besides its steps: the pipeline fills, sums are rounded and put out",
-)
-STORE_RATE: Final = Coefficient(
-    "time.tiles.store_rate",
-    "B/s",
-    "bytes of a finished tile that an SM puts out in a second",
-)
+TURN: Final = Coefficient("time.tiles.turn")
+STORE_RATE: Final = Coefficient("time.tiles.store_rate")
 WAVES = Formula(
     name="tiles of the busiest SM",
     unit="1",
@@ -37,7 +27,7 @@ WAVES = Formula(
         "r": "blocks that an SM holds at a time [1]",
         "m": "SMs [1]",
     },
-    holds="tiles of equal work, handed out as SMs get free; a second block comes to an SM that "
+    holds="tiles of equal work, scheduled as SMs get free; a second block comes to an SM that "
     "holds one before it is known that a block elsewhere has nothing to do",
     source="definition",
 )
@@ -50,19 +40,8 @@ UNEQUAL_WAVES = Formula(
         "m": "SMs [1]",
         "uneven": "what unequal tiles add: see `perfmodel.models.launch.waves.unevenness` [1]",
     },
-    holds="tiles of unequal work, handed out as SMs get free",
+    holds="tiles of unequal work, scheduled as SMs get free",
     source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
-)
-TURNS = Formula(
-    name="blocks of the busiest SM that follow one another",
-    unit="1",
-    text="ceil(waves/r)",
-    symbols={
-        "waves": "tiles of the busiest SM [1]",
-        "r": "blocks that an SM holds at a time [1]",
-    },
-    holds="blocks of equal work",
-    source="definition",
 )
 BUSY_TIME = Formula(
     name="time of a unit of the busiest SM",
@@ -89,37 +68,23 @@ TILES_TIME = Formula(
         "bytes": "bytes of a finished tile [B]",
         "rate": "bytes that an SM puts out a second [B/s]",
     },
-    holds="blocks side by side start and end together",
+    holds="concurrent blocks start and end together",
     source="fitted: see `TURN` and `STORE_RATE`",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How the tiles of a launch fall on its SMs, arrays over configurations.
+    """How the tiles of a launch fall on its SMs, arrays over configurations."""
 
-    Attributes
-    ----------
-    tiles : array
-        Of the launch, a block each [1].
-    sms : float
-        SMs of the device [1].
-    waves : array
-        Tiles of the busiest SM [1].
-    turns : array
-        Blocks of the busiest SM that follow one another [1].
-    """
-
-    tiles: Array
-    sms: float
-    waves: Array
-    turns: Array
+    tiles: Array  # of the launch, a block each [1]
+    sms: float  # SMs of the device [1]
+    waves: Array  # tiles of the busiest SM [1]
+    turns: Array  # blocks of the busiest SM that follow one another [1]
 
     def busy(self, clocks: Array, clock: float, blocks: Array) -> Array:
         """Return the time of a unit of the busiest SM, whose clocks are of `blocks` blocks [s]."""
-        return np.atleast_1d(
-            BUSY_TIME(cycles=clocks, clock=clock, waves=self.waves, b=blocks, m=self.sms)
-        )
+        return BUSY_TIME(cycles=clocks, clock=clock, waves=self.waves, b=blocks, m=self.sms)
 
 
 def tiles_of(execution: Execution) -> Tiles:
@@ -134,14 +99,12 @@ def tiles_of(execution: Execution) -> Tiles:
     waves = np.atleast_1d(WAVES(t=tiles, p=launched, r=resident, m=sms))
     uneven = unevenness(execution.instance, sms * resident / tiles)
     waves = np.where(uneven > 1, UNEQUAL_WAVES(t=tiles, m=sms, uneven=uneven), waves)
-    return Tiles(tiles, sms, waves, np.atleast_1d(TURNS(waves=waves, r=resident)))
+    return Tiles(tiles, sms, waves, np.atleast_1d(np.ceil(waves / resident)))
 
 
-def _nothing(turns: Array, waves: Array, size: Array, device: Device) -> Array:
-    return np.zeros(np.broadcast_shapes(turns.shape, waves.shape, size.shape))
-
-
-@mechanism(neutral=_nothing, evidence=["matrix-products"])
+@mechanism(
+    neutral=lambda turns, waves, size, _: 0.0 * (turns + waves + size), evidence=["matrix-products"]
+)
 def besides_steps(turns: Array, waves: Array, size: Array, device: Device) -> Array:
     """Return the time of tiles of so many bytes besides their steps [s]."""
     rate = STORE_RATE(device)

@@ -8,41 +8,33 @@ for what L2 has lost, and for L2 at every sector that is new to L1, whoever of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
+from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
-from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.first_readers import DRAM_PAGE, at_work
+from perfmodel.models.latency.first_readers import DRAM_PAGE, extents_at_work
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
+from perfmodel.models.time.resources import Resources
 
-Array = npt.NDArray[Any]
-
-FIRST_OF_MANY: Final = Coefficient(
-    "time.walks.first_of_many",
-    "s",
-    "by which the first of 2 SMs that ask for a line has it sooner than one; of 4 twice",
-)
-SOONEST: Final = Coefficient(
-    "time.walks.soonest",
-    "s",
-    "by which it is sooner at most",
-)
+FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
+SOONEST: Final = Coefficient("time.walks.soonest")
 WALK_TIME = Formula(
     name="time of a walk over common data",
     unit="s",
-    text="own + waits*near + cold*(dram - new + max(spread*log2(m) - first*log2(s), -most))",
+    text="own + waits*near"
+    " + cold*(dram - new + max(spread*log2(lines) - first*log2(sms), -soonest))",
     symbols={
         "own": "a warp's instructions, and L1's passes for its loads beyond one each [s]",
         "waits": "waits of a warp for its loads [1]",
@@ -51,10 +43,10 @@ WALK_TIME = Formula(
         "cold": "waits for lines that come from DRAM [1]",
         "dram": "latency of a DRAM read [s]",
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "m": "lines that a warp waits for together [1]",
+        "lines": "lines that a warp waits for together [1]",
         "first": "how much sooner the first of two readers has a line [s]",
-        "s": "SMs that read the same lines [1]",
-        "most": "how much sooner than one alone a line can be there [s]",
+        "sms": "SMs that read the same lines [1]",
+        "soonest": "how much sooner than one alone a line can be there [s]",
     },
     holds="blocks that start together",
     source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
@@ -75,88 +67,12 @@ BESIDE_WALK = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A walk over common data, arrays over configurations: what `WALK_TIME` takes.
-
-    Attributes
-    ----------
-    own_s : array
-        A warp's instructions, and L1's passes for its loads beyond one each [s].
-    waits : array
-        Of a warp for its loads [1].
-    near_s, new_s : array
-        Latency of those that find their data in L2 or L1, and of those that come to a new sector
-        [s].
-    cold : array
-        Waits for lines that come from DRAM [1].
-    dram_s, spread_s : array
-        Latency of a DRAM read, and how much later the slowest of two is than one [s].
-    lines : array
-        That a warp waits for together [1].
-    sms : array
-        That read the same lines [1].
-    first_s, soonest_s : array or float
-        How much sooner the first of two readers has a line, and by how much at most [s].
-    """
-
-    own_s: Array
-    waits: Array
-    near_s: Array
-    new_s: Array
-    cold: Array
-    dram_s: Array
-    spread_s: Array | float
-    lines: Array
-    sms: Array
-    first_s: Array | float
-    soonest_s: Array | float
-
-    @property
-    def time_s(self) -> Array:
-        """Of the whole walk [s]."""
-        return np.asanyarray(
-            WALK_TIME(
-                own=self.own_s,
-                waits=self.waits,
-                near=self.near_s,
-                new=self.new_s,
-                cold=self.cold,
-                dram=self.dram_s,
-                spread=self.spread_s,
-                m=self.lines,
-                first=self.first_s,
-                most=self.soonest_s,
-                s=self.sms,
-            )
-        )
-
-    def or_longer(self, other: Walk | None) -> Walk:
-        """Return, of each configuration, the walk that takes longer."""
-        if other is None:
-            return self
-        longer = self.time_s > other.time_s
-        return Walk(
-            *(np.where(longer, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        )
-
-
-def _no_walk(execution: Execution, chain: Chain) -> Walk | None:
-    return None
-
-
-@mechanism(neutral=_no_walk, evidence=["l2"])
-def walk(execution: Execution, chain: Chain) -> Walk | None:
-    """Return the walk of the loop that waits longest; None where no loop walks.
-
-    Parameters
-    ----------
-    execution, chain
-        A launch, and what one of its blocks does.
-    """
+@mechanism(neutral=lambda *_: None, evidence=["l2"])
+def walk(execution: Execution, chain: Chain) -> Array | None:
+    """Return the time of the walk that takes longest [s]; None where no loop walks."""
     if execution.kernel.dependent:
         return None
-    found: Walk | None = None
+    found: list[Array] = []
     for batch in chain.batches:
         if batch.loop is None or batch.ahead or batch.depth:
             continue
@@ -165,12 +81,12 @@ def walk(execution: Execution, chain: Chain) -> Walk | None:
                 continue
             if r.strides is None or r.period is not None:
                 continue
-            found = _walk(execution, i, chain, batch).or_longer(found)
-    return found
+            found.append(_walk_time(execution, i, chain, batch))
+    return largest(*found) if found else None
 
 
-def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Walk:
-    """Return the walk of one load."""
+def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) -> Array:
+    """Return the time of the walk of one load [s]."""
     r, access = execution.requests[position], execution.traffic.accesses[position]
     assert r.strides is not None
     together = _waited_together(execution, batch)
@@ -178,21 +94,23 @@ def _walk(execution: Execution, position: int, chain: Chain, batch: Batch) -> Wa
     near, new = _near_latencies(batch, together)
     asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
-    far = np.minimum(footprint(_lanes(r), r.width, DRAM_PAGE), MOST_SPREAD(execution.device))
+    far = np.minimum(
+        footprint(extents_at_work(r, lanes=True), r.width, DRAM_PAGE), MOST_SPREAD(execution.device)
+    )
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
-    return Walk(
-        own_s=np.asanyarray(own / chain.clock),
+    return WALK_TIME(
+        own=np.asanyarray(own / chain.clock),
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
-        near_s=near,
-        new_s=new,
+        near=near,
+        new=new,
         cold=np.where(access.dram_bytes > 0, cold, 0.0),
-        dram_s=np.asanyarray(batch.latencies.dram_s),
-        spread_s=batch.latencies.spread_s,
+        dram=np.asanyarray(batch.latencies.dram),
+        spread=batch.latencies.spread,
         lines=np.maximum(apart, 1.0),
         sms=np.clip(asked, 1.0, execution.device.sm_count),
-        first_s=FIRST_OF_MANY(execution.device),
-        soonest_s=SOONEST(execution.device),
+        first=FIRST_OF_MANY(execution.device),
+        soonest=SOONEST(execution.device),
     )
 
 
@@ -207,11 +125,6 @@ def _waited_together(execution: Execution, batch: Batch) -> Array:
     return np.asanyarray(np.minimum(np.maximum(stated, 1.0), instance.turns(batch.loop)))
 
 
-def _lanes(r: Requests) -> list[Extent]:
-    assert r.strides is not None
-    return [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if v.in_lane]
-
-
 def _cold_waits(
     execution: Execution, position: int, batch: Batch, together: Array
 ) -> tuple[Array, Array]:
@@ -219,7 +132,7 @@ def _cold_waits(
     instance, traffic = execution.instance, execution.traffic
     r, access = execution.requests[position], traffic.accesses[position]
     assert r.strides is not None
-    times, lanes = instance.turns(batch.loop), _lanes(r)
+    times, lanes = instance.turns(batch.loop), extents_at_work(r, lanes=True)
     nest = instance.kernel.loop_nest(batch.loop)
     every = [Extent(r.strides[v.variable], np.asanyarray(instance.trips[v.variable])) for v in nest]
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
@@ -229,15 +142,14 @@ def _cold_waits(
     waits = times / together
     cold = np.minimum(footprint([*every, *lanes], r.width, atom) / lines * done, waits)
     # What a warp comes to that another of its block has read is there as well.
-    block = [Extent(r.strides[v.name], at_work(r, v)) for v in r.variables if _of_thread(v)]
+    block = extents_at_work(r)
     reached = np.minimum(
         footprint([*every, *block], r.width, atom), reached_bytes(instance, r) / atom + 1
     )
     cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
     cold = cold * np.maximum(1 - _read_before(execution, r), 0.0)
-    if (
-        not traffic.cold
-    ):  # what L2 has kept is not waited for, unless some of the same wait was lost
+    if not traffic.cold:
+        # What L2 has kept is not waited for, unless some of the same wait was lost.
         lost = access.dram_bytes / np.maximum(reached_bytes(instance, r), 1.0)
         cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
     return np.asanyarray(cold), lines
@@ -258,15 +170,11 @@ def _near_latencies(batch: Batch, together: Array) -> tuple[Array, Array]:
     """Return the latency of waits that find their data in L2 or L1, and at a new sector [s]."""
     near = replace(batch.latencies, l2_miss=np.zeros(1))
     new = near
-    if batch.firsts is not None:
-        on = np.minimum(batch.firsts.advance * together / batch.unroll, 1.0)
-        near = replace(near, l1_miss=np.maximum(near.l1_miss, on * batch.firsts.new))
+    if batch.advance is not None:
+        on = np.minimum(batch.advance * together / batch.unroll, 1.0)
+        near = replace(near, l1_miss=np.maximum(near.l1_miss, on * batch.new))
         new = replace(new, l1_miss=np.minimum(near.l1_miss / np.maximum(on, 1e-9), 1.0))
     return near.seconds, new.seconds
-
-
-def _of_thread(v: Variable) -> bool:
-    return v.target.startswith("threadIdx")
 
 
 def _l1_passes(execution: Execution, batch: Batch) -> Array:
@@ -280,18 +188,17 @@ def _l1_passes(execution: Execution, batch: Batch) -> Array:
     return np.asanyarray(clocks)
 
 
-def beside_walk(together: Array, walk: Walk, first_wait: Array, first: Array) -> Array:
-    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s].
-
-    Parameters
-    ----------
-    together : array
-        Time of all else [s].
-    walk : Walk
-    first_wait : array
-        The first of its waits, which is in the start-up [s].
-    first : array
-        Of `together`, the time of the first wave of blocks [s].
-    """
-    rest = walk.time_s - first_wait
-    return np.asanyarray(BESIDE_WALK(together=together, walk=rest, first=first))
+def beside_walk(found: Resources, together: Array) -> Array:
+    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s]."""
+    chain = found.waits.chain
+    common = walk(found.execution, chain)
+    if common is None:
+        return together
+    # Blocks that are left wait as long as all others, and compute less, as they are few.
+    busy = np.maximum(found.queueing.blocks.busy_s, found.arithmetic_s)
+    waits = together / np.maximum(found.latency.waves, 1.0)
+    return BESIDE_WALK(
+        together=together,
+        walk=common - chain.slowest,  # the first wait is in the start-up
+        first=np.maximum(waits, busy / np.maximum(found.waits.resident_waves, 1.0)),
+    )

@@ -14,60 +14,24 @@ from perfmodel.prediction.figures_used import UsedFigure, figures_used
 from perfmodel.prediction.record import Prediction
 from perfmodel.reports.explain import explain, explanation_record
 from perfmodel.reports.records import device_record
-from perfmodel.reports.roofline import common_ceilings, labels, roofline_record
+from perfmodel.reports.roofline import Roofline, common_ceilings, labels, roofline, roofline_record
+from perfmodel.reports.roofline_figure import MOST
 from perfmodel.reports.step import Step
+from perfmodel.reports.tables import Table
 
 SCHEMA: Final = "perfmodel.report/1"
-MOST_LAUNCHES: Final = 24
+MOST_LAUNCHES: Final = MOST
 """Launches of one page; more would be no page that anybody reads."""
 _LONG: Final = 80
 """Characters of a list of launches that is too long for a title."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table of a page.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of str
-        As many cells as columns; line breaks are kept.
-    note : str
-        A sentence or more below it; may be empty.
-    align : str
-        "l" or "r" for each column; columns without one are aligned left.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    align: str = ""
-
-    def side(self, column: int) -> str:
-        """Return "l" or "r"."""
-        return self.align[column] if column < len(self.align) else "l"
-
-
-@dataclass(frozen=True, slots=True)
 class ReportedLaunch:
     """A launch of a report, with what is said about it.
 
-    Attributes
-    ----------
-    number : int
-        From 1; figures use it.
-    label : str
-        Tells it from the others: "gemm:naive".
-    prediction : Prediction
-    advice : Advice or None
-        None where a report has none.
-    figures : tuple of UsedFigure
-        Figures of the device that the time comes from.
-    steps : tuple of Step
-        How the time follows.
+    Numbers are from 1; the label tells it from the others. Figures are those of the device that
+    the time comes from, and steps say how it follows.
     """
 
     number: int
@@ -80,20 +44,11 @@ class ReportedLaunch:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report page holds.
-
-    Attributes
-    ----------
-    title : str
-    launches : tuple of ReportedLaunch
-    tables : tuple of Table
-        More tables, which follow the summary.
-    command : str
-        Command line that makes the report; may be empty.
-    """
+    """What a report page holds; tables follow the summary, and the command line made it."""
 
     title: str
     launches: tuple[ReportedLaunch, ...]
+    roofline: Roofline
     tables: tuple[Table, ...] = ()
     command: str = ""
 
@@ -122,22 +77,10 @@ def build_report(
     tables: Sequence[Table] = (),
     command: str = "",
 ) -> Report:
-    """Return the report of predictions.
+    """Return the report of predictions: 1 to `MOST_LAUNCHES`, of one GPU.
 
-    Parameters
-    ----------
-    predictions : sequence of Prediction
-        1 to `MOST_LAUNCHES`, of one GPU.
-    title : str
-        By default the kernels and the GPU.
-    names : sequence of str
-        A label for each prediction; by default kernel, mapping and what tells namesakes apart.
-    advice : sequence of Advice or None, optional
-        For each prediction; by default `advise` is asked, an empty sequence leaves it out.
-    tables : sequence of Table
-        More tables to show.
-    command : str
-        Command line that makes the report.
+    By default its title is the kernels and the GPU, a launch is called by kernel, mapping and what
+    tells namesakes apart, and `advise` is asked for advice, which an empty sequence leaves out.
 
     Raises
     ------
@@ -169,6 +112,7 @@ def build_report(
             )
     return Report(
         title=title or _title(names, predictions),
+        roofline=roofline(predictions, names),
         launches=tuple(
             _launch(number, name, prediction, one)
             for number, (name, prediction, one) in enumerate(

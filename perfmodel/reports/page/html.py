@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from itertools import groupby
@@ -12,50 +12,21 @@ from itertools import groupby
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from perfmodel.reports import units
+from perfmodel.reports import prediction_text, units
+from perfmodel.reports.advice_text import gain, rejected
 from perfmodel.reports.binding_text import binding
-from perfmodel.reports.explain import left_out
+from perfmodel.reports.explain import left_out_text
 from perfmodel.reports.page import tables
-from perfmodel.reports.page.content import Report, ReportedLaunch, Table
-from perfmodel.reports.page.flow_svg import flow_picture
+from perfmodel.reports.page.content import Report
 from perfmodel.reports.page.mathml import ShownStep, shown_step
-from perfmodel.reports.page.roofline_svg import roofline_picture
-from perfmodel.reports.page.svg import TEMPLATES, inline, stylesheet
-from perfmodel.reports.page.time_svg import terms_picture, times_picture
-from perfmodel.reports.prediction_text import facts, launch, parameters, protocol, rate
+from perfmodel.reports.page.svg import TEMPLATES, Picture, inline, stylesheet
+from perfmodel.reports.step import Step
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """Steps of an explanation that belong together."""
-
-    title: str
-    steps: tuple[ShownStep, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _LaunchView:
-    """All that the page shows of a launch, as text and pictures."""
-
-    launch: ReportedLaunch
-    time: str
-    interval: str
-    rate: str
-    binding: str
-    setting: tuple[str, ...]
-    facts: tuple[tuple[str, str], ...]
-    terms: Markup
-    traffic: Markup
-    accesses: Table
-    sections: tuple[_Section, ...]
-    not_derived: str
-
-
-def report_html(report: Report) -> str:
-    """Return the page of a report."""
+def report_html(report: Report, pictures: Mapping[str, Picture]) -> str:
+    """Return the page of a report with its pictures."""
     style = stylesheet("palette.css") + stylesheet("page.css")
     script = stylesheet("page.js")
-    roofline, times = roofline_picture(report), times_picture(report)
     return (
         _environment()
         .get_template("page.html")
@@ -65,45 +36,17 @@ def report_html(report: Report) -> str:
             script=Markup(script),
             style_hash=_hash(style),
             script_hash=_hash(script),
-            roofline=inline(roofline) if roofline else None,
-            times=inline(times) if times else None,
-            summary=tables.summary(report),
-            roofs=tables.roofs(report),
-            device_levels=tables.device_levels(report.device),
-            used=tables.figures(report),
-            formulas=tables.formulas(report),
-            intervals=tables.intervals(report),
-            views=[_view(each) for each in report.launches],
-            rejected=tables.rejected,
-            gain=tables.gain,
+            drawn={name: inline(shown) for name, shown in pictures.items()},
             unseen=set(),
             version=version("perfmodel"),
         )
     )
 
 
-def _view(each: ReportedLaunch) -> _LaunchView:
-    prediction = each.prediction
-    sections = tuple(
-        _Section(title, tuple(shown_step(step) for step in steps))
-        for title, steps in groupby(each.steps, key=lambda step: step.section)
-    )
-    small = left_out(prediction)
-    listed = ", ".join(f"{name} {units.seconds(value)}" for name, value in small.items())
-    return _LaunchView(
-        launch=each,
-        time=units.seconds(prediction.time_s),
-        interval=units.span(*prediction.interval_s),
-        rate=rate(prediction),
-        binding=binding(prediction),
-        setting=(parameters(prediction), launch(prediction), protocol(prediction)),
-        facts=tuple(facts(prediction)),
-        terms=inline(terms_picture(each)),
-        traffic=inline(flow_picture(each)),
-        accesses=tables.accesses(each),
-        sections=sections,
-        not_derived=listed,
-    )
+def _sections(steps: Sequence[Step]) -> list[tuple[str, list[ShownStep]]]:
+    """Return the steps that belong together, under their titles."""
+    groups = groupby(steps, key=lambda step: step.section)
+    return [(title, [shown_step(step) for step in group]) for title, group in groups]
 
 
 def _hash(text: str) -> str:
@@ -114,10 +57,14 @@ def _hash(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals |= {"units": units, "tables": tables, "text": prediction_text, "gain": gain}
+    made.globals |= {"binding": binding, "rejected": rejected, "sections": _sections}
+    made.globals |= {"left_out": left_out_text}
+    return made

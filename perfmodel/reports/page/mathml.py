@@ -1,7 +1,7 @@
 """Steps of an explanation as MathML, which browsers show without help from a script.
 
 Expressions are written from their own tree, in the order in which the models state them: sympy
-would sort and multiply them out, and the page would show other formulas than the terminal.
+would sort and multiply them out, and its MathML printer loses parentheses where told not to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from perfmodel.reports.formula_text import (
     plain_name,
     resolved,
 )
-from perfmodel.reports.page.svg import element
 from perfmodel.reports.step import Step
 
 _MINUS: Final = "\N{MINUS SIGN}"
@@ -63,18 +62,10 @@ Leaf = Callable[[str], Written]
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A step as a page shows it.
+    """A step as a page shows it: its result with unit, and in a note the cases that hold.
 
-    Attributes
-    ----------
-    title : str
-    lines : tuple of Markup
-        MathML of the formula and of the formula with numbers, each only if it says something new.
-    result : str
-        With its unit.
-    note : str
-        Cases that hold and what it means in words.
-    step : Step
+    `lines` are MathML of the formula and of the formula with numbers, each only if it says
+    something new.
     """
 
     title: str
@@ -116,15 +107,7 @@ def shown_step(step: Step) -> ShownStep:
 
 
 def mathml(node: Node, leaf: Leaf) -> Markup:
-    """Return an expression as presentation MathML, without the ``math`` element around it.
-
-    Parameters
-    ----------
-    node
-        The expression.
-    leaf
-        What stands for a variable: its name, or its value.
-    """
+    """Return an expression as presentation MathML; `leaf` is what stands for a variable."""
     return _written(node, leaf).markup
 
 
@@ -198,6 +181,11 @@ def _fenced(fences: str, *inside: Markup) -> Markup:
 
 def _joined(parts: list[Markup], between: Markup) -> list[Markup]:
     return [each for part in parts for each in (between, part)][1:]
+
+
+def element(tag: str, *children: Markup | str) -> Markup:
+    """Return an element; text is escaped."""
+    return Markup(f"<{tag}>{{}}</{tag}>").format(Markup("").join(children))
 
 
 def _row(*parts: Markup) -> Markup:

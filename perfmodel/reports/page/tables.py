@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from perfmodel.hardware import Device
-from perfmodel.prediction.advise import Advice, Option, dram_bytes
+from perfmodel.prediction.advise import dram_bytes
 from perfmodel.prediction.figures_used import UsedFigure
 from perfmodel.prediction.interval import residual_origin
 from perfmodel.prediction.wider import wider_intervals
@@ -19,9 +19,9 @@ from perfmodel.reports.device_text import (
     level_rows,
 )
 from perfmodel.reports.formula_text import plain_name, quantity, tight, unit_of
-from perfmodel.reports.page.content import Report, ReportedLaunch, Table
-from perfmodel.reports.prediction_text import ACCESS_HEADERS, access_rows, parameters, rate
-from perfmodel.reports.roofline import LEVELS, placement, precision_name
+from perfmodel.reports.page.content import Report, ReportedLaunch
+from perfmodel.reports.prediction_text import parameters, rate
+from perfmodel.reports.tables import Table
 
 _KINDS: Final = {
     **{kind: kind for kind in ("derived", "fitted", "measured", "definition")},
@@ -62,84 +62,15 @@ def summary(report: Report) -> Table:
     found = {parameters(p) for p in report.predictions}
     if len(found) == 1:
         note += f" {found.pop()}."
-    hidden = set() if comparable else {"speed"}
-    if len(report.launches) == 1:
-        hidden.add("#")
-    return _without(hidden, Table("Summary", columns, tuple(rows), note.strip(), "rlrrrrlrrr"))
+    table = Table("Summary", columns, tuple(rows), note.strip(), "rlrrrrlrrr")
+    table = table if comparable else table.without("speed")
+    return table if len(report.launches) > 1 else table.without("#")
 
 
 def _comparable(report: Report) -> bool:
     """Return whether launches do the same work: as many operations, or one kernel on one size."""
     work = {p.roofline.flop or (p.kernel, *p.params.items()) for p in report.predictions}
     return len(report.launches) > 1 and len(work) == 1
-
-
-def _without(columns: set[str], table: Table) -> Table:
-    """Return a table without some columns."""
-    keep = [i for i, name in enumerate(table.columns) if name not in columns]
-    return Table(
-        table.title,
-        tuple(table.columns[i] for i in keep),
-        tuple(tuple(row[i] for i in keep) for row in table.rows),
-        table.note,
-        "".join(table.align[i] for i in keep),
-    )
-
-
-def roofs(report: Report) -> Table:
-    """Return a row for each launch and roof: intensity, what is attainable, what is reached."""
-    rows = []
-    for each in report.launches:
-        place = placement(each.prediction)
-        roofs: list[tuple[str, str, float | None, float]] = [
-            (LEVELS[p.level], p.level, p.intensity, p.attainable) for p in place.points
-        ]
-        if roofs and place.peak is not None:
-            roofs.append((precision_name(place.precision), place.precision, None, place.peak))
-        for name, roof, intensity, attainable in roofs:
-            rows.append(
-                (
-                    str(each.number),
-                    each.label,
-                    name,
-                    units.number(intensity) if intensity is not None else "",
-                    units.flop_rate(attainable),
-                    units.percent(place.flop_per_s / attainable),
-                    "nearest" if roof == place.nearest else "",
-                )
-            )
-    columns = ("#", "launch", "roof", "FLOP/B", "attainable", "reached", "")
-    nothing = [e.label for e in report.launches if not placement(e.prediction).points]
-    note = f"{', '.join(nothing)}: no floating-point operations." if nothing else ""
-    return Table("Points under their roofs", columns, tuple(rows), note, "rllrrrl")
-
-
-def accesses(launch: ReportedLaunch) -> Table:
-    """Return what each access asks for and gets from where."""
-    rows = tuple(access_rows(launch.prediction))
-    note = (
-        "Sectors of 32 B. L2 and DRAM: bytes from there; L2 writes lines back whoever wrote them, "
-        "so stores have no DRAM bytes of their own."
-    )
-    return Table("Accesses", ACCESS_HEADERS, rows, note, "l" + "r" * (len(ACCESS_HEADERS) - 1))
-
-
-def gain(option: Option) -> str:
-    """Return what an option gains, with its interval."""
-    low, high = option.gain_interval
-    return f"{option.gain:.2f} times as fast (90%: {low:.2f} to {high:.2f})"
-
-
-def rejected(advice: Advice) -> Table | None:
-    """Return the changes that were tried and do not pay; None if all do."""
-    if not advice.rejected:
-        return None
-    rows = tuple(
-        (o.kind, f"{o.gain:.3f}", units.seconds(o.prediction.time_s), o.what)
-        for o in advice.rejected
-    )
-    columns = ("kind", "gain", "time", "change")
-    return Table("Tried, and not worth it", columns, rows, align="lrrl")
 
 
 def device_levels(device: Device) -> Table:

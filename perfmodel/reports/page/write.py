@@ -9,7 +9,8 @@ from typing import Final
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.reports.page.content import Report
 from perfmodel.reports.page.html import report_html
-from perfmodel.reports.page.markdown import pictures, report_markdown
+from perfmodel.reports.page.markdown import report_markdown
+from perfmodel.reports.page.pictures import pictures
 from perfmodel.reports.page.svg import standalone
 from perfmodel.text_files import write_files
 
@@ -48,19 +49,15 @@ def check_folder(path: str | Path) -> Path:
 
 def report_files(report: Report) -> dict[str, str]:
     """Return the files of a report by name: page, Markdown and pictures."""
-    drawn = {f"{each.name}.svg": standalone(each) for each in pictures(report)}
-    return {PAGE: report_html(report), TEXT: report_markdown(report), **drawn}
+    drawn = pictures(report)
+    files = {f"{name}.svg": standalone(each) for name, each in drawn.items()}
+    return {PAGE: report_html(report, drawn), TEXT: report_markdown(report, drawn), **files}
 
 
 def write_report(report: Report, path: str | Path) -> list[Path]:
     """Write a report into a folder, which is made if need be, and return its files.
 
     Nothing is written until everything is made; other files of the folder stay.
-
-    Raises
-    ------
-    PerfmodelError
-        As `check_folder`, or if something cannot be written.
     """
     folder = check_folder(path)
     files = report_files(report)

@@ -8,6 +8,7 @@ from perfmodel.cuda.addresses import flow as symbolic_flow
 from perfmodel.cuda.addresses.flow import Flow
 from perfmodel.cuda.addresses.launch import KernelLaunch, start
 from perfmodel.cuda.addresses.records import NotFollowedError
+from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.reader import parse_ptx
 
@@ -33,7 +34,8 @@ def flow(exits: int) -> Flow:
     """
     module = parse_ptx(text)
     launch = KernelLaunch(
-        (100, 1, 1), (256, 1, 1), 0, {"n": 1000}, {"out": 1 << 30}, {}, frozenset({"out"})
+        *((100, 1, 1), (256, 1, 1), 0, {"n": 1000}),
+        *({"out": Buffer(1 << 30)}, {}, frozenset({"out"})),
     )
     begin = start(module, module.functions[0], launch)
     follower, shown = begin.interpreter, begin.shown

@@ -8,7 +8,7 @@ from programs import HEADER, launch, program, written
 from perfmodel import predict
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.run import Emulation, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.reader import parse_ptx
@@ -128,7 +128,7 @@ again:
     module = written(PLACE + body + STORE, ".param .u64 out, .param .u32 step")
     kernel = module.kernels[0]
     prepared = emulated_launch(bound(launch(1, 32, out=128, step=3), kernel), kernel)
-    found = emulate(module, kernel, prepared, most_seconds=0.5)
+    found = emulate(module, kernel, prepared, Effort(seconds=0.5))
     inner = min(at for at in found.counts)
     assert found.counts[inner].requests == pytest.approx(1_000_000, rel=0.01)
     assert any("taken to be like them" in note for note in found.notes)

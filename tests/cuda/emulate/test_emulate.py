@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from itertools import count, pairwise
 from typing import Any
@@ -14,8 +15,10 @@ from programs import launch, sample, sample_bound, samples, written
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.memory import Region
-from perfmodel.cuda.emulate.run import Emulation, emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
 from perfmodel.cuda.launch.spec import Buffer
+from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.sass.unrolling import counter
 from perfmodel.errors import PerfmodelError
 
 
@@ -28,7 +31,7 @@ def ran(name: str, content: dict[str, np.ndarray], grid: Any, block: Any, **argu
     regions = {region.name: region for region in prepared.buffers.values()}
     for key, array in content.items():
         regions[key].content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    found = emulate(samples(), sample(name), prepared, lanes=1 << 17)
+    found = emulate(samples(), sample(name), prepared, Effort(lanes=1 << 17))
     assert found.sampled == found.blocks
 
     def held(key: str, dtype: Any) -> np.ndarray:
@@ -120,13 +123,21 @@ def test_ballots_and_returned_atomics_compact() -> None:
     assert sorted(held("out", np.int32)[:kept]) == sorted(data[data > 0])
 
 
-def single(body: str, grid: int = 1, block: int = 32, declared: str = "") -> tuple[Emulation, Any]:
+def single(
+    body: str, grid: int = 1, block: int = 32, declared: str = "", unrolled: Sequence[int] = ()
+) -> tuple[Emulation, Any]:
     module = written(body, declared=declared)
     kernel = module.kernels[0]
     prepared = emulated_launch(
         bound(launch(grid, block, out=Buffer(4 * grid * block)), kernel), kernel
     )
-    found = emulate(module, kernel, prepared)
+    blocks = control_flow(kernel).blocks
+    together = {
+        n: how
+        for n in unrolled
+        if (how := counter(kernel, range(blocks[n].start, blocks[n].stop), blocks[n].stop - 1))
+    }
+    found = emulate(module, kernel, prepared, together=together)
     (region,) = prepared.buffers.values()
     return found, region.load(np.arange(0, region.size, 4), 4, "b32")
 
@@ -194,17 +205,18 @@ def test_lanes_that_part_meet_again() -> None:
     assert out.tolist() == [1] * 16 + [2] * 16
 
 
-@pytest.mark.parametrize(("pragma", "warps"), [('.pragma "nounroll";', 32), ("", 35)])
-def test_a_loop_runs_as_long_as_the_slowest_lane(pragma: str, warps: int) -> None:
+@pytest.mark.parametrize(("unrolled", "warps"), [(False, 32), (True, 35)])
+def test_a_loop_runs_as_long_as_the_slowest_lane(unrolled: bool, warps: int) -> None:
     # by hand: lane i goes round i + 1 times, the warp 32 times; put together in fours, twos and
     # ones, two more for lanes that have two left and one for those that have one
     found, out = single(
-        f"""
+        """
         mov.u32 %r2, %tid.x; mov.u32 %r1, 0;
     again:
-        {pragma} add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
+        add.u32 %r1, %r1, 1; setp.le.u32 %p1, %r1, %r2; @%p1 bra again;
         """
-        + STORE
+        + STORE,
+        unrolled=[1] if unrolled else [],
     )
     assert out.tolist() == list(range(1, 33))
     assert found.warps[1] == warps
@@ -239,7 +251,7 @@ def test_what_does_not_end_is_stopped_with_its_place() -> None:
     spec = launch(2, 64, n=5, out=Buffer(4096))
     prepared = emulated_launch(sample_bound("forever", spec), sample("forever"))
     with pytest.raises(PerfmodelError, match="does not end: after 501 steps") as error:
-        emulate(samples(), sample("forever"), prepared, most_steps=500)
+        emulate(samples(), sample("forever"), prepared, Effort(steps=500))
     assert "PTX line" in str(error.value)
     assert "the content of out is generated" in str(error.value)
 
@@ -248,7 +260,7 @@ def test_what_takes_too_long_is_not_said_to_have_no_end() -> None:
     spec = launch(2, 64, n=5, out=Buffer(4096))
     prepared = emulated_launch(sample_bound("forever", spec), sample("forever"))
     with pytest.raises(PerfmodelError, match="takes too long to follow: after") as error:
-        emulate(samples(), sample("forever"), prepared, most_seconds=0.0)
+        emulate(samples(), sample("forever"), prepared, Effort(seconds=0.0))
     assert "does not end" not in str(error.value)
 
 
@@ -261,7 +273,7 @@ def test_work_ends_an_emulation_and_not_the_clock(monkeypatch: pytest.MonkeyPatc
         ticks = count(0.0, clock)
         monkeypatch.setattr("perfmodel.cuda.emulate.budget.time.thread_time", partial(next, ticks))
         with pytest.raises(PerfmodelError, match="takes too long to follow") as error:
-            emulate(samples(), sample("forever"), prepared, most_seconds=0.01)
+            emulate(samples(), sample("forever"), prepared, Effort(seconds=0.01))
         steps.update(re.findall(r"after (\d+) steps", str(error.value)))
     assert len(steps) == 1
 
@@ -288,7 +300,7 @@ def test_what_is_left_of_a_long_loop_is_taken_to_be_like_what_was_run() -> None:
     kernel = module.kernels[0]
     prepared = emulated_launch(bound(launch(40, 64, out=Buffer(4 * 2560)), kernel), kernel)
     # Work of 10 instructions for two warps, some 2,000 times; a part of it, and all.
-    some, all_of_it = (emulate(module, kernel, prepared, most_seconds=s) for s in (0.7, 60.0))
+    some, all_of_it = (emulate(module, kernel, prepared, Effort(seconds=s)) for s in (0.7, 60.0))
     assert [text for text in some.notes if "taken to be like them" in text]
     assert not [text for text in all_of_it.notes if "taken to be like them" in text]
     per_block = all_of_it.warps / all_of_it.sampled

@@ -33,7 +33,7 @@ def recorded(sectors: list[int]) -> tuple[float, ...]:
     for sector in sectors:
         touches.turn += 1
         touches.take(7, np.array([sector * 32], dtype=np.uint64), lanes)
-    return touches.misses()[7]
+    return touches.reuse()[7].misses
 
 
 @pytest.mark.parametrize("kind", ["random", "cyclic", "twice", "skewed"])
@@ -61,7 +61,7 @@ def test_a_larger_cache_never_misses_more() -> None:
 def test_loads_that_l1_does_not_keep_are_left_out() -> None:
     touches = Touches({1: 0.0}, 32)
     touches.take(2, np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64))
-    assert touches.misses() == {}
+    assert touches.reuse() == {}
 
 
 def drawing(places: list[np.ndarray]) -> Touches:
@@ -78,14 +78,15 @@ def test_the_lines_of_a_table_are_known_from_what_blocks_have_in_common() -> Non
     # Independent: places drawn at random in 1000 lines of 4 sectors.
     random = np.random.default_rng(3)
     draws = [random.integers(0, 1000, (4, 32)) * SECTORS_PER_LINE for _ in range(30)]
-    assert drawing(draws).drawn()[7] == pytest.approx(1000, rel=0.1)
+    assert drawing(draws).reuse()[7].drawn == pytest.approx(1000, rel=0.1)
 
 
 @pytest.mark.parametrize("apart", [0, 100_000])
 def test_what_blocks_walk_along_is_no_table(apart: int) -> None:
     # Property: all along the same, or each along its own.
     own = np.arange(32)[None, :] + apart * np.arange(4)[:, None]
-    assert drawing([(own + 32 * k) % 4000 + own // 4000 * 4000 for k in range(60)]).drawn() == {}
+    walked = drawing([(own + 32 * k) % 4000 + own // 4000 * 4000 for k in range(60)])
+    assert walked.reuse()[7].drawn == 0
 
 
 def test_what_a_block_asks_for_the_first_time() -> None:
@@ -94,7 +95,7 @@ def test_what_a_block_asks_for_the_first_time() -> None:
     for sector in (0, 1, 0, 1, 2, 3):
         touches.turn += 1
         touches.take(7, np.array([sector * 32], dtype=np.uint64), np.zeros(1, dtype=np.int64))
-    assert touches.once()[7] == pytest.approx((4 / 6, 2 / 6))
+    assert touches.reuse()[7].once == pytest.approx((4 / 6, 2 / 6))
 
 
 def test_other_warps_come_between_loads_that_wait_for_each_other() -> None:
@@ -105,7 +106,7 @@ def test_other_warps_come_between_loads_that_wait_for_each_other() -> None:
         lanes = 32 * np.arange(64, dtype=np.int64)
         for at in (7, 8):
             touches.take(at, (128 * np.arange(64)).astype(np.uint64), lanes)
-        return touches.misses()[8][0]
+        return touches.reuse()[8].misses[0]
 
     assert missed(0.0) == 0.0
     assert missed(1.0) == 1.0
@@ -119,8 +120,7 @@ def test_warps_that_come_to_a_sector_together_wait_together() -> None:
     for sectors in ((1, 1), (2, 3), (1, 2)):
         touches.turn += 1
         touches.take(7, np.array(sectors, dtype=np.uint64) * np.uint64(32), lanes)
-    assert touches.met()[7] == pytest.approx(4 / 3)
-    assert Touches({7: 0.0}, 64).met() == {}
+    assert touches.reuse()[7].met == pytest.approx(4 / 3)
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_who_goes_in_no_order(place: Callable[[int, int, int], int], jumps: bool
         lines = [place(warp, k, int(random.integers(0, 512))) for warp in range(8)]
         address = np.repeat(np.array(lines, dtype=np.uint64) * np.uint64(128), 32)
         touches.take(7, address, np.arange(256, dtype=np.int64))
-    assert (7 in touches.jumping()) == jumps
+    assert touches.reuse()[7].jumping == jumps

@@ -11,7 +11,7 @@ from programs import launch, program, sample, sample_bound, sample_program, samp
 
 from perfmodel import predict
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.run import emulate
+from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.cuda.parse.memory_instructions import moved
@@ -223,6 +223,11 @@ REGULAR: dict[str, LaunchSpec] = {
 }
 
 
+def emulated(name: str) -> Emulation:
+    prepared = emulated_launch(sample_bound(name, REGULAR[name]), sample(name))
+    return emulate(samples(), sample(name), prepared, Effort(lanes=1 << 17))
+
+
 @pytest.mark.parametrize("name", REGULAR)
 def test_formulas_equal_the_emulator(name: str) -> None:
     # independent: the emulator runs every thread of the launch on its registers
@@ -230,15 +235,12 @@ def test_formulas_equal_the_emulator(name: str) -> None:
     made = kernel(name, spec)
     assert all(a.counted is None for a in made.accesses)
     prediction = predict(made)
-    function = sample(name)
-    found = emulate(
-        samples(), function, emulated_launch(sample_bound(name, spec), function), lanes=1 << 17
-    )
+    found = emulated(name)
     assert found.sampled == found.blocks
     requests: dict[str, float] = {}
     sectors: dict[str, float] = {}
     for at, count in found.counts.items():
-        kind = moved(function, at).kind
+        kind = moved(sample(name), at).kind
         if count.region >= 0:
             requests[kind] = requests.get(kind, 0) + count.requests
             sectors[kind] = sectors.get(kind, 0) + count.mean(count.sectors) * count.requests
@@ -256,10 +258,7 @@ def test_shared_requests_equal_the_emulator(name: str) -> None:
     spec = REGULAR[name]
     details = predict(kernel(name, spec)).details
     assert details is not None
-    function = sample(name)
-    found = emulate(
-        samples(), function, emulated_launch(sample_bound(name, spec), function), lanes=1 << 17
-    )
+    found = emulated(name)
     shared = [c for c in found.counts.values() if c.region == -1]
     mine = sum(float(np.max(r.wanted_bytes)) for r in details.on_chip)
     assert mine == sum(c.lanes * c.width for c in shared)

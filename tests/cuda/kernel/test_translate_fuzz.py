@@ -21,7 +21,7 @@ from perfmodel import predict
 from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.emulate import run as emulation
 from perfmodel.cuda.kernel import emulating
-from perfmodel.cuda.kernel.translate import translate, translated
+from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.pointers import pointer_parameters
 from perfmodel.cuda.parse.reader import parse_ptx
@@ -301,7 +301,7 @@ def test_ten_megabytes(tmp_path: Any) -> None:
     path.write_text(text)
     began = time.process_time()
     with pytest.raises(PerfmodelError, match=r"^[^\n]*$"):
-        predict(translate(path, launch(4, 64, p=4096)))
+        predict(translated(load_program(path), launch(4, 64, p=4096)))
     assert time.process_time() - began < 120
 
 

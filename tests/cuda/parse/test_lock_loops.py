@@ -13,7 +13,7 @@ from perfmodel import predict
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.lock_loops import held_inside, lock_loops
+from perfmodel.cuda.parse.waiting_loops import held_inside, lock_loops
 
 MEASURED = (
     Path(__file__).parents[3] / "measurements" / "atomics/h200-sxm/shared-memory" / "unseen.csv"

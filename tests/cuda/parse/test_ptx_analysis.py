@@ -7,10 +7,10 @@ import pytest
 from perfmodel.cuda.compile.resources import static_shared_bytes
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.liveness import live_registers
 from perfmodel.cuda.parse.pointers import pointer_parameters
 from perfmodel.cuda.parse.reader import parse_ptx
-from perfmodel.cuda.parse.references import reached
 from perfmodel.cuda.parse.syntax import Function, Module
 
 DECLARED = ".reg .pred %p<9>; .reg .b32 %r<99>; .reg .f32 %f<99>; .reg .b64 %rd<99>;"
@@ -75,8 +75,8 @@ def test_kinds(text: str, expected: str) -> None:
 )  # fmt: skip
 def test_registers_written_and_read(text: str, writes: str, reads: str) -> None:
     instruction = kernel(f"{text}; L: ret;").instructions[0]
-    assert list(opcodes.written(instruction)) == writes.split()
-    assert list(opcodes.read(instruction)) == reads.split()
+    assert opcodes.written_registers(instruction) == (*writes.split(),)
+    assert opcodes.read_registers(instruction) == {*reads.split()}
 
 
 def test_unknown_instructions_are_counted_and_named() -> None:

@@ -18,17 +18,12 @@ from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
-from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.syntax import Instruction
-from perfmodel.cuda.sass.dependence import BlockReader
 from perfmodel.cuda.sass.latencies import latencies
-from perfmodel.cuda.sass.machine_instructions import machine_instructions
-from perfmodel.cuda.sass.schedule import Clock, Step
 from perfmodel.cuda.sass.tensor_work import (
     tensor_clocks,
     tensor_counts,
     tensor_flop,
-    tensor_slots,
     waits_for_products,
 )
 from perfmodel.hardware import load_device
@@ -73,7 +68,7 @@ def test_a_warp_groups_product_is_one_issue_slot_and_half_of_n_clocks(
     shape: str, types: str, sparse: bool, clocks: int
 ) -> None:
     made = product(shape, types, sparse)
-    assert (tensor_slots(made), tensor_clocks(made)) == (1, clocks)
+    assert tensor_clocks(made) == clocks
     counts = tensor_counts(made)
     assert counts is not None
     # issue slots of all that is counted, of each of the four warps
@@ -101,25 +96,24 @@ def test_pipes_take_a_warp_groups_product_as_long(
 @pytest.mark.parametrize("a", ["%d1", "{%r1, %r2, %r3, %r4}"])
 def test_a_from_registers_or_by_descriptor_is_alike(a: str) -> None:
     made = product("m64n256k16", "f32.bf16.bf16", a=a)
-    assert (tensor_slots(made), tensor_clocks(made)) == (1, 128)
+    assert tensor_clocks(made) == 128
 
 
 @pytest.mark.parametrize(
-    ("name", "slots", "macs"),
+    ("name", "macs"),
     [
-        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 1, 2048),
-        ("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 1, 1024),
-        ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 1, 2048),
-        ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 1, 2048),
-        ("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 1, 2048),
-        ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 2, 4096),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 2048),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 1024),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 2048),
+        ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 2048),
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 2048),
+        ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", 4096),
     ],
 )
-def test_a_warps_product_is_a_slot_a_machine_instruction(name: str, slots: int, macs: int) -> None:
+def test_a_warps_product_takes_its_schedulers_tensor_core(name: str, macs: int) -> None:
     made = instruction(f"{name} {{%r1}}, {{%r2}}, {{%r3}}, {{%r1}}")
     # multiply-accumulates in those of 16 bits; 6.06 clocks a m16n8k16 where warps are many
     # (measured: suite/h200-sxm/sweeps/pipes-tensor.csv, 99246 clocks for 8 x 2048 of a scheduler)
-    assert tensor_slots(made) == slots
     assert tensor_clocks(made) == pytest.approx(macs / 2048 * 99246 / 16384, rel=2e-3)
 
 
@@ -137,35 +131,9 @@ def test_sparse_products_do_half_of_the_work() -> None:
     assert tensor_flop(product("m64n256k32", "f32.bf16.bf16", True)) == dense
 
 
-def test_the_warp_goes_on_until_it_waits() -> None:
-    queued = Step((), (), 1.0, 1.0, pipe="wgmma", busy=128.0, queued=True)
-    other = Step((), (), 1.0, 4.0, pipe="int32", busy=2.0)
-    wait = Step((), (), 1.0, 0.0, pipe="wgmma", fence=True)
-    # by hand: 4 products of 128 clocks from clock 0; ten additions run meanwhile
-    assert Clock().run([*[queued] * 4, *[other] * 10]) == 4 + 19
-    assert Clock().run([*[queued] * 4, *[other] * 10, wait]) == 512 + 1
-    assert Clock().run([*[queued] * 4, *[other] * 400, wait]) == pytest.approx(4 + 800, abs=2)
+def test_a_wait_for_all_products_is_known() -> None:
     assert waits_for_products(instruction("wgmma.wait_group.sync.aligned 0"))
     assert not waits_for_products(instruction("wgmma.wait_group.sync.aligned 1"))
-
-
-def test_products_of_a_block_are_issued_before_their_wait() -> None:
-    text = "".join(
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d1, %d2, 1, 1, 1,"
-        " 0, 0;\n"
-        for _ in range(4)
-    )
-    module = written(f"wgmma.fence.sync.aligned;\n{text}wgmma.wait_group.sync.aligned 0;\nret;")
-    function = module.kernels[0]
-    flow = control_flow(function)
-    reader = BlockReader(function, flow, machine_instructions(function, flow))
-    steps = reader.body([0], 1.0, 255).steps
-    places = [i for i, s in enumerate(steps) if s.queued]
-    (wait,) = [i for i, s in enumerate(steps) if s.fence]
-    assert len(places) == 4
-    assert places[-1] < wait
-    # by hand: four products of four clocks, and a fence before and a wait and an end behind them
-    assert 4 * 4 + 1 <= Clock().run(steps) <= 4 * 4 + 4
 
 
 @pytest.mark.parametrize("n", [64, 256])

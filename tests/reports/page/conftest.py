@@ -14,8 +14,9 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.reports.page.content import Report, Table, build_report
+from perfmodel.reports.page.content import Report, build_report
 from perfmodel.reports.page.write import write_report
+from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")

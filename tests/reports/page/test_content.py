@@ -12,9 +12,10 @@ from perfmodel import PerfmodelError, predict
 from perfmodel.hardware import load_device
 from perfmodel.hardware.device import quantities
 from perfmodel.prediction.figures_used import figures_used
-from perfmodel.reports.page.content import MOST_LAUNCHES, Report, Table, build_report, report_record
+from perfmodel.reports.page.content import MOST_LAUNCHES, Report, build_report, report_record
 from perfmodel.reports.page.flow import Flow, flows, kept
 from perfmodel.reports.page.tables import figures, formulas, intervals, summary
+from perfmodel.reports.tables import Table
 
 ReportOf = Callable[[str], Report]
 KERNELS = ("gemm", "copy", "atomic-add", "shared-atomic", "strided-copy")
@@ -125,7 +126,7 @@ def test_every_figure_and_formula_has_an_origin(report_of: ReportOf) -> None:
 
 def test_kinds_of_formulas(report_of: ReportOf) -> None:
     found = {row[0]: row[-3:] for row in formulas(report_of("gemm")).rows}
-    assert found["L1 clocks an SM"][0] == "fitted"
+    assert found["L1 clocks per SM"][0] == "fitted"
     assert found["granules a request"][0] == "derived"
     assert found["granules a request"][2].startswith("lanes at most a granule apart")
     copied = build_report([predict("copy")], advice=())

@@ -19,11 +19,13 @@ from perfmodel.expressions import parse
 from perfmodel.reports import markdown
 from perfmodel.reports.explain import explain
 from perfmodel.reports.formula_text import handy_values, pieces, plain_name, resolved
-from perfmodel.reports.page.content import Report, Table, build_report
+from perfmodel.reports.page.content import Report, build_report
 from perfmodel.reports.page.html import report_html
-from perfmodel.reports.page.markdown import pictures, report_markdown
-from perfmodel.reports.page.mathml import Written, mathml, shown_step
-from perfmodel.reports.page.svg import LogAxis, cut, element, standalone, stylesheet
+from perfmodel.reports.page.markdown import report_markdown
+from perfmodel.reports.page.mathml import Written, element, mathml, shown_step
+from perfmodel.reports.page.pictures import pictures
+from perfmodel.reports.page.svg import inline, standalone, stylesheet
+from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
 
 ReportOf = Callable[[str], Report]
@@ -32,6 +34,14 @@ EVIL = (
 )
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 VOID = {"meta", "link", "br", "circle", "rect", "line", "path", "input", "img"}
+
+
+def html_of(report: Report) -> str:
+    return report_html(report, pictures(report))
+
+
+def markdown_of(report: Report) -> str:
+    return report_markdown(report, pictures(report))
 
 
 class Page(HTMLParser):
@@ -63,7 +73,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("what", ["gemm", "copy", "many"])
 def test_page_is_well_formed_and_asks_for_nothing(report_of: ReportOf, what: str) -> None:
-    text = report_html(report_of(what))
+    text = html_of(report_of(what))
     page = Page(text)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -79,7 +89,7 @@ def test_page_is_well_formed_and_asks_for_nothing(report_of: ReportOf, what: str
 
 
 def test_policy_forbids_all_but_the_pages_own_style_and_script(report_of: ReportOf) -> None:
-    text = report_html(report_of("gemm"))
+    text = html_of(report_of("gemm"))
     (policy,) = (
         attributes["content"] or ""
         for tag, attributes in Page(text).elements
@@ -108,18 +118,18 @@ def evil(tmp_path: Path) -> Report:
 
 
 def test_names_are_text_on_the_page(evil: Report) -> None:
-    page = Page(report_html(evil))
+    page = Page(html_of(evil))
     assert {tag for tag, _ in page.elements}.isdisjoint({"img", "b"})
     assert sum(tag == "script" for tag, _ in page.elements) == 1
     shown = "".join(page.text)
     assert shown.count(EVIL) >= 6
-    for shown_picture in pictures(evil):
+    for shown_picture in pictures(evil).values():
         root = ElementTree.fromstring(standalone(shown_picture))
         assert {each.tag.split("}")[1] for each in root.iter()}.isdisjoint({"img", "script"})
 
 
 def test_names_are_text_in_markdown(evil: Report) -> None:
-    text = report_markdown(evil)
+    text = markdown_of(evil)
     outside = re.sub(r"^(`{3,})[^\n]*\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     for harm in ("<img", "<script", "</script", "[b](", "`a`", "$x$"):
         assert not re.search(r"(?<!\\)" + re.escape(harm), outside), harm
@@ -128,9 +138,9 @@ def test_names_are_text_in_markdown(evil: Report) -> None:
 @pytest.mark.parametrize("what", ["gemm", "copy", "many"])
 def test_markdown_is_consistent(report_of: ReportOf, what: str) -> None:
     report = report_of(what)
-    text = report_markdown(report)
+    text = markdown_of(report)
     drawn = re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE)
-    assert sorted(drawn) == sorted(f"{shown.name}.svg" for shown in pictures(report))
+    assert sorted(drawn) == sorted(f"{name}.svg" for name in pictures(report))
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
         assert len(counts) == 1, block
@@ -143,7 +153,7 @@ def test_markdown_is_consistent(report_of: ReportOf, what: str) -> None:
 @pytest.mark.parametrize("what", ["gemm", "many"])
 def test_both_say_the_same_numbers(report_of: ReportOf, what: str) -> None:
     report = report_of(what)
-    shown, text = "".join(Page(report_html(report)).text), report_markdown(report)
+    shown, text = "".join(Page(html_of(report)).text), markdown_of(report)
     for launch in report.launches:
         for used in launch.figures:
             assert used.name in shown
@@ -266,14 +276,21 @@ def _spoken(part: ElementTree.Element) -> str:
 
 
 def test_pictures_are_xml_and_follow_the_palette(report_of: ReportOf) -> None:
-    for shown in pictures(report_of("many")):
+    for shown in pictures(report_of("many")).values():
         text = standalone(shown)
         root = ElementTree.fromstring(text)
         assert root.find("{http://www.w3.org/2000/svg}title").text == shown.title
         assert "prefers-color-scheme: dark" in text
         for each in root.iter():
-            assert "fill" not in each.attrib
             assert "style" not in each.attrib
+            for paint in ("fill", "stroke"):
+                colour = each.attrib.get(paint, "none")
+                assert colour == "none" or colour.startswith("var(--"), (shown.name, colour)
+
+
+def test_pictures_are_repeatable(report_of: ReportOf) -> None:
+    first, second = (pictures(report_of("gemm")) for _ in range(2))
+    assert {n: inline(p) for n, p in first.items()} == {n: inline(p) for n, p in second.items()}
 
 
 def test_palette_is_the_same_dark_and_printed() -> None:
@@ -284,26 +301,12 @@ def test_palette_is_the_same_dark_and_printed() -> None:
     assert light == dark == printed
 
 
-def test_pieces_of_svg() -> None:
-    assert element("text", "<&>", x=1.239, class_='"') == (
-        '<text x="1.24" class="&#34;">&lt;&amp;&gt;</text>'
-    )
-    assert element("rect", stroke_width=2.0, y=None) == '<rect stroke-width="2"/>'
-    assert cut("abcdef", 1000) == "abcdef"
-    assert cut("abcdefghij", 40).endswith("…")
-    assert len(cut("abcdefghij", 40)) < 10
-    axis = LogAxis(1.0, 100.0, 0.0, 200.0)
-    assert [axis(value) for value in (1, 10, 100)] == [0, 100, 200]
-    assert list(LogAxis(15.0, 250.0, 0, 1).ticks()) == [20, 50, 100, 200]
-    assert list(LogAxis(0.5, 2e4, 0, 1).ticks()) == [1, 10, 100, 1000, 10000]
-
-
 def test_pieces_of_markdown() -> None:
     assert markdown.escaped("a|b\n<c> *d*") == r"a\|b \<c\> \*d\*"
-    assert list(markdown.table(["a", "b"], "lr", [["x|y", r"\|"]])) == [
+    assert markdown.table(Table("", ("a", "b"), (("x|y", "1\n2"),), align="lr")).splitlines() == [
         "| a | b |",
         "|---|---:|",
-        r"| x y | \| |",
-        "",
+        r"| x\|y | 1<br>2 |",
     ]
-    assert next(markdown.fenced("a ``` b", "sh")) == "````sh"
+    assert markdown.fenced("a ``` b", "sh") == "````sh\na ``` b\n````"
+    assert markdown.document(["a", "", "b"]) == "a\n\nb\n"

@@ -13,10 +13,10 @@
     tip.textContent = mark.getAttribute("aria-label");
     tip.hidden = false;
     place(x, y);
-    const launch = mark.closest(".launch");
+    const launch = mark.dataset.launch;
     const picture = mark.closest("svg");
-    picture.classList.toggle("choosing", launch !== null);
-    if (launch) launch.classList.add("chosen");
+    picture.classList.toggle("choosing", launch !== undefined);
+    picture.querySelectorAll(`[data-launch="${launch}"]`).forEach((one) => one.classList.add("chosen"));
   };
   const hide = () => {
     tip.hidden = true;

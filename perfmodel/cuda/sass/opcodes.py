@@ -1,0 +1,61 @@
+"""Opcodes of machine code: the pipe that takes each, and when its result is there."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from perfmodel.cuda.sass.latencies import latencies
+
+TABLE: Final = Path(__file__).with_suffix(".toml")
+_VARIABLE: Final = ("sfu", "conversion", "shuffle")
+"""Pipes whose results ptxas has a warp wait for at a barrier, not by a count of clocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opcodes:
+    """What is known of opcodes.
+
+    Attributes
+    ----------
+    pipe : mapping of int to str
+        A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only.
+    access : mapping of int to str
+        Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic".
+    latency : mapping of int to float or None
+        Clocks until the result is there; None is what global memory takes.
+    """
+
+    pipe: Mapping[int, str]
+    access: Mapping[int, str]
+    latency: Mapping[int, float | None]
+
+
+@lru_cache(maxsize=1)
+def opcodes() -> Opcodes:
+    """Return the table."""
+    with TABLE.open("rb") as stream:
+        found = tomllib.load(stream)
+    pipe, access, others = (_by_code(found[name]) for name in ("pipe", "access", "latency"))
+    known = latencies()
+    latency: dict[int, float | None] = {
+        code: known.pipe[name] for code, name in pipe.items() if name in _VARIABLE
+    }
+    latency |= {code: getattr(known, name) for code, name in others.items()}
+    for code, name in access.items():
+        if name != "store":
+            latency[code] = None if name == "load" else getattr(known, name)
+    return Opcodes(
+        MappingProxyType(pipe | dict.fromkeys(access, "memory")),
+        MappingProxyType(access),
+        MappingProxyType(latency),
+    )
+
+
+def _by_code(table: Mapping[str, Mapping[str, int]]) -> dict[int, str]:
+    return {code: name for name, codes in table.items() for code in codes.values()}
