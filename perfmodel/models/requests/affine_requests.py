@@ -22,6 +22,7 @@ from perfmodel.models.grid.affine import Plane, Variable
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.moved_row import moved_row_granules
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
@@ -154,7 +155,13 @@ def mean_granules(
     exact = _indifferent(box) | (step == LINE) | _whole_periods(spans, moves, step)
     if np.all(exact):
         return sectors, lines
-    return _recounted(~exact, spans, strides, offset, box, shifts, (sectors, lines))
+    counted, sectors, lines = moved_row_granules(
+        *(~exact, spans, moves, start, box, shifts, (sectors, lines))
+    )
+    rest = ~(exact | counted)
+    if not np.any(rest):
+        return sectors, lines
+    return _recounted(rest, spans, strides, offset, box, shifts, (sectors, lines))
 
 
 def _first_and_step(
