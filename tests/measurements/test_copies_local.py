@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import tomllib
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.resources import resources
 from perfmodel.cuda.compile.to_ptx import compile_ptx
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
@@ -54,14 +55,13 @@ def program(source: str) -> Program:
     compiled = compile_ptx(
         ROOT / "source-kernels/h200-sxm/copies/program" / f"{source}.cu", "sm_90a"
     )
-    resources = {
-        r["kernel"]: Resources(int(r["registers"]), 0, 0, 0, 0, "ptxas")
-        for r in ROWS
-        if r["source"] == source
-    }
-    # What ptxas says of the one kernel that spills.
-    resources |= {"spilled": Resources(32, 0, 256, 424, 488, "ptxas")} if source == "local" else {}
-    return Program(source, parse_ptx(compiled.ptx), "", "sm_90a", None, resources, {})
+    module = parse_ptx(compiled.ptx)
+    made = resources(module, compiled.ptx, "sm_90a")
+    for row in ROWS:
+        if row["source"] == source:
+            name = row["kernel"]
+            made[name] = replace(made[name], registers=int(row["registers"]))
+    return Program(source, module, "", "sm_90a", None, made, {})
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from measured import rows
 
 from perfmodel import predict
 from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.resources import resources
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.reader import parse_ptx
@@ -56,8 +56,8 @@ LOADS = {
 def clocks_of_a_turn(row: dict[str, Any]) -> float:
     """What the models say of a turn of a lone block: its wait, and a warp's instructions."""
     source = SOURCE.format(load=LOADS[row["bytes"]], bytes=row["bytes"])
-    resources = {"rows": Resources(16, 0, 0, 0, 0, "ptxas")}
-    program = Program("rows.ptx", parse_ptx(source), "", "sm_90", None, resources, {})
+    module = parse_ptx(source)
+    program = Program("rows.ptx", module, "", "sm_90", None, resources(module, source), {})
     threads = row["warps"] * 32 * row["blocks"]
     spec = LaunchSpec(
         (row["blocks"], 1, 1),
@@ -130,9 +130,9 @@ ret;
 def test_lanes_that_meet_in_a_bank_come_later(ways: int) -> None:
     # measured: 33.75 clocks of a load and two more for each lane that it meets
     def clocks(stride: int) -> float:
-        resources = {"banks": Resources(16, 8192, 0, 0, 0, "ptxas")}
-        module = parse_ptx(BANKS.format(stride=stride))
-        program = Program("banks.ptx", module, "", "sm_90", None, resources, {})
+        text = BANKS.format(stride=stride)
+        module = parse_ptx(text)
+        program = Program("banks.ptx", module, "", "sm_90", None, resources(module, text), {})
         named = {"out": Buffer(128), "turns": Scalar(TURNS)}
         spec = LaunchSpec((1, 1, 1), (32, 1, 1), 0, named=named)
         found = predict(translated(program, spec, "banks"), device="h200-sxm")
