@@ -50,7 +50,7 @@ def _asked(r: Requests) -> str:
     used = scalar(EFFICIENCY(n=wanted / r.width, w=float(r.width), sectors=sectors))
     asked = f" ({units.percent(used)} of their bytes asked for)" if used < _ALL else ""
     return (
-        f"{units.count(requests)} requests of {r.width} B a lane, each "
+        f"{units.count(requests)} requests of {r.width} B per lane, each "
         f"{units.several(sectors, 'sector')}{asked}, {units.several(lines, 'line')}, "
         f"{units.number(data)} data and {units.several(tags, 'tag wavefront')}{counted}"
     )

@@ -68,8 +68,6 @@ PAGES: Final = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
 )
-MOST_IN_MODELS: Final = 84
-"""Texts of models/ (formula names, symbols, ranges) with a private word: only to be lowered."""
 
 
 def printed(line: str) -> str:
@@ -104,17 +102,9 @@ def test_pages_have_no_private_words(page: str) -> None:
 def test_texts_of_packages_have_no_private_words() -> None:
     # warnings and errors among them, which few command lines show
     folders = {path.name for path in (ROOT / "perfmodel").iterdir() if path.is_dir()}
-    found = words_in_texts(folders - {"models"})
-    # reports/explain_*.py restate formulas of models/
-    assert [where for where in found if "/reports/explain_" not in where] == []
+    assert words_in_texts(folders) == []
 
 
-def test_formulas_lose_their_private_words() -> None:
-    found = words_in_texts(["models"])
-    assert len(found) <= MOST_IN_MODELS, "\n".join(found)
-
-
-@pytest.mark.xfail(strict=True, reason="it shows formulas' names: see MOST_IN_MODELS")
 def test_explanations_have_no_private_words() -> None:
     lines = [line for line in COMMAND_LINES if _of_formulas(line)]
     found = {line: private_words.found_in(printed(line)) for line in lines}

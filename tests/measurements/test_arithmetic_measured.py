@@ -58,8 +58,8 @@ def counted(kernel: str, launch: int) -> tuple[float, float]:
         ("md5_search", 8, 0.05, 0.10),  # logic and rotations of 32 bits
         ("siphash", 3, 0.05, 0.15),
         ("half_polynomial", 4, 0.02, 0.10),  # constants that ptxas works out
-        # Products of words. 0.82 of the time with each instruction counted; 0.90 came of 11% too few,
-        # too many of them wide products: of the carries between products the pipe's time is unknown.
+        # Products of words: 0.82 of the time with each instruction counted. 0.90 came of 11% too
+        # few, too many of them wide. What carries between products cost the pipe is unknown.
         ("multiply256", 13, 0.02, 0.19),
         ("payoff_ratios", 4, 0.05, 0.10),  # numerators that are often 0
         ("hill_curves", 3, 0.07, 0.10),  # the same, and roots of 0

@@ -21,6 +21,6 @@ def test_reads_of_tables_run_concurrently_with_writes() -> None:
 def test_time_of_reads_and_writes_by_hand() -> None:
     # by hand: 8 s of reads, of which 6 hit, and 4 s of writes: half of the shorter is saved
     given = {"writes": 8.0, "cost": 1.0, "read": 1.0, "write": 2.0}
-    assert L2_TIME(asked=8.0, hits=6.0, beside=0.5, **given) == pytest.approx(8 + 4 - 2)
-    assert L2_TIME(asked=8.0, hits=2.0, beside=0.5, **given) == pytest.approx(8 + 4 - 1)
-    assert L2_TIME(asked=8.0, hits=-1.0, beside=0.5, **given) == pytest.approx(8 + 4)
+    assert L2_TIME(asked=8.0, hits=6.0, concurrent=0.5, **given) == pytest.approx(8 + 4 - 2)
+    assert L2_TIME(asked=8.0, hits=2.0, concurrent=0.5, **given) == pytest.approx(8 + 4 - 1)
+    assert L2_TIME(asked=8.0, hits=-1.0, concurrent=0.5, **given) == pytest.approx(8 + 4)

@@ -31,7 +31,7 @@ PREFIXES = {"ms": 1e3, "us": 1e6, "ns": 1e9, "MB": 1e-6, "GB": 1e-9, "TB": 1e-12
 def test_naive_gemm_says_why_it_takes_33_clocks(predicted: Predicted) -> None:
     text = explanation_text(predicted("gemm:naive", N=4096))
     words = " ".join(text.split())
-    assert "Load A[m*K + k], every k: 2.15G requests of 4 B a lane, each 32 sectors" in words
+    assert "Load A[m*K + k], every k: 2.15G requests of 4 B per lane, each 32 sectors" in words
     assert "32 lines, 32 data and 8 tag wavefronts" in words
     assert "with m = blockIdx.x*blockDim.x + threadIdx.x" in words
     assert "= 6.872e10*(1 - 0.01406) = 6.775e10 clocks" in words

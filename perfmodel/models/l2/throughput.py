@@ -37,7 +37,7 @@ L2_READS = Formula(
 L2_TIME = Formula(
     name="time of L2",
     unit="s",
-    text="asked + writes*cost/write - beside*min(max(0, hits)/read, writes*cost/write)",
+    text="asked + writes*cost/write - concurrent*min(max(0, hits)/read, writes*cost/write)",
     symbols={
         "asked": "time of L2's reads [s]",
         "hits": "bytes read without DRAM, compressed ones as L2 takes them [B]",
@@ -45,7 +45,7 @@ L2_TIME = Formula(
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",
         "write": "L2 bandwidth of writes alone, full lines [B/s]",
-        "beside": "share of reads that hit, or of writes if shorter, that runs concurrently [1]",
+        "concurrent": "share of L2 hits, or of writes if shorter, that runs concurrently [1]",
     },
     holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
     source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "

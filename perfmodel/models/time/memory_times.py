@@ -175,7 +175,7 @@ def _own_l2_time(traffic: Traffic, device: Device, streams: L2Streams, fetched: 
         cost=np.atleast_1d(traffic.l2_write_cost),
         read=streams.read_bandwidth,
         write=streams.write_bandwidth,
-        beside=concurrent_reads(traffic, device),
+        concurrent=concurrent_reads(traffic, device),
     )
     return np.atleast_1d(own)
 
