@@ -191,14 +191,16 @@ class _Frequencies:
         return max(votes, key=lambda b: (votes[b], self.runs.blocks.get(b, 0.0)), default=0)
 
     def _loop_made_of(self, number: int) -> int | None:
-        """Return the loop of PTX whose branch back is that of a loop of machine code."""
+        """Return the loop of PTX whose branch back, or else whose start, a machine loop has."""
         found: Counter[int | None] = Counter()
-        for source, _ in self.machine.loops[number].back_edges:
+        loop = self.machine.loops[number]
+        for source, _ in loop.back_edges:
             at = self.machine.blocks[source].stop - 1
             place = self.place[at]
             if place is not None and self._opcode(at) == "bra":
                 found[self.inner[self.flow.block_of[place]]] += 1
-        return found.most_common(1)[0][0] if found else None
+        start = self.inner[self.made_of[loop.header]]
+        return found.most_common(1)[0][0] if found else start
 
     def add_body(self, number: int | None, turns: float) -> None:
         """Say how often the blocks of a loop's body run, and those of the loops in it.

@@ -95,7 +95,9 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
     conditional = guarded
     if opcode == BRANCH:
         conditional = guarded or high >> 23 & 0xF != 7 or low & 0xFFF != _PLAIN_BRANCH
-    if opcode in (BRANCH, CALL):
+    # BRA.DIV leaves, where a warp has diverged, for code lane after lane: not the usual way.
+    diverged = opcode == BRANCH and high >> 27 & 1
+    if opcode in (BRANCH, CALL) and not diverged:
         # In words of 4 bytes, from the next instruction on.
         words = low >> 16 & 0xFF | low >> 34 << 8 | (high & 0x3FFFF) << 38
         words -= 1 << 56 if words >> 55 else 0
