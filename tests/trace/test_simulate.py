@@ -145,7 +145,7 @@ def test_patterns_give_what_lanes_give(monkeypatch: pytest.MonkeyPatch) -> None:
     # property: the way of separable indices, and that of all others
     instances = [bound(name, mapping, **params) for name, mapping, params in KERNELS]
     fast = [counts(launched(instance)) for instance in instances]
-    monkeypatch.setattr("perfmodel.trace.addresses.separable", lambda *_: False)
+    monkeypatch.setattr("perfmodel.trace.addresses._separable", lambda *_: False)
     assert [counts(launched(instance)) for instance in instances] == fast
 
 
