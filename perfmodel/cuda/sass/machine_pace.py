@@ -84,7 +84,7 @@ def _steps(blocks: Sequence[Issued], loop: bool) -> list[_Step]:
             taken = 0.0
             if i.opcode == MEETING:
                 taken = 1.0
-            elif i.opcode == BRANCH:
+            elif i.opcode == BRANCH and i.target is not None:
                 taken = 1.0 - min(after / part.times, 1.0) if i.conditional else 1.0
                 taken = 1.0 if loop and number + 1 == len(blocks) else taken
             found.append(_Step(i, taken, number))
