@@ -112,7 +112,9 @@ def loops_together(code: MachineCode, function: Function, flow: ControlFlow) -> 
 
 
 def _shows(code: MachineCode, function: Function, flow: ControlFlow) -> bool:
-    """Say whether machine code has lines, each of one block of PTX."""
+    """Say whether machine code has lines, each of one block of PTX, and its branches are known."""
+    if any(not 0 <= i.target < len(code) for i in code if i.target is not None):
+        return False
     blocks: dict[int, set[int]] = {}
     for instruction, block in zip(function.instructions, flow.block_of, strict=True):
         blocks.setdefault(instruction.line, set()).add(block)

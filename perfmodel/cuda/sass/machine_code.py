@@ -82,13 +82,13 @@ class MachineInstruction:
 MachineCode = tuple[MachineInstruction, ...]
 
 
-def decoded(code: bytes) -> MachineCode:
-    """Return the instructions of a kernel's machine code."""
+def decoded(code: bytes, sm: int = 90) -> MachineCode:
+    """Return the instructions of a kernel's machine code for sm_80, 86, 89, 90 ..."""
     pairs = struct.iter_unpack("<QQ", code[: len(code) // BYTES * BYTES])
-    return tuple(_instruction(at, low, high) for at, (low, high) in enumerate(pairs))
+    return tuple(_instruction(at, low, high, sm) for at, (low, high) in enumerate(pairs))
 
 
-def _instruction(at: int, low: int, high: int) -> MachineInstruction:
+def _instruction(at: int, low: int, high: int, sm: int) -> MachineInstruction:
     opcode = low & _OPCODE
     target = None
     guarded = low >> 12 & 0xF != 7
@@ -98,10 +98,7 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
     # BRA.DIV leaves, where a warp has diverged, for code lane after lane: not the usual way.
     diverged = opcode == BRANCH and high >> 27 & 1
     if opcode in (BRANCH, CALL) and not diverged:
-        # In words of 4 bytes, from the next instruction on.
-        words = low >> 16 & 0xFF | low >> 34 << 8 | (high & 0x3FFFF) << 38
-        words -= 1 << 56 if words >> 55 else 0
-        target = at + 1 + words * 4 // BYTES
+        target = at + 1 + _moved_by(low, high, sm) // BYTES
     held = (high >> 46 & 7, high >> 49 & 7)
     result, operands = (b if b < BARRIERS else None for b in held)
     return MachineInstruction(
@@ -119,14 +116,29 @@ def _instruction(at: int, low: int, high: int) -> MachineInstruction:
     )
 
 
+def _moved_by(low: int, high: int, sm: int) -> int:
+    """Return the bytes that a branch or a call leads away from the next instruction."""
+    if sm < 90:
+        offset, bits = low >> 32 | (high & 0x3FFFF) << 32, 50
+        return offset - (1 << bits) if offset >> bits - 1 else offset
+    words = low >> 16 & 0xFF | low >> 34 << 8 | (high & 0x3FFFF) << 38
+    return 4 * (words - (1 << 56) if words >> 55 else words)
+
+
+def _architecture(data: bytes) -> int:
+    """Return the SM version of a cubin, as its flags have it: since CUDA 13 in the second byte."""
+    (flags,) = struct.unpack_from("<I", data, 48)
+    return flags >> 8 & 0xFF if data[8] >= 8 else flags & 0xFF
+
+
 def read_cubin(data: bytes) -> Mapping[str, MachineCode]:
     """Return the machine code of each kernel of a cubin; nothing if it is none."""
     if len(data) > _MOST or data[:6] != b"\x7fELF\x02\x01":
         return {}
     try:
-        sections = _sections(data)
+        sections, sm = _sections(data), _architecture(data)
         found = {
-            s.name.removeprefix(_TEXT): decoded(s.content(data))
+            s.name.removeprefix(_TEXT): decoded(s.content(data), sm)
             for s in sections
             if s.name.startswith(_TEXT)
         }

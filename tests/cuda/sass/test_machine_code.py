@@ -75,6 +75,18 @@ def test_fields_of_instructions() -> None:
     assert (back.target, back.result, back.operands) == (0x1A0 // 16, None, None)
 
 
+def test_branches_before_sm_90_are_in_bytes() -> None:
+    # independent: ptxas 13.0 ends a kernel for sm_80, sm_86 and sm_89 with this branch to itself
+    code = decoded(word(0, 0) * 5 + word(0xFFFFFFF000007947, 0xFC0000383FFFF), 80)
+    assert code[5].target == 5
+
+
+def test_a_branch_of_diverged_warps_leads_nowhere() -> None:
+    # independent: nvdisasm 13.0 prints "BRA.DIV UR10, ..." for this word
+    branch = decoded(word(0xA0A007947, 0xFEC000B800000))[0]
+    assert branch.target is None
+
+
 def test_every_kernel_of_a_cubin_is_there() -> None:
     # independent: lone.cu has 43 kernels, and machine code ends with a branch to itself
     assert len(sample()) == 43
