@@ -127,7 +127,7 @@ def _moved_by(low: int, high: int, sm: int) -> int:
 
 def _architecture(data: bytes) -> int:
     """Return the SM version of a cubin, as its flags have it: since CUDA 13 in the second byte."""
-    (flags,) = struct.unpack_from("<I", data, 48)
+    flags: int = struct.unpack_from("<I", data, 48)[0]
     return flags >> 8 & 0xFF if data[8] >= 8 else flags & 0xFF
 
 

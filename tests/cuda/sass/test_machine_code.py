@@ -82,7 +82,8 @@ def test_branches_before_sm_90_are_in_bytes() -> None:
 
 
 def test_a_branch_of_diverged_warps_leads_nowhere() -> None:
-    # independent: nvdisasm 13.0 prints "BRA.DIV UR10, ..." for this word
+    # read from what ptxas 13.0 makes of shuffles in group_query_scores (corpus-blind9): it leads to
+    # the same shuffles lane after lane, behind the kernel's end
     branch = decoded(word(0xA0A007947, 0xFEC000B800000))[0]
     assert branch.target is None
 
