@@ -86,6 +86,7 @@ class Builder:
     assumed: bool = False
     """Whether the size of a buffer had to be assumed."""
     odd_doubt: Doubt = SURE
+    count_doubt: Doubt = SURE
 
     buffers: dict[str, Buffer] = field(default_factory=dict)
     elements: Mapping[str, int] = field(default_factory=dict)
@@ -123,7 +124,7 @@ class Builder:
         )
         waits = rounds_of_loads(accesses, on_chip)
         work = work_of(analysed, self.registers, waits, self.machine, self.odd)
-        self.odd_doubt = work.doubt
+        self.odd_doubt, self.count_doubt = work.doubt, work.counted
         self.notes.append(work.origin)
         return Kernel(
             name=self.function.name,

@@ -98,6 +98,7 @@ def kernel_from_ptx(
     placed = [p for p in placed if ran is None or not p.counted or p.access.key in ran]
     made = builder.build([p for p in placed if p.base])
     doubt = _doubt(emulation, bool(counted_loops)).beside(builder.odd_doubt if guessed else SURE)
+    doubt = doubt.beside(builder.count_doubt)
     return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
 
 

@@ -11,9 +11,13 @@ from perfmodel.cuda.kernel.warp_work import Took, WarpWork, entered_share, loops
 from perfmodel.cuda.sass.chains import chain_clocks
 from perfmodel.cuda.sass.rules import rule_counts
 from perfmodel.cuda.sass.sure_waits import sure_waits
+from perfmodel.kernels.doubt import Doubt
 
 _ORIGIN: Final = "instructions are counted by rules, within 10%, at times 30%, not in machine code"
 """Median and 90th percentile of six corpora: docs/decisions/0006."""
+BY_RULES: Final = Doubt(1.28, 1.28)
+"""What times 33% off at the 90th percentile are beyond the 15% of machine code, in quadrature, on
+the same 147 launches (docs/decisions/0006)."""
 
 
 def work_by_rules(kernel: Analysed, shares: Sequence[tuple[float, float]]) -> WarpWork:
@@ -44,4 +48,4 @@ def work_by_rules(kernel: Analysed, shares: Sequence[tuple[float, float]]) -> Wa
         waits = sure_waits(function, flow, [(b, share_of[b] / entered) for b in inside])
         paces[loop] = Took(chain_clocks(body, loop is not None), waits)
     branches = frozenset(b for inside in members.values() for b in inside)
-    return WarpWork(dict(totals), paces, branches, {}, _ORIGIN)
+    return WarpWork(dict(totals), paces, branches, {}, _ORIGIN, BY_RULES)

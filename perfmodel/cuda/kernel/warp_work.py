@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
+from perfmodel.kernels.doubt import SURE, Doubt
 
 _ALL: Final = 0.95
 """Share of the warps that run a block from which on it counts as run by all."""
@@ -48,6 +49,8 @@ class WarpWork:
         Places where a warp's lanes meet again that are among the paces, each as long as a branch.
     origin : str
         What to say of where this is from.
+    doubt : Doubt
+        How far the time may be off by how this is counted.
     """
 
     counts: Mapping[tuple[str, str | None], float]
@@ -55,6 +58,7 @@ class WarpWork:
     branches: frozenset[int]
     meetings: Mapping[str | None, float]
     origin: str
+    doubt: Doubt = SURE
 
 
 def entered_share(

@@ -68,6 +68,8 @@ class Work:
         What to say of where instructions are counted.
     doubt : Doubt
         If odd values come as often as they do by chance.
+    counted : Doubt
+        How far the time may be off by how instructions are counted.
     """
 
     arithmetic: tuple[Arithmetic, ...]
@@ -80,6 +82,7 @@ class Work:
     by_block: BlockWork = ALL_ALIKE
     origin: str = ""
     doubt: Doubt = SURE
+    counted: Doubt = SURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,7 @@ def work_of(
         block_work(found, flow, kernel.launch, trips, kernel.counted),
         of_warp.origin,
         odd_doubt(tally.totals, added, body_runs(found, trips)) if added else SURE,
+        of_warp.doubt,
     )
 
 

@@ -9,6 +9,7 @@ from perfmodel import predict
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
+from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.reader import parse_ptx
@@ -190,7 +191,8 @@ def test_zeros_in_unknown_content_are_in_doubt() -> None:
         for out in (Buffer(size), stated)
     )
     assert all(any("calls a function" in n for n in made.notes) for made in (unknown, known))
-    assert known.doubt == Doubt()
-    taken = 1.0 - 1.0 / unknown.doubt.shorter
+    assert known.doubt == BY_RULES
+    taken = 1.0 - known.doubt.shorter / unknown.doubt.shorter
     assert 0.40 * 36 / (0.40 * 36 + 80) < taken < 0.40 * 36 / (0.40 * 36 + 15)
-    assert unknown.doubt.longer == pytest.approx(1.0 + taken * (1.0 / 0.40 - 1.0), rel=0.1)
+    longer = unknown.doubt.longer / known.doubt.longer
+    assert longer == pytest.approx(1.0 + taken * (1.0 / 0.40 - 1.0), rel=0.1)

@@ -18,11 +18,11 @@ from perfmodel.cli.app import app
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.assumed_contents import stand_ins
 from perfmodel.cuda.emulate.provenance import provenance
+from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.errors import PerfmodelError
-from perfmodel.kernels.doubt import SURE
 from perfmodel.kernels.kernel import Kernel
 
 PLACE = """mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
@@ -146,7 +146,7 @@ def test_nothing_is_assumed_where_contents_are_stated_or_decide_nothing() -> Non
     read = made("ld.global.u32 %r9, [%d5];", ".param .u64 out, .param .u64 idx")
     for kernel in (stated, read):
         assert kernel.assumption is None
-        assert kernel.doubt == SURE
+        assert kernel.doubt == BY_RULES
 
 
 def test_provenance_goes_through_shared_memory_and_not_through_selections() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 import time
-from functools import lru_cache, partial
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from programs import HEADER, SAMPLES, launch, program, written
 from perfmodel import predict
 from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.emulate import run as emulation
+from perfmodel.cuda.emulate.run import Effort
 from perfmodel.cuda.kernel import emulating
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
@@ -39,7 +41,11 @@ _IMPATIENT = 0.2
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give emulations up sooner than users' ones, so that many can be tried."""
-    brief = partial(emulation.emulate, most_seconds=_IMPATIENT, lanes=1 << 11)
+
+    def brief(module: Any, function: Any, launch: Any, effort: Effort, *others: Any) -> Any:
+        effort = replace(effort, seconds=_IMPATIENT, lanes=1 << 11)
+        return emulation.emulate(module, function, launch, effort, *others)
+
     monkeypatch.setattr(emulating, "emulate", brief)
     monkeypatch.setattr(emulating, "_GUESS_SECONDS", _IMPATIENT)
     monkeypatch.setattr(emulating, "_SMALL_SECONDS", _IMPATIENT)
