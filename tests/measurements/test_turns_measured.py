@@ -63,6 +63,24 @@ def test_sets_read_a_few_times(cache: CacheState) -> None:
             assert time == pytest.approx(row["time_us"] * 1e-6, rel=0.07)
 
 
+def test_loads_before_the_last_add_their_latency_though_l2_is_busy() -> None:
+    # measured: 8 blocks of 256 threads an SM, floats at random places of 2 MiB
+    times = {
+        r["depth"]: r["time_us"]
+        for r in measured("after", "profiler", "warm")
+        if (r["n"], r["run"]) == (270336, 1)
+    }
+    for depth in (1, 2, 3):
+        assert times[depth] - times[depth - 1] == pytest.approx(H200.l2_latency * 1e6, abs=0.05)
+    p = predict("gather", device=CUPTI, cache="warm", n=270336, run=1, table_bytes=2 << 20)
+    time = p.details.time
+    l2, before = time.resources.queueing.bandwidth_s, time.chain.before
+    assert before == pytest.approx(H200.l2_latency, rel=0.1)
+    assert p.time_s >= CUPTI.launch_floor - 0.13e-6 + time.terms_s["ramp"] + l2 + before
+    copy = predict("copy", device=CUPTI, cache="warm", bytes=1 << 20)
+    assert copy.details.time.chain.before == 0
+
+
 def test_jumps_over_code_take_no_longer_where_there_is_more_of_it() -> None:
     # measured, the reason why no term counts a kernel's code: within the clock's resolution
     for timing in ("profiler", "events"):

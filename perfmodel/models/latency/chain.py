@@ -11,6 +11,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.extremes import largest
 from perfmodel.models.latency.batch import Batch
 
 ONCE_CLOCKS: Final = Coefficient("latency.chain.once_clocks")
@@ -97,3 +98,11 @@ class Chain:
         for b in self.batches:
             slowest = np.maximum(slowest, np.where(b.count > 0, b.latency, 0.0))
         return slowest
+
+    @property
+    def before(self) -> Array:
+        """Loads outside loops that wait for one another, what the ramp has of them apart [s]."""
+        once = [b.waited * b.latency for b in self.batches if b.loop is None]
+        longest = largest(np.zeros(1), *once)
+        in_ramp = np.where(longest >= self.slowest, longest, 0.0)
+        return np.asanyarray(sum(once, np.zeros(1)) - in_ramp)
