@@ -41,8 +41,8 @@ AFTER_TIME = Formula(
     text="bandwidth + before",
     symbols={
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "before": "loads that a block waits for one after the other, what the start-up has of "
-        "them apart [s]",
+        "before": "loads that a block waits for one after the other, but for those of the "
+        "start-up [s]",
     },
     holds="loads outside loops: L2 and DRAM have next to nothing to do until the last of them",
     source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
