@@ -125,7 +125,8 @@ class Builder:
         waits = rounds_of_loads(accesses, on_chip)
         work = work_of(analysed, self.registers, waits, self.machine, self.odd)
         self.odd_doubt, self.count_doubt = work.doubt, work.counted
-        self.notes.append(work.origin)
+        if work.origin:
+            self.notes.append(work.origin)
         return Kernel(
             name=self.function.name,
             summary="from PTX",

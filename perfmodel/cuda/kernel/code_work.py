@@ -48,7 +48,7 @@ def work_by_code(
         _paces(kernel, parts, runs, turns),
         _branches(kernel, parts),
         _meetings(kernel, parts, turns),
-        "instructions are counted in machine code of ptxas",
+        "",
     )
 
 

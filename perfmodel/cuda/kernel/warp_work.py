@@ -48,7 +48,7 @@ class WarpWork:
     meetings : mapping of str or None to float
         Places where a warp's lanes meet again that are among the paces, each as long as a branch.
     origin : str
-        What to say of where this is from.
+        What to say of where this is from, if it is not machine code.
     doubt : Doubt
         How far the time may be off by how this is counted.
     """

@@ -65,7 +65,7 @@ class Work:
     by_block : BlockWork
         What each block does of it, by conditions.
     origin : str
-        What to say of where instructions are counted.
+        What to say of how instructions are counted, where it is not in machine code.
     doubt : Doubt
         If odd values come as often as they do by chance.
     counted : Doubt
