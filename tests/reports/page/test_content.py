@@ -128,7 +128,7 @@ def test_kinds_of_formulas(report_of: ReportOf) -> None:
     found = {row[0]: row[-3:] for row in formulas(report_of("gemm")).rows}
     assert found["L1 clocks per SM"][0] == "fitted"
     assert found["granules a request"][0] == "derived"
-    assert found["granules a request"][2].startswith("lanes at most a granule apart")
+    assert found["granules a request"][2].startswith("lanes at strides of at most a granule")
     copied = build_report([predict("copy")], advice=())
     found = {row[0]: row[-3:] for row in formulas(copied).rows}
     assert found["time for latency"] == ("published", "blocks replaced as they end", "Little's law")

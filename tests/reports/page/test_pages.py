@@ -231,7 +231,7 @@ def test_formulas_with_numbers_give_their_results(kernel: str | Path) -> None:
             result /= {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[shown.result.split()[-1]]
         assert value == pytest.approx(result, rel=5e-3), found.title
         calculated += 1
-    assert calculated > 5
+    assert calculated >= 5
 
 
 @pytest.mark.parametrize(
