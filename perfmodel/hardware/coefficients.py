@@ -7,7 +7,7 @@ fitted on, a table for each, such as::
     [dirty_lines.stream_room]
     value = 0.687
     unit = "1"
-    text = "share of L2 that the last bytes read and written are in when a launch ends"
+    text = "share of L2 that the last bytes read and written are in"
     kind = "fitted"
     source = "measurements/..., rows marked fit"
     note = "3.1% rms"

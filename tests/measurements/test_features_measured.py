@@ -24,7 +24,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.measure.seal import checksums
-from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads, at_once
+from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads
 from perfmodel.prediction import Prediction
 
 H200 = load_device("h200-sxm")
@@ -162,7 +162,7 @@ def test_words_stored_one_by_one_merge_as_they_did() -> None:
     for row in (r for r in found if r["use"] == "validation" and int(r["count"]) > 1):
         count, asked = int(row["count"]), float(row["global_store_sectors"])
         # 32 lanes of 4 B, `stride` words apart, in lines of 128 B
-        how = after_loads(1, count, H200) if row["loaded"] == "1" else at_once(H200)
+        how = after_loads(int(row["loaded"]), count, H200)
         merged = MERGED(lines=float(min(int(row["stride"]), 32)), warps=64, **how)
         sent = float(np.max(SENT_SECTORS(asked=asked, merged=merged, union=1 / count)))
         errors.append(sent / float(row["l2_write_sectors"]) - 1)

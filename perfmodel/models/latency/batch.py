@@ -18,7 +18,7 @@ BATCH_LATENCY = Formula(
     " + l1_miss*l2_miss*(dram + spread*log2(reads) + wait*written*load - l2)",
     symbols={
         "spread": "how much later the slowest of two DRAM reads is than one [s]",
-        "reads": "DRAM reads of the batch, by how much later the slowest of them is [1]",
+        "reads": "DRAM reads of the batch [1]",
         "wait": "how much later a read is for the writes between [s]",
         "written": "share of writes in what DRAM takes time for [1]",
         "load": "DRAM's time for a wave of blocks, over that and what a block takes without: see "
