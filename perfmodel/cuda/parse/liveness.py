@@ -30,12 +30,17 @@ def live_registers(function: ptx.Function, flow: ControlFlow) -> int | None:
     most = 0
     for block in flow.blocks:
         live = set().union(*(alive[s] for s in block.successors if s < len(flow.blocks)))
+        held = sum(words[name] for name in live)
         for instruction in reversed(function.instructions[block.start : block.stop]):
             made = {*written_registers(instruction)}
             # What is written and never read still needs a place at its instruction.
-            most = max(most, sum(words[name] for name in live | made))
-            live = (live if instruction.guard else live - made) | read_registers(instruction)
-        most = max(most, sum(words[name] for name in live))
+            most = max(most, held + sum(words[name] for name in made - live))
+            ended = set() if instruction.guard else made & live
+            live -= ended
+            begun = {*read_registers(instruction)} - live
+            live |= begun
+            held += sum(words[name] for name in begun) - sum(words[name] for name in ended)
+        most = max(most, held)
     return most
 
 
