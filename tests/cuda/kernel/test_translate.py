@@ -12,6 +12,7 @@ from programs import launch, program, sample, sample_bound, sample_program, samp
 from perfmodel import predict
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
+from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.cuda.parse.memory_instructions import moved
@@ -326,7 +327,7 @@ def test_a_size_that_data_decides_is_assumed_and_said() -> None:
     lengths = {b.name: int(text(b.length)) for b in made.buffers}
     assert lengths["table"] == max(lengths.values())
     stated = kernel("gather", launch(10, 128, n=1280, table=4 * lengths["table"]))
-    assert made.doubt.longer > stated.doubt.longer == 1.0
+    assert made.doubt.longer > stated.doubt.longer == BY_RULES.longer
     low, high = predict(made).interval_s
     narrow, wide = predict(stated).interval_s
     assert low < narrow
