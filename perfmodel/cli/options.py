@@ -1,6 +1,6 @@
 """Options that several commands share, with their help and shell completion.
 
-A command has them as defaults of its parameters, and gives its examples beside::
+A command has them as defaults of its parameters, and gives its examples with its name::
 
     EXAMPLES = ("perfmodel predict copy -D bytes=1GiB",)
 

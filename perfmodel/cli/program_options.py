@@ -77,7 +77,7 @@ class ProgramOptions:
     include: list[str] | None = INCLUDE
 
     def check_unused(self, text: str) -> None:
-        """Refuse the options beside `text`, which is no program."""
+        """Refuse these options with `text`, which is no program."""
         for f in fields(self):
             if getattr(self, f.name) is not None:
                 name = option_name(f.name, f.default)

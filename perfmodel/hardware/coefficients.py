@@ -87,8 +87,6 @@ class Coefficient:
     # "STAGE.MECHANISM.COEFFICIENT": the file of values, the mechanism's module, and the number;
     # the file says what it is, and its unit.
     name: str
-    unit: str = ""
-    text: str = ""
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
@@ -101,27 +99,22 @@ class Coefficient:
         return f"{found.text} [{found.unit}]"
 
     def __call__(self, device: Device) -> float:
-        """Return its value on a device, in `unit`."""
+        """Return its value on a device, in the unit of its file."""
         return cast(float, device.coefficients.values[self.name])
 
 
 @dataclass(frozen=True, slots=True)
 class CoefficientTable:
-    """Several numbers of a mechanism in a row, as of 3 to 10 ways set aside.
+    """Several numbers of a mechanism in a row, as of 3 to 10 ways set aside."""
 
-    The attributes are those of `Coefficient`.
-    """
-
-    name: str
-    unit: str = ""
-    text: str = ""
+    name: str  # as of `Coefficient`
 
     def __post_init__(self) -> None:
         """Let `declared` know of it."""
         _declare(self)
 
     def __call__(self, device: Device) -> npt.NDArray[np.float64]:
-        """Return its values on a device, in `unit`."""
+        """Return its values on a device, in the unit of its file."""
         return np.asanyarray(device.coefficients.values[self.name], dtype=float)
 
 

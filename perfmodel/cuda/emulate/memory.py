@@ -212,7 +212,7 @@ class Memory:
         number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
         if np.all(number == number[0]):
             return [(int(number[0]), slice(None))]
-        # Addresses made of garbage may be anywhere: those are told apart no further.
+        # Addresses made of garbage may be anywhere: those are not distinguished.
         number = np.where((number < -1) | (number >= len(self.regions)), -2, number)
         return [(group, np.flatnonzero(number == group)) for group in np.unique(number).tolist()]
 

@@ -148,10 +148,10 @@ def deciding_regions(function: Function, counts: Mapping[int, Count]) -> frozens
         before = len(needed), len(regions)
         for at, instruction in enumerate(function.instructions):
             parts = memory_parts(instruction)
-            met = [counts.get(part_key(at, number)) for number in range(len(parts))]
+            counted = [counts.get(part_key(at, number)) for number in range(len(parts))]
             kinds = [p.kind for p in parts]
-            read = {c.region for c, k in zip(met, kinds, strict=True) if c and k != "store"}
-            written = {c.region for c, k in zip(met, kinds, strict=True) if c and k != "load"}
+            read = {c.region for c, k in zip(counted, kinds, strict=True) if c and k != "store"}
+            written = {c.region for c, k in zip(counted, kinds, strict=True) if c and k != "load"}
             wanted = not needed.isdisjoint(written_registers(instruction))
             if wanted or not regions.isdisjoint(written):
                 needed |= read_registers(instruction)

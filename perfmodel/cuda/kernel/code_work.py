@@ -48,7 +48,6 @@ def work_by_code(
         _paces(kernel, parts, runs, turns),
         _branches(kernel, parts),
         _meetings(kernel, parts, turns),
-        "",
     )
 
 

@@ -57,7 +57,7 @@ class WarpWork:
     paces: Mapping[str | None, Took]
     branches: frozenset[int]
     meetings: Mapping[str | None, float]
-    origin: str
+    origin: str = ""
     doubt: Doubt = SURE
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from perfmodel.models.grid.activity import Activity, Span, WarpClass
 from perfmodel.models.grid.affine import Plane, Variable
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
-from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.footprint import integers, power_of_two_gcd
 from perfmodel.models.requests.moved_row import moved_row_granules
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
@@ -192,7 +192,7 @@ def _whole_periods(
     """
     exact = np.zeros(1, dtype=bool)
     for span, (stride, linear) in zip(spans, moves, strict=True):
-        whole = _integers(span.count) & (LINE // step - 1) == 0
+        whole = integers(span.count) & (LINE // step - 1) == 0
         exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
     return exact
 
@@ -246,7 +246,7 @@ def _recounted(
         for span in spans
     ]
     whole = [offset, *few.values()]
-    unit = math.gcd(LINE, *(int(np.gcd.reduce(_integers(part))) for part in whole))
+    unit = math.gcd(LINE, *(int(np.gcd.reduce(integers(part))) for part in whole))
     counts = start_residues(parts, few, offset, unit)
     for mean, granule in ((sectors, SECTOR), (lines, LINE)):
         mean[which] = _weighted(counts, unit, lanes, shifts, granule)
@@ -290,7 +290,7 @@ def _progression(span: Span, strides: Mapping[str, Array]) -> tuple[Array, Array
         own = _residue(strides, name)
         stride = np.where(weight == 1, own, stride)
         linear = linear & ((extent <= 1) | ((own - stride * weight) & (LINE - 1) == 0))
-        weight = weight * _integers(extent)
+        weight = weight * integers(extent)
     return stride, linear
 
 
@@ -308,7 +308,7 @@ def _prefix(
         for extent, step in zip(extents[:j], steps[:j], strict=True):
             part = _spread(part, step, extent)
         total = total + part
-        counts = _moved(counts, steps[j] * _integers(digit))
+        counts = _moved(counts, steps[j] * integers(digit))
         number = number - digit * weights[j]
     return total
 
@@ -316,7 +316,7 @@ def _prefix(
 def _spread(counts: Array, step: Array, times: Array) -> Array:
     """Return the sum of `counts` moved by 0, 1, ... `times` - 1 steps."""
     residues = counts.shape[1]
-    periods, left = np.divmod(_integers(times), residues)
+    periods, left = np.divmod(integers(times), residues)
     if np.all(step % residues == 0):
         return np.asanyarray(counts * times[:, None])
     done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
@@ -337,9 +337,4 @@ def _moved(counts: Array, steps: Array) -> Array:
 
 
 def _residue(strides: Mapping[str, Array], name: str) -> Array:
-    return np.bitwise_and(_integers(strides[name]), LINE - 1)
-
-
-def _integers(values: Any) -> Array:
-    found: Array = np.asanyarray(values).astype(np.int64)
-    return found
+    return np.bitwise_and(integers(strides[name]), LINE - 1)

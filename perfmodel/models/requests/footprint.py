@@ -129,5 +129,11 @@ def _granules(run: Array, width: int, step: Array, granule: int) -> Array:
 
 def power_of_two_gcd(power: Any, value: Any) -> Array:
     """Return gcd(power, value) for powers of two: the lower of `power` and value's lowest bit."""
-    both = np.asanyarray(value).astype(np.int64) | np.asanyarray(power)
+    both = integers(value) | np.asanyarray(power)
     return np.asanyarray(both & -both)
+
+
+def integers(values: Any) -> Array:
+    """Return whole numbers as integers of 64 bits."""
+    found: Array = np.asanyarray(values).astype(np.int64)
+    return found

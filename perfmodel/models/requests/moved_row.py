@@ -15,7 +15,7 @@ from perfmodel.arrays import Array
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box
-from perfmodel.models.requests.footprint import power_of_two_gcd
+from perfmodel.models.requests.footprint import integers, power_of_two_gcd
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Arr
     `shaped` says in which configurations; then the columns of `_MovedRow`, and the means.
     """
     plain = shaped[0]
-    row = _MovedRow(*(np.asanyarray(a[plain]).astype(np.int64) for a in shaped[1:6]))
+    row = _MovedRow(*(integers(a[plain]) for a in shaped[1:6]))
     results = []
     for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
         corrected = mean.copy()

@@ -328,8 +328,7 @@ def test_a_size_that_data_decides_is_assumed_and_said() -> None:
     assert lengths["table"] == max(lengths.values())
     stated = kernel("gather", launch(10, 128, n=1280, table=4 * lengths["table"]))
     assert made.doubt.longer > stated.doubt.longer == BY_RULES.longer
-    low, high = predict(made).interval_s
-    narrow, wide = predict(stated).interval_s
+    (low, high), (narrow, wide) = (predict(each).interval_s for each in (made, stated))
     assert low < narrow
     assert wide < high
 
