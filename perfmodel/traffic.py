@@ -6,16 +6,18 @@ model and the two can be compared. Every number is an array over configurations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.records import record
+
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AccessTraffic:
     """One access's part of the traffic: requests and what they cost, summed over the launch.
 
@@ -72,7 +74,7 @@ _NO_NUMBERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Traffic:
     """Traffic of a whole launch.
 

@@ -7,7 +7,6 @@ launch, and another one for each value that ``-D`` gives, for what it does follo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import combinations
@@ -19,6 +18,7 @@ from perfmodel.cli.program_options import (
 )
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.cli.program_launches import ProgramLaunches
@@ -38,7 +38,7 @@ Values = dict[str, Any]
 """Parameters by name: whole numbers, or words."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Configuration:
     """A kernel with values for those of its parameters that are given.
 
@@ -50,7 +50,7 @@ class Configuration:
     values: Values
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamedKernel:
     """A kernel as the command line names it: with open parameters, or a program's launches.
 

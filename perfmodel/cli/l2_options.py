@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from perfmodel.cli.grouped_options import option
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 from perfmodel.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perfmodel.kernels.l2_control import L2Control
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Options:
     """What the options of L2 control say."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.cuda.compile.program import Program
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramLaunches:
     """A program and its launches.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.grouped_options import option, option_name
 from perfmodel.cli.program_launches import ProgramLaunches
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.cuda.compile.program import Program
@@ -39,7 +40,7 @@ def compiler_options(given: Sequence[str] | None, folders: Sequence[str] | None)
     return [*(given or ()), *(word for folder in folders or () for word in ("-I", folder))]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramOptions:
     """What the options say."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cli.grouped_options import option
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 
 _TILES: Final = {
     "tile": ("--tile", ("BM", "BN", "BK")),
@@ -16,7 +16,7 @@ _TILES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileOptions:
     """What the options of tiles say."""
 

@@ -7,11 +7,12 @@ import math
 import operator as python_operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final, Union
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 # Fewest and most operands of each operator; None means any number.
 ARITY: Final[dict[str, tuple[int, int | None]]] = {
@@ -76,7 +77,7 @@ def _operation(operator: str, first: Any, other: Node | int) -> Operation:
     return Operation(operator, (first, Number(other) if isinstance(other, int) else other))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number(_Written):
     """A literal. ``Number(1)`` and ``Number(1.0)`` differ, since integers are kept exact.
 
@@ -116,7 +117,7 @@ class Number(_Written):
         return hash((type(self.value), self.value))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name(_Written):
     """A variable: an ASCII identifier, or one of CUDA's ``threadIdx.x`` ... ``gridDim.z``.
 
@@ -140,7 +141,7 @@ class Name(_Written):
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation(_Written):
     """An operator applied to operands.
 

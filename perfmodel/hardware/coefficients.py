@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.figure import Kind
+from perfmodel.records import record
 from perfmodel.tables import Reader, one_of, read_record
 from perfmodel.text_files import parse_toml, read_text
 
@@ -42,7 +43,7 @@ FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
 _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoefficientValue:
     """The value of a coefficient on one architecture."""
 
@@ -80,7 +81,7 @@ class Coefficients:
         return Coefficients, (self.compute_capability, dict(self.values), dict(self.origins))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Coefficient:
     """A number of a mechanism that each architecture has its own of."""
 
@@ -103,7 +104,7 @@ class Coefficient:
         return cast(float, device.coefficients.values[self.name])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoefficientTable:
     """Several numbers of a mechanism in a row, as of 3 to 10 ways set aside."""
 

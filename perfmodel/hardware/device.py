@@ -15,6 +15,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError, nearest
 from perfmodel.hardware.coefficients import Coefficients
 from perfmodel.hardware.figure import Figure
+from perfmodel.records import record
 
 WARP_SIZE: Final = 32
 """Threads in a warp, on every GPU that CUDA runs on (CUDA C++ Programming Guide)."""
@@ -30,7 +31,7 @@ _WHOLE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inheritance:
     """What a GPU that nobody measured has from the one whose file its own extends."""
 
@@ -41,7 +42,7 @@ class Inheritance:
     figures: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quantity:
     """What a field of `Device` holds."""
 

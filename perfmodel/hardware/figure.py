@@ -7,11 +7,11 @@ uses SI. The unit table below is the only place where the two meet.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, get_args
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 Kind = Literal["datasheet", "measured", "fitted", "derived", "assumed"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
@@ -79,7 +79,7 @@ def units_of(dimension: str) -> list[str]:
     return [name for name, unit in UNITS.items() if unit.dimension == dimension]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Figure:
     """A number as its source gives it."""
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.hardware.device import Device
 from perfmodel.hardware.figure import Figure
+from perfmodel.records import record
 
 Scope = Literal["thread", "block", "SM", "GPU"]
 Manager = Literal["compiler", "programmer", "hardware", "allocator"]
 Extent = Literal["SM", "GPU"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Level:
     """One level of the memory hierarchy; None where the device has no such figure."""
 

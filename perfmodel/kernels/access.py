@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
 from perfmodel.kernels.counted import Counted
+from perfmodel.records import record
 
 # Defaults; nodes are immutable, so all records can share them.
 _ZERO: Final = Number(0)
@@ -28,7 +28,7 @@ ELEMENT_BYTES: Final = range(1, 17)
 """Sizes of a buffer's elements in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """A load, store or atomic of every thread for which `guard` holds."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Doubt:
     """What nobody states and no analysis tells, over what was assumed."""
 

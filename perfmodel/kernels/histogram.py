@@ -7,7 +7,6 @@ likely, so that expectations over all bins are sums over some ten thousand group
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Operation, evaluate, substitute
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.kernels.access import Access
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +27,7 @@ _GROWTH: Final = 1 + 1 / 256
 _RESOLUTION: Final = 1 << 52
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Histogram:
     """Probabilities of the values of a random index."""
 

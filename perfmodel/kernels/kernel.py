@@ -7,13 +7,13 @@ kernel's parameters, its loop variables and its own definitions. Everything here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.unequal import Unequal
+from perfmodel.records import record
 
 Space = Literal["global", "shared", "local"]
 
@@ -57,7 +57,7 @@ PRECISIONS: Final = (
 """Compute ceilings that a kernel's operations can belong to: `Device.peak_...`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """An integer, or one of a few words, that the caller chooses.
 
@@ -82,7 +82,7 @@ class Parameter:
         return self.words[self.choices.index(value)] if self.words else value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launch:
     """Grid and block (x, y, z), and what a block takes from its SM."""
 
@@ -93,7 +93,7 @@ class Launch:
     shared_bytes: Node = _ZERO  # static and dynamic shared memory of a block [B]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffer:
     """An array of `length` elements of `element_bytes` (1 to 16) in global or shared memory.
 
@@ -107,7 +107,7 @@ class Buffer:
     space: Space = "global"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop of every thread: `variable` takes 0, 1, ... `trips` - 1."""
 
@@ -119,7 +119,7 @@ class Loop:
     turns: Node = _ONE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arithmetic:
     """`count` instructions of a thread on a pipe (a key of `PIPES`), in a loop or outside.
 
@@ -132,7 +132,7 @@ class Arithmetic:
     loop: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Barrier:
     """`count` times that a block's threads wait for one another, in a loop or outside.
 
@@ -143,7 +143,7 @@ class Barrier:
     loop: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pace:
     """Clocks that a lone warp takes for an iteration of a loop, or for what runs once.
 
@@ -156,7 +156,7 @@ class Pace:
     abreast: Node = _ONE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pipeline:
     """Says that a block copies the data of later steps while it works on this one.
 
@@ -177,7 +177,7 @@ class Pipeline:
     result_bytes: Node = _ZERO  # bytes of the results
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Menu:
     """Values of which a library picks one set, for parameters that the caller leaves open."""
 
@@ -185,7 +185,7 @@ class Menu:
     rows: tuple[tuple[int, ...], ...]  # a value for each parameter
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assumption:
     """Contents of buffers that decide a kernel's time, and that nobody states."""
 
@@ -195,7 +195,7 @@ class Assumption:
     allowed: bool = False  # whether to go on however far the time hangs on it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     """A CUDA kernel and its launch, with parameters still open.
 

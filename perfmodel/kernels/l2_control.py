@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from perfmodel.records import record
 
 AccessProperty = Literal["normal", "streaming", "persisting"]
 """How L2 treats a line: in its usual order, first to leave, or in the set-aside."""
@@ -12,7 +13,7 @@ DEFAULT_FETCH: Final = 64
 """Fetch granularity that the driver starts with [B]."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AccessPolicyWindow:
     """A window of addresses whose lines get a property of their own (cudaAccessPolicyWindow)."""
 
@@ -25,7 +26,7 @@ class AccessPolicyWindow:
     offset: int = 0  # start, from that of the buffer [B]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Control:
     """What a program asks of L2 before the launch; the defaults are those of the driver."""
 

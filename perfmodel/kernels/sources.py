@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from perfmodel.expressions import Node, Number, parse, substitute
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.library import LIBRARY
+from perfmodel.records import record
 from perfmodel.text_files import parse_toml, read_text
 
 _TABLE: Final = Path(__file__).parent / "sources.toml"
@@ -24,7 +25,7 @@ _ONE: Final = Number(1)
 _FLAGS: Final = {"true": "1", "false": "0"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """The CUDA source of a built-in kernel."""
 

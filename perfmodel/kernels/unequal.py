@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unequal:
     """Work of warps and blocks, over that of an average warp or block."""
 

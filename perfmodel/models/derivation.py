@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.records import record
+
 if TYPE_CHECKING:
     from perfmodel.kernels.access import Access
     from perfmodel.models.formula import Formula
@@ -65,7 +67,7 @@ class Node:
         yield from _nodes(tuple(self.named.values()))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """A recorded number that a model read as a plain one, to choose a form or to count by it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,12 +13,13 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 Timing = Literal["profiler", "events"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Execution:
     """A launch on a device, arrays over configurations."""
 

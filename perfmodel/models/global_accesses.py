@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,11 +15,12 @@ from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 CacheState = Literal["cold", "warm"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Start:
     """How L2 is set for a launch, and what it holds when that starts."""
 
@@ -31,7 +31,7 @@ class L2Start:
     full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalAccesses:
     """The accesses of a launch to global and local memory, and where they run.
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
 from pkgutil import walk_packages
@@ -19,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, ParamSpec, TypeVar
 
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.records import record
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +27,7 @@ _registry: dict[str, Mechanism] = {}
 _off: Final[ContextVar[frozenset[str]]] = ContextVar("mechanisms_off", default=frozenset())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mechanism:
     """What the registry knows of a mechanism.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -32,6 +31,7 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 RANGES: Final = Path(__file__).parent / "ranges.toml"
@@ -40,7 +40,7 @@ _LEAST: Final = 0.01
 """Share of L2 under which DRAM bytes are no matter."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """Relative differences of what is counted from which on a warning is due."""
 
@@ -52,7 +52,7 @@ class Limits:
         return self.l2_sectors if what == "L2 sectors" else self.dram_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SimulatedKnee:
     """Footprint over L2 at which reuse starts to fail, at which none is left, and the spread."""
 
@@ -67,7 +67,7 @@ class SimulatedKnee:
         return self.low, self.high
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SparedMisses:
     """Share of a table's re-reads that the simulator hits and the closed form misses."""
 
@@ -75,7 +75,7 @@ class SparedMisses:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DirtyLines:
     """Written bytes that stay in L2: at most of L2, and a share of it by writes over all."""
 
@@ -84,7 +84,7 @@ class DirtyLines:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ranges:
     """What ``ranges.toml`` has, table by table."""
 
@@ -103,7 +103,7 @@ def ranges() -> Ranges:
     return Ranges(**{name: kind(**found[name]) for name, kind in kinds.items()})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Launch:
     """One launch: its global accesses, as they are and in groups, and what they move."""
 

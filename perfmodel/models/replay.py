@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.models.derivation import Decision, Node, Recorded
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -32,7 +33,7 @@ class DecisionError(PerfmodelError):
     """With these figures the model takes another form: only a new prediction tells."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Derivation:
     """The way from figures to a result.
 

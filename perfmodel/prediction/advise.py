@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from perfmodel.prediction.l2_rules import has_residency
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.untried import NEVER, Untried, untried
+from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.advice/1"
 
@@ -48,7 +49,7 @@ _AS_WELL: Final = 0.9
 """Share of what data laid out otherwise gains, from which a remap that leaves it is as good."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """A change and what it is predicted to gain."""
 
@@ -82,7 +83,7 @@ class Option:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Advice:
     """What to change about a launch."""
 

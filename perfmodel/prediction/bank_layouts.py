@@ -8,7 +8,7 @@ the row's number does the same without more memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.rewrites import element_of, kernel_of
+from perfmodel.records import record
 
 CONFLICT: Final = 1.15
 """Clocks of the banks over those that the lanes' data needs, from which a layout is worth a try."""
@@ -28,7 +29,7 @@ _ROW: Final = BANKS * BANK_WORD
 _TYPES: Final = {1: "char", 2: "half", 4: "float", 8: "double", 16: "float4"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """A shared array laid out otherwise."""
 

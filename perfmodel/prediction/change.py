@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 
 Kind = Literal[
     "residency",
@@ -43,7 +43,7 @@ CATEGORIES: Final[dict[Kind, str]] = {
 """What each kind of change is: what somebody has to touch to make it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """A change to try."""
 

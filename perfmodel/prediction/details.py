@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.time.stage import TimeModel
 from perfmodel.prediction.l2_rules import AS_THE_DRIVER, L2Setting
+from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Details:
     """The arrays and records behind a prediction, for explanations; not part of the JSON.
 

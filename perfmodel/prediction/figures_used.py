@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from perfmodel.hardware.figure import Figure
@@ -12,12 +12,13 @@ from perfmodel.models.roofline import ceilings
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.time_of_traffic import recorded_device, time_on
+from perfmodel.records import record
 
 _STEP: Final = 0.01
 """Change of a figure whose effect is told."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UsedFigure:
     """A figure of the device that a prediction comes from."""
 

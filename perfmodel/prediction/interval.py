@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -27,6 +27,7 @@ from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.time_of_traffic import derive_time, time_on
 from perfmodel.prediction.wider import wider_intervals
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 Origin = Literal["measured", "published"]
@@ -67,7 +68,7 @@ _REGIME_OF: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Residuals:
     """Where 90% of the measured times lie, over predicted ones of a regime."""
 
@@ -76,7 +77,7 @@ class Residuals:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResidualOrigin:
     """Where the residuals behind a prediction's interval are from."""
 

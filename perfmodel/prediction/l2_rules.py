@@ -6,7 +6,7 @@ Rules are those of NVIDIA's CUDA Programming Guide, section "L2 Cache Control".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import inf
 from typing import Any, Final, get_args
 
@@ -19,6 +19,7 @@ from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessP
 from perfmodel.models.l2.residency import WAYS, granted, granted_ways
 from perfmodel.prediction.capability import capability
 from perfmodel.prediction.cuda_lines import MPS_VARIABLE
+from perfmodel.records import record
 from perfmodel.sizes import SUFFIXES
 
 LEAST_CAPABILITY: Final = (8, 0)
@@ -29,7 +30,7 @@ GRANULARITIES: Final = (32, 64, 128)
 """Fetch granularities of L2 [B]."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Setting:
     """L2 control as it takes effect."""
 

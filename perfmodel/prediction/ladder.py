@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 
 _FIXED: Final = frozenset({"launch", "ramp", "dispatch"})
 """Terms that no rung removes."""
@@ -30,7 +30,7 @@ others 14 were.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Removed:
     """What the next rung takes away most of: a term's time before and after [s].
 
@@ -42,7 +42,7 @@ class Removed:
     after: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rung:
     """One mapping of a ladder."""
 

@@ -12,12 +12,13 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.interval import interval, spread
+from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.prediction/1"
 Method = Literal["closed-form", "simulated"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OccupancyResult:
     """Occupancy of one launch."""
 
@@ -28,7 +29,7 @@ class OccupancyResult:
     waves: float  # blocks of the grid over the blocks that all SMs hold
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ceiling:
     """A bound of the roofline: `value` in B/s for a memory level, in FLOP/s for arithmetic."""
 
@@ -37,7 +38,7 @@ class Ceiling:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RooflineResult:
     """Where a launch lies on the hierarchical roofline."""
 

@@ -8,7 +8,7 @@ kernel, so it holds for one from any source.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -20,12 +20,13 @@ from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.rewrites import TOGETHER, cuda_text, kernel_of, known_values
+from perfmodel.records import record
 
 WASTE: Final = 1.3
 """Sectors over those that the wanted bytes need, from which an access counts as uncoalesced."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remap:
     """A launch with its work given to other threads; `puts` pairs what is there with what is put.
 

@@ -6,7 +6,7 @@ Imported only when asked for, so that predictions by closed forms start as fast 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.prediction.evaluate import checked_occupancy
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.records import record
 from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
 from perfmodel.trace.launch import Progress, Residency
@@ -33,7 +34,7 @@ PATIENCE: Final = 30.0
 """Simulation of one prediction that is run whole [s]; longer ones are sampled."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SimulatedLaunch:
     """A simulated launch and what it was."""
 

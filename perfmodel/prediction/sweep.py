@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from perfmodel.kernels.l2_control import L2Control
 from perfmodel.prediction.memory_size import TooLargeForMemoryError
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 
 MOST_VALUES: Final = 1000
 """Values that a knob takes at most."""
@@ -42,7 +43,7 @@ SIZES: Final = frozenset({"window", "set-aside"})
 """Knobs that are sizes [B]."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sweep:
     """A launch over the values of one knob or parameter."""
 

@@ -8,7 +8,7 @@ case in point. This is done to the record of a kernel, so it holds for one from 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.remaps import Remap, movable, remaps
 from perfmodel.prediction.rewrites import both, element_of, plain_index, times, total
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +44,7 @@ _ELEMENTS: Final = {1: "char", 2: "half", 4: "float", 8: "double"}
 """Types of elements of so many bytes, for arrays in shared memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Tile:
     """A tile of a buffer in shared memory, and what it is called.
 
@@ -57,7 +58,7 @@ class _Tile:
     pitch: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reads:
     """A loop's reads of a buffer that threads of a block share.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from perfmodel.prediction.change import CATEGORIES, Kind
+from perfmodel.records import record
 
 NEVER: Final = (
     "another algorithm or precision, asynchronous copies (cp.async, TMA), fusion with other "
@@ -30,7 +30,7 @@ _ABSENT: Final[dict[Kind, str]] = {
 """Why a kind of change is absent: no launch of that kind could be made from this one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Untried:
     """A kind of change that was not tried, and why."""
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from perfmodel.prediction.details import Details
+from perfmodel.records import record
 
 LIBRARY: Final = Path(__file__).with_name("library_intervals.toml")
 STATED: Final = Path(__file__).with_name("stated_intervals.toml")
@@ -24,7 +25,7 @@ WORTH_SAYING: Final = 1.5
 Inherits = Literal["", "same architecture", "other architecture"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WiderInterval:
     """Where 90% of measured times lie, over predicted ones, and for what."""
 

@@ -7,7 +7,6 @@ by the stage that they belong to. What the time does not depend on enters as a n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from perfmodel.models.derivation import Node
 from perfmodel.models.replay import Derivation, in_order
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.step import Origin, Step, scalar
@@ -86,7 +86,7 @@ def terms_text(terms: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{name} {units.seconds(value)}" for name, value in terms)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Evaluation:
     """A formula with its numbers, as often as it was evaluated on them; `elasticity` is of all."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from perfmodel.prediction import Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
@@ -28,7 +28,7 @@ _READING: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """A line of an explanation and what it is: "heading", "step", "note" or "text"."""
 
@@ -36,7 +36,7 @@ class Line:
     kind: str = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExplanationReport:
     """An explanation that rich prints in the width of its console; see `explain` for `full`."""
 

@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from perfmodel.records import record
 from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ STYLE: Final[dict[Any, Any]] = {
 """Settings of matplotlib under which figures are drawn and saved."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """What a page tells who points at a part of a drawing, and of which launch it is.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
@@ -11,6 +10,7 @@ from perfmodel.expressions import Name
 from perfmodel.hardware import Device
 from perfmodel.models.roofline import ATTAINABLE, MEMORY, RIDGE
 from perfmodel.prediction.record import Ceiling, Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.tables import Table
 
@@ -19,7 +19,7 @@ LEVELS: Final = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
 """How reports call the memory levels, near to far."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LevelPoint:
     """A launch at one memory level: FLOP/B that moves there, and the FLOP/s that it allows."""
 
@@ -28,7 +28,7 @@ class LevelPoint:
     attainable: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placement:
     """A launch on the roofline.
 
@@ -57,7 +57,7 @@ class Placement:
     nearest: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Roofline:
     """Launches of one GPU under its roofs: what text, table, figure and JSON show.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.prediction import Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.figure_style import (
     FAINT,
@@ -92,7 +92,7 @@ def draw_roofline(found: Roofline, narrow: bool = False) -> Drawing:
     return made
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Plot:
     """A roofline that is being drawn."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from perfmodel.prediction import Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.roofline import LEVELS, Roofline, ridge_points, roof_name, roofline
 from perfmodel.reports.tables import plain, table
@@ -53,7 +53,7 @@ def _ceiling_table(found: Roofline) -> RenderableType:
     return Group(table(headers, wide, "l" + "r" * len(headers)), note)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scale:
     """A logarithmic axis: values `low` to `high` on cells 0 to `cells` - 1."""
 
@@ -76,7 +76,7 @@ class Scale:
             yield 10.0**power
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RooflinePlot:
     """A plot of characters in the width of the console, double logarithmic."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -15,6 +15,7 @@ from perfmodel.kernels.access import Access
 from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
+from perfmodel.records import record
 from perfmodel.reports.step import scalar
 from perfmodel.reports.tables import plain, table
 from perfmodel.reports.units import count, number, percent
@@ -35,7 +36,7 @@ _Line = tuple[str, str, str, str]
 _Numbers = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceAccess:
     """Accesses that a source line makes alike: of one kind, to one buffer.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.formula import Formula
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Where a number that is put into a formula comes from.
 
@@ -31,7 +32,7 @@ class Origin:
     same: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One line of an explanation: ``title = formula = formula with numbers = result``.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -12,11 +11,13 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
+from perfmodel.records import record
+
 _LONG_WORD: Final = 24  # a longer one may be broken: paths, sources, formulas
 _SHORT_BAR: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """A table that a terminal, a page and a Markdown file show.
 
@@ -58,7 +59,7 @@ class Table:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bar:
     """A horizontal bar that fills `share` (0 to 1) of `width` characters."""
 
@@ -80,7 +81,7 @@ class Bar:
         return Measurement(min(_SHORT_BAR, self.width), self.width)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Columns:
     """A table without lines, which fits the terminal: see `table`."""
 

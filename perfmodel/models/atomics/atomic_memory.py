@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
+from perfmodel.records import record
 
 ATOMIC_MISSES = Formula(
     name="atomics that miss L2",
@@ -90,7 +90,7 @@ def l2_passes(r: Requests) -> Array:
     return r.sectors if r.sharing is None else r.requests * r.shared.conflicts.passes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Elements:
     """The elements that an atomic goes to, arrays over configurations."""
 

@@ -15,7 +15,7 @@ of compare-and-swap (`retries`) and locks (`locks`) do all of it again and again
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -51,6 +51,7 @@ from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.power_mean import power_mean
 from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 SLICE_TIME = Formula(
     name="time of the busiest slice",
@@ -68,7 +69,7 @@ RETURN_LATENCY: Final = Coefficient("atomics.global_atomics.return_latency")
 OVERLAP: Final = Coefficient("atomics.global_atomics.overlap")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SliceLoad:
     """Time of the busiest slice for an atomic, and of each if all had as much to do [s]."""
 
@@ -76,7 +77,7 @@ class SliceLoad:
     even: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AtomicTime:
     """Time of one atomic access on its own, arrays over configurations."""
 

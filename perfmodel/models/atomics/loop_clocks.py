@@ -6,7 +6,6 @@ success in each turn; the others' are as soon as the next compare-and-swap comes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
+from perfmodel.records import record
 
 LOOP_CLOCKS = Formula(
     name="clocks from one successful attempt to the next",
@@ -68,7 +68,7 @@ LOSE_AGAIN: Final = Coefficient("atomics.loop_clocks.lose_again")
 WARPS_TOGETHER: Final = Coefficient("atomics.loop_clocks.warps_together")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tried:
     """Who tries an address of a block, arrays over configurations."""
 

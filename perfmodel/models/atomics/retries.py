@@ -14,7 +14,6 @@ as many compete from a lane's first try to its last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from perfmodel.models.atomics.to_slices import Packets
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.request_record import Requests
+from perfmodel.records import record
 
 CONTENDERS = Formula(
     name="lanes that contend for the most popular address",
@@ -127,7 +127,7 @@ SHARED_COST: Final = Coefficient("atomics.retries.shared_cost")
 SEVERAL: Final = Coefficient("atomics.retries.several")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contention:
     """Lanes that want the same word, arrays over configurations."""
 

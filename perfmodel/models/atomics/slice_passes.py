@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from perfmodel.models.l2.slices import PASS_TIME, most_answers, slice_slot
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import GRANULE
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 FULL_PASSES = Formula(
     name="share of passes through full sectors",
@@ -39,7 +39,7 @@ COMPARE_SECTOR_CLOCKS: Final = Coefficient("atomics.slice_passes.compare_sector_
 _FLOATS: Final = np.array([name.startswith(("float", "half")) for name in DATA_TYPES])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlicePass:
     """A pass of an atomic through the busiest slice, arrays over configurations."""
 

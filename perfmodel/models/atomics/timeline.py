@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,12 +11,13 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import AtomicTime
 from perfmodel.models.l2.slices import PASS_TIME
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 REQUESTS: Final = 4
 """Requests that are drawn: half of them from the near side of L2, half from the far."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turn:
     """One warp's request on its way through L2, from SMs on the far side or not.
 
@@ -30,7 +30,7 @@ class Turn:
     ends: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Timeline:
     """The same requests, of so many additions each, twice.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 NETWORK_TIME = Formula(
     name="time of the network to L2",
@@ -65,7 +65,7 @@ NEARLY: Final = 0.9
 """Of the places that a GPU's warps reach at a time, from which on they wait for the next ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operands:
     """What a global atomic does with its elements, arrays over configurations."""
 
@@ -75,7 +75,7 @@ class Operands:
     compares: bool  # whether lanes compare and swap: packets of half a warp each
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BusiestSlice:
     """The slice of L2 that makes most of an atomic's passes, arrays over configurations.
 
@@ -87,7 +87,7 @@ class BusiestSlice:
     share: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packets:
     """What a global atomic sends over a launch, arrays over configurations."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
@@ -25,6 +24,7 @@ from perfmodel.models.l2.residency import WAYS, granted_ways
 from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import dirty_knee, resident_share
+from perfmodel.records import record
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
@@ -43,7 +43,7 @@ WRITTEN_BACK = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Writes:
     """What a launch writes to DRAM [B]."""
 

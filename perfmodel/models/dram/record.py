@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from perfmodel.arrays import Array
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dram:
     """What DRAM moves for a launch: fields as those of `perfmodel.traffic.Traffic`."""
 

@@ -9,7 +9,6 @@ changed lines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -27,6 +26,7 @@ from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import Knee, resident_share
+from perfmodel.records import record
 
 _ZERO: Final = np.zeros(1)
 
@@ -99,7 +99,7 @@ CYCLIC_KNEE: Final = Knee("dram.scattered_stores.cyclic_knee")
 RANDOM_STAYS: Final = Coefficient("dram.scattered_stores.random_stays")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScatteredStores:
     """What stores at scattered places of one buffer move between L2 and DRAM."""
 

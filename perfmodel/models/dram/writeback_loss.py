@@ -5,7 +5,6 @@ Losses are counted as bytes that DRAM could move meanwhile at the reference's pe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
+from perfmodel.records import record
 
 WRITE_BACK = Formula(
     name="what writes lose with a set-aside, as bytes at the reference's DRAM peak by slice",
@@ -94,7 +94,7 @@ _STREAMS: Final = (
 """`each` of `STREAMS_LOSS` by bytes read for each written."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DramMix:
     """DRAM bytes written, and read by the property of the lines [B].
 
@@ -108,7 +108,7 @@ class DramMix:
     again: Any = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SetAside:
     """Ways of L2 set aside; shares of them that persisting lines take from streams, and keep."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.agreement import check_alike
 from perfmodel.models.grid.affine import Plane, Variable, plane
+from perfmodel.records import record
 
 # A comparison as "this is above zero", for integers.
 _POSITIVE: Final = {
@@ -29,7 +29,7 @@ _POSITIVE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Activity:
     """Who takes part in an access."""
 
@@ -50,7 +50,7 @@ class Activity:
         return np.asanyarray(sum((c.requests * c.active for c in self.classes), np.zeros(1)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Values of some variables: mixed-radix numbers from `start` up to ``start + count`` - 1.
 
@@ -67,7 +67,7 @@ class Span:
 _Choice = tuple[Array, Array, Array, tuple[Span, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WarpClass:
     """Executions of an access by warps of one shape."""
 
@@ -222,7 +222,7 @@ def _classes(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Number:
     """A mixed-radix number, fastest digit first, that guards bound: `start` to before `stop`."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.geometry import AXES, BlockShape, alike
+from perfmodel.records import record
 
 _RANDOM_POINTS: Final = 6
 """Scattered points, beside the corners, at which a plane is checked."""
@@ -31,7 +31,7 @@ _PRIMES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 _BITWISE: Final = frozenset({"&", "|", "^", "<<", ">>", "random", "shuffled"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """An index variable or a digit of one: values 0 to `extent` - 1."""
 
@@ -57,7 +57,7 @@ class Variable:
         return self.name.startswith("blockIdx.")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plane:
     """``offset + sum(stride[v] * v)``, per configuration; `affine` tells where that is true."""
 

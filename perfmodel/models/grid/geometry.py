@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.records import record
 
 AXES = ("x", "y", "z")
 BLOCK_INDICES = tuple(f"blockIdx.{axis}" for axis in AXES)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Digit:
     """Part of threadIdx: `count` values, `weight` apart, along `axis`; in the lane or the warp."""
 
@@ -31,7 +31,7 @@ class Digit:
     in_lane: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockShape:
     """A block's threads as warps; no digits if irregular: warps are not all the same full box."""
 

@@ -7,7 +7,6 @@ take over the memory of those that are done: what matters is how much the reside
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.records import record
 
 HIT_SHARE = Formula(
     name="share of local memory's loads that a cache serves",
@@ -39,7 +39,7 @@ WRITTEN_LOW: Final = Coefficient("l1.local_memory.written_low")
 WRITTEN_HIGH: Final = Coefficient("l1.local_memory.written_high")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LocalTraffic:
     """What one access to local memory asks of L2 and DRAM.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,9 +11,10 @@ from perfmodel.models.l1.local_memory import LocalTraffic
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.models.reuse.rereads import Reread
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L1:
     """What the accesses of a launch bring into L1, or send past it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from perfmodel.models.reuse.reuse_windows import (
     reuse_knee,
     rewritten_knee,
 )
+from perfmodel.records import record
 
 _ONE: Final = np.ones(1)
 _ZERO: Final = np.zeros(1)
@@ -56,7 +57,7 @@ def fitted_knees(device: Device) -> Knees:
     return Knees(reuse_knee(device), rewritten_knee(device))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misses:
     """What accesses miss in L2, by position."""
 

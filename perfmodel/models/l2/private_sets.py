@@ -8,7 +8,7 @@ takes the longer the larger it is. Blocks that move on: `perfmodel.models.l2.mov
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import Streams, distance
 from perfmodel.models.l2.slices import nearest_measured, slice_count
+from perfmodel.records import record
 
 YOUNG_SHARE = Formula(
     name="re-reads of private parts before their lines have found their side",
@@ -74,7 +75,7 @@ SETTLED_LAST_80: Final = Coefficient("l2.private_sets.settled_last_80")
 READ_BEFORE: Final = Coefficient("l2.private_sets.read_before")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartedSet:
     """A set that blocks read again and again, each its own part, and what L2 loses of it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -27,6 +26,7 @@ from perfmodel.models.l2.table_uses import TableLaunch, TableUse, comes_back
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.request_record import past_l1
 from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.records import record
 
 RANDOM_ROOM: Final = Coefficient("l2.random_tables.random_room")
 STREAM_LINES: Final = 1.5
@@ -43,7 +43,7 @@ Derived: one line of each set. How many of them hit: `perfmodel.models.l2.window
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RandomReads:
     """What a launch reads of a table at random places."""
 

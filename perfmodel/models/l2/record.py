@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from perfmodel.arrays import Array
 from perfmodel.models.atomics.atomic_memory import AtomicMemory
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.tables import Table
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2:
     """What L2 is asked for by a launch, and what of it it has not."""
 

@@ -7,7 +7,6 @@ normal lines use what persisting lines leave of them, dirty lines may not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
+from perfmodel.records import record
 
 WAYS: Final = 16
 """Ways of L2.
@@ -180,7 +180,7 @@ def best_hit_ratio(set_aside: Any, window: Any, device: Device) -> Array:
     return np.asanyarray(np.where(f <= s, 1.0, best))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Streams:
     """What streams move in one pass over a table [B]."""
 

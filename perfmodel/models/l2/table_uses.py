@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,12 +18,13 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.records import record
 
 _ANYWHERE: Final = 0.9
 """Share of sectors that are new to their block from which on a load's places are anywhere."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferUse:
     """What a launch asks of one buffer."""
 
@@ -35,7 +35,7 @@ class BufferUse:
     touched: Array  # bytes that are touched at least once
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableLaunch:
     """A launch as its tables see it."""
 
@@ -50,7 +50,7 @@ class TableLaunch:
         return [self.accesses.requests[i] for i in use.members]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableUse:
     """One table of a launch, and what passes concurrently."""
 

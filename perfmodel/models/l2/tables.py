@@ -7,7 +7,7 @@ read several times. What else the launch moves passes by as streams.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
@@ -30,13 +30,14 @@ from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, c
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.records import record
 
 ALONE: Final = Coefficient("l2.tables.alone")
 _AGAIN: Final = 1.5
 """Passes over a buffer from which loops that read it under a window make it a table."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TableLines:
     """A table's lines by their property, and how re-reads of each miss: see `TABLE_MISSES`."""
 
@@ -70,7 +71,7 @@ class TableLines:
         return residency.TABLE_MISSES.of(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """A buffer that is read again and again."""
 

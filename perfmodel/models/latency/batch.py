@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.formula import Formula
+from perfmodel.records import record
 
 BATCH_LATENCY = Formula(
     name="latency of a batch of loads",
@@ -35,7 +36,7 @@ BATCH_LATENCY = Formula(
 MOST_SPREAD: Final = Coefficient("latency.batch.most_spread")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchLatency:
     """Latencies of a batch of loads and how often each applies: the symbols of `BATCH_LATENCY`."""
 
@@ -56,7 +57,7 @@ class BatchLatency:
         return BATCH_LATENCY.of(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Batch:
     """Batches of loads that a warp issues together, then waits for."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from perfmodel.models.launch.waves import at_work_share, taking_part
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 from perfmodel.traffic import AccessTraffic
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchPlace:
     """Where loads that are waited for together stand in a kernel."""
 
@@ -27,7 +27,7 @@ class BatchPlace:
     ahead: bool  # whether they are copied to shared memory while the block works on earlier ones
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BatchLoads:
     """Loads that a warp issues together, then waits for, and the launch that they are in."""
 

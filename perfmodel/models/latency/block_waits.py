@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from perfmodel.models.latency.latency import (
 )
 from perfmodel.models.launch.waves import ROUNDS, in_turn, side_by_side
 from perfmodel.models.time.launch import code_fetch, constant_fetch
+from perfmodel.records import record
 
 RAMP_TIME = Formula(
     name="start-up",
@@ -48,7 +48,7 @@ LATENCY_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Latency:
     """Time of the blocks one after the other, bandwidth apart: `LATENCY_TIME` and its inputs."""
 
@@ -64,7 +64,7 @@ def latency_of(chain_s: Array, ramp_s: Array, waves: Array) -> Latency:
     return Latency(chain_s, ramp_s, waves, np.atleast_1d(time))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockWaits:
     """What blocks wait, arrays over configurations."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.extremes import largest
 from perfmodel.models.latency.batch import Batch
+from perfmodel.records import record
 
 ONCE_CLOCKS: Final = Coefficient("latency.chain.once_clocks")
 LOOP_CLOCKS: Final = Coefficient("latency.chain.loop_clocks")
@@ -44,7 +44,7 @@ def lone_clocks(
     return np.asanyarray(alone), np.asanyarray(each * looped)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chain:
     """What one block that has its SM to itself does, one thing after the other."""
 

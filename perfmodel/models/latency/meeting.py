@@ -8,7 +8,6 @@ could, and those that started together are at the same phase.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 FEW_BLOCKS: Final = Coefficient("latency.meeting.few_blocks")
 FIRST_WAVE: Final = Coefficient("latency.meeting.first_wave")
@@ -57,7 +57,7 @@ PASSES_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadingBlocks:
     """Blocks that load and compute, arrays over configurations."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -25,6 +24,7 @@ from perfmodel.models.launch.handout import (
     time_in_slots,
 )
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 BALANCE = Formula(
     name="load imbalance: the busiest SM over the average",
@@ -120,7 +120,7 @@ def side_by_side(held: Any, blocks: Any, sm_count: int) -> Array:
     return np.asanyarray(np.minimum(held, np.ceil(np.asanyarray(blocks, dtype=float) / sm_count)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Balance:
     """How blocks fall on SMs, arrays over configurations.
 

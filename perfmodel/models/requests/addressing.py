@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.grid.affine import Variable, index_variables
 from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Addressing:
     """What decides the addresses of an access, for configurations of one block shape and width."""
 

@@ -10,7 +10,6 @@ requests and the passes as L2 atomic sectors
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from perfmodel.kernels.histogram import Histogram
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.distinct import among_equals, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.records import record
 
 MODULO_ROUNDS = Formula(
     name="passes or packets, consecutive lanes modulo m",
@@ -69,7 +69,7 @@ class Hot(NamedTuple):
     third: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sharing:
     """How an atomic's lanes share addresses."""
 

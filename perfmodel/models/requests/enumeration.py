@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from perfmodel.models.requests.drawn_places import uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
+from perfmodel.records import record
 
 MAX_LANES: Final = 1 << 19
 """Lanes that a sample holds at most: memory stays under 100 MB."""
@@ -52,7 +53,7 @@ class Drawn(NamedTuple):
     histogram: Histogram
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Executions:
     """The block executions of a launch whose requests may differ."""
 

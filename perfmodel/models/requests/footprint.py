@@ -7,13 +7,13 @@ of their strides either lengthen the run, if it has no gap of a granule, or repe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
+from perfmodel.records import record
 
 RUN_GRANULES = Formula(
     name="granules of a run of bytes",
@@ -30,7 +30,7 @@ RUN_GRANULES = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Extent:
     """One variable of a box: `count` values (fractions allowed), `stride` bytes apart."""
 

@@ -7,7 +7,6 @@ over many sizes take half longer with these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,9 +15,10 @@ from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box
 from perfmodel.models.requests.footprint import integers, power_of_two_gcd
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _MovedRow:
     """A row of lanes that is moved by one stride, integers over configurations."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Final
 
@@ -18,9 +18,10 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.drawn_places import Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Requests:
     """What one access asks for in the whole launch.
 

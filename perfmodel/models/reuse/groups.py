@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 BESIDE: Final = 1 / 24
 """Part of a loop's step by which a load before it still counts as one of it, if there are others
@@ -29,7 +29,7 @@ class Spread(NamedTuple):
     copies: Array  # members at distinct steps
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Accesses that walk through one buffer with the same strides, at some distance in bytes."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 from perfmodel.models.reuse.reuse_windows import Knee, resident_share
+from perfmodel.records import record
 
 L1_AGAIN: Final = Knee("reuse.rereads.l1_again")
 L2_AGAIN: Final = Knee("reuse.rereads.l2_again")
@@ -47,7 +48,7 @@ _WHOLE: Final = 0.9
 share of a range that is all of it: sliding windows, what is left of whose loop runs first."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reread:
     """A group of loads that reads what an earlier group has read."""
 

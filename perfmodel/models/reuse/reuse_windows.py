@@ -8,7 +8,7 @@ every later one (the layer condition of stencil models, for any affine access).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.groups import Group
+from perfmodel.records import record
 
 RESIDENT_SHARE = Formula(
     name="share of a footprint's reuse that a cache keeps",
@@ -61,7 +62,7 @@ def resident_share(footprint_bytes: Any, capacity: Any, knee: tuple[float, float
     return np.asanyarray(RESIDENT_SHARE(f=f, c=c, low=knee[0], high=knee[1]))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """One step of lengthening: `name` grows from `start` to `stop` values."""
 
@@ -70,7 +71,7 @@ class Window:
     stop: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Walks:
     """Groups that walk through their data at the same time, and the windows around them."""
 
@@ -83,7 +84,7 @@ class Walks:
     copies: Sequence[Array]  # copies of each group's data that the cache holds
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedCache:
     """A cache that several boxes of threads share."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from perfmodel.models.latency.block_waits import BlockWaits
 from perfmodel.models.launch.waves import Balance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.time.memory_times import DramTime, L2Time
+from perfmodel.records import record
 
 LOADED_TIME = Formula(
     name="bandwidth and atomics, at the least",
@@ -60,7 +60,7 @@ MISSING_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GlobalAtomics:
     """All global atomics of a launch."""
 
@@ -71,7 +71,7 @@ class GlobalAtomics:
     with_misses_s: Array  # all of them, and what they miss [s]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Atomics:
     """Atomics of a launch; None for what it has not."""
 

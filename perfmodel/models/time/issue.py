@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,6 +18,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.records import record
 
 
 class Pipe(StrEnum):
@@ -162,7 +162,7 @@ def _warps(instance: Instance) -> Array:
     return np.asanyarray(np.ceil(threads / WARP_SIZE) * np.asanyarray(instance.blocks, dtype=float))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instructions:
     """Warp instructions of a launch by pipe, memory accesses under `Pipe.MEMORY`."""
 

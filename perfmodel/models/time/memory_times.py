@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from perfmodel.arrays import Array
@@ -30,6 +28,7 @@ from perfmodel.models.l2.throughput import (
 )
 from perfmodel.models.launch.gpcs import BUSIEST_GPC
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 DRAM_BYTES = Formula(
@@ -63,7 +62,7 @@ BYTES_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Streams:
     """What L2 gives out and takes in, and how fast it does either alone."""
 
@@ -75,7 +74,7 @@ class L2Streams:
     write_bandwidth: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L2Time:
     """L2's time for the sectors of a launch."""
 
@@ -89,7 +88,7 @@ class L2Time:
     time_s: Array  # all of it [s]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DramTime:
     """DRAM's time for the bytes of a launch."""
 
@@ -98,7 +97,7 @@ class DramTime:
     time_s: Array  # [s]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryTimes:
     """L2 and DRAM, each on its own."""
 

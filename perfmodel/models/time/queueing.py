@@ -7,8 +7,6 @@ Blocks whose warps meet at barriers queue for their SM as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from perfmodel.arrays import Array
@@ -20,6 +18,7 @@ from perfmodel.models.latency.meeting import (
 )
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time
+from perfmodel.records import record
 
 QUEUE_TIME = Formula(
     name="time of memory, loops",
@@ -72,7 +71,7 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
     return np.asanyarray(np.maximum(np.maximum(time, latency), unit))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Queueing:
     """How the waits for loads and the bandwidth of memory make one time: see `memory_time`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +14,10 @@ from perfmodel.models.time.memory_times import MemoryTimes
 from perfmodel.models.time.queueing import Queueing
 from perfmodel.models.time.sm_times import SmTimes
 from perfmodel.models.time.steps import Steps
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resources:
     """What each resource needs for a launch alone, arrays over configurations."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
 from perfmodel.models.launch.waves import Balance, balances, crowding, side_by_side
 from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
+from perfmodel.records import record
 
 SM_TIME = Formula(
     name="time of an SM's unit",
@@ -28,7 +29,7 @@ SM_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L1Stages:
     """Busy clocks of L1's stages, averaged over SMs: what `L1_CYCLES` takes [clocks]."""
 
@@ -46,7 +47,7 @@ class L1Stages:
         return L1_CYCLES.of(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class L1Time:
     """L1 of the busiest SM."""
 
@@ -56,7 +57,7 @@ class L1Time:
     own_s: Array  # without the port that L2's sectors come through [s]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SmTimes:
     """What the units of an SM need, arrays over configurations."""
 

@@ -9,7 +9,7 @@ nearly a maximum between all else. The launch and the start-up come on top.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from perfmodel.models.time.sm_times import SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
 from perfmodel.models.time.steps import step_loop, steps_of
 from perfmodel.models.time.turns import mixed_pipes
+from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 __all__ = ["TimeModel", "Timing", "time_model"]
@@ -62,7 +63,7 @@ TOTAL_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimeModel:
     """The terms of a prediction, arrays over configurations."""
 

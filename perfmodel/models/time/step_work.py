@@ -8,7 +8,6 @@ busy.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
+from perfmodel.records import record
 
 MOST_STRANDS: Final = 32
 """Strands of a scheduler's warps past which more change nothing."""
@@ -55,7 +55,7 @@ OPERANDS_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockWork:
     """What one block computes, by unit of its SM, arrays over configurations."""
 

@@ -8,7 +8,7 @@ queue of the SM's resident blocks. How those that compute share the SM is in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from perfmodel.models.time.issue import Instructions, Pipe, busiest_pipe, pipe_c
 from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
 from perfmodel.models.time.turns import after_oldest
+from perfmodel.records import record
 
 STEP_BARRIER: Final = Coefficient("time.steps.barrier")
 STEP_BARRIER_WARP: Final = Coefficient("time.steps.barrier_warp")
@@ -100,7 +101,7 @@ def step_loop(kernel: Kernel) -> str | None:
     return min(loops, key=lambda v: len(kernel.loop_nest(v)), default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Steps:
     """Blocks that work in steps, arrays over configurations."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness
 from perfmodel.models.mechanism import mechanism
+from perfmodel.records import record
 
 TURN: Final = Coefficient("time.tiles.turn")
 STORE_RATE: Final = Coefficient("time.tiles.store_rate")
@@ -73,7 +73,7 @@ TILES_TIME = Formula(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tiles:
     """How the tiles of a launch fall on its SMs, arrays over configurations."""
 

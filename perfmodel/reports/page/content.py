@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
@@ -12,6 +11,7 @@ from perfmodel.prediction.advise import Advice, advise
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.figures_used import UsedFigure, figures_used
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 from perfmodel.reports.explain import explain, explanation_record
 from perfmodel.reports.records import device_record
 from perfmodel.reports.roofline import Roofline, common_ceilings, labels, roofline, roofline_record
@@ -26,7 +26,7 @@ _LONG: Final = 80
 """Characters of a list of launches that is too long for a title."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReportedLaunch:
     """A launch of a report, with what is said about it.
 
@@ -42,7 +42,7 @@ class ReportedLaunch:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """What a report page holds; tables follow the summary, and the command line made it."""
 

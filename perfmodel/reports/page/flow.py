@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.figure_style import INK, LEVEL_COLOURS, Drawing, drawing
 
@@ -28,7 +28,7 @@ _WAYS: Final = {"read": ("read", 0.85), "written": ("written", 0.5), "atomic": (
 """What a band is called, and its opacity."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """Bytes between two neighbouring levels.
 

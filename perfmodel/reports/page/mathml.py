@@ -7,12 +7,12 @@ would sort and multiply them out, and its MathML printer loses parentheses where
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from markupsafe import Markup
 
 from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.records import record
 from perfmodel.reports.formula_text import (
     Known,
     handy_values,
@@ -44,7 +44,7 @@ _INFIX: Final = {
 _FENCES: Final = {"floor": "⌊⌋", "ceil": "⌈⌉", "abs": "||", "//": "⌊⌋", "ceil_div": "⌈⌉"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Written:
     """MathML of an expression, and how tightly it holds together."""
 
@@ -60,7 +60,7 @@ Leaf = Callable[[str], Written]
 """What stands for a variable."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShownStep:
     """A step as a page shows it: its result with unit, and in a note the cases that hold.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from xml.etree.ElementTree import Element
 
 from markupsafe import Markup
 
+from perfmodel.records import record
 from perfmodel.reports import figure_style
 from perfmodel.reports.figure_style import Drawing, Mark
 
@@ -38,7 +38,7 @@ _COLOURS: Final = {
 """Colours of figures by what the palette calls them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Picture:
     """A picture that a report shows; files and ids are called by its name.
 
