@@ -32,9 +32,9 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.figure import Kind
+from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 from perfmodel.tables import Reader, one_of, read_record
-from perfmodel.text_files import parse_toml, read_text
 
 if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
@@ -188,7 +188,7 @@ def _read(capability: str) -> Coefficients:
     found: dict[str, CoefficientValue] = {}
     for path in sorted((FOLDER / capability).glob("*.toml")):
         where = f"coefficients {capability}/{path.name}"
-        table = parse_toml(read_text(path, where, "coefficient"), where)
+        table = packaged_toml(path, where)
         for mechanism, entries in table.items():
             if not isinstance(entries, dict):
                 raise PerfmodelError(f"{where}: {mechanism} must be tables of coefficients")

@@ -35,6 +35,7 @@ from perfmodel.hardware.coefficients import (
 from perfmodel.hardware.device import Device, Inheritance, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
+from perfmodel.packaged import packaged_toml
 from perfmodel.text_files import parse_toml, read_text
 
 CATALOGUE: Final = Path(__file__).parent / "catalogue"
@@ -108,8 +109,9 @@ def _read_catalogue(name: str) -> _Sheet:
 
 
 def _begins_others(name: str) -> bool:
-    known = device_names()
-    return name not in known and any(k.startswith(f"{name}-") for k in known)
+    # Most names begin no other one, and then no other file needs reading.
+    others = [stem for stem in _catalogue_stems() if stem.startswith(f"{name}-")]
+    return bool(others) and name not in (known := set(device_names())) and bool(known & {*others})
 
 
 def _is_path(text: str) -> bool:
@@ -261,7 +263,10 @@ def _extended(sheet: _Sheet) -> Path | None:
 def _read(path: Path) -> _Sheet:
     """Return the sheet of one file: headers and figures, each checked by itself."""
     where = _label(path)
-    table = parse_toml(read_text(path, where, "device"), where)
+    if path.parent == CATALOGUE:
+        table = packaged_toml(path, where)
+    else:
+        table = parse_toml(read_text(path, where, "device"), where)
     known = quantities()
     headers: dict[str, Any] = {}
     figures: dict[str, Figure] = {}

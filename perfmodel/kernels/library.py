@@ -13,6 +13,8 @@ from typing import Final
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.files import load_kernel
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.packaged import packaged_toml
 
 LIBRARY: Final = Path(__file__).parent / "library"
 
@@ -121,7 +123,9 @@ def _stems() -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _load(stem: str) -> Kernel:
-    return load_kernel(LIBRARY / f"{stem}.toml")
+    path = LIBRARY / f"{stem}.toml"
+    where = f"kernel file {str(path)!r}"
+    return kernel_from_table(packaged_toml(path, where), where)
 
 
 def _split(stem: str) -> tuple[str, str]:

@@ -16,8 +16,8 @@ from perfmodel.expressions import Node, Number, parse, substitute
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.library import LIBRARY
+from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
-from perfmodel.text_files import parse_toml, read_text
 
 _TABLE: Final = Path(__file__).parent / "sources.toml"
 _ZERO: Final = Number(0)
@@ -83,7 +83,7 @@ def _stem(kernel: Kernel) -> str:
 
 @cache
 def _stated() -> Mapping[str, Any]:
-    return parse_toml(read_text(_TABLE, _TABLE.name, "source"), _TABLE.name)
+    return packaged_toml(_TABLE)
 
 
 def _read(stem: str, table: Mapping[str, Any], kernel: Kernel) -> Source:

@@ -8,7 +8,6 @@ than the limits, the closed form is outside its range.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -31,6 +30,7 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
@@ -98,7 +98,7 @@ class Ranges:
 @cache
 def ranges() -> Ranges:
     """Return ``ranges.toml``."""
-    found = tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    found = packaged_toml(RANGES)
     kinds = get_type_hints(Ranges)
     return Ranges(**{name: kind(**found[name]) for name, kind in kinds.items()})
 

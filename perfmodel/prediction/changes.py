@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +17,7 @@ from perfmodel.kernels import Kernel, bind, builtin_names, find_kernel, mappings
 from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.l2.residency import WAYS, best_hit_ratio, granted
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.packaged import packaged_toml
 from perfmodel.prediction.bank_layouts import banks
 from perfmodel.prediction.change import Change, Kind, changed
 from perfmodel.prediction.coalesced import coalescing
@@ -227,7 +227,7 @@ def _other_tiles(base: Prediction) -> Iterator[dict[str, int]]:
 
 @lru_cache(maxsize=1)
 def _tiles_on_file() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "tiles.toml").read_text(encoding="utf-8"))
+    return packaged_toml(Path(__file__).parent / "tiles.toml")
 
 
 def _derived(kernel: Kernel) -> list[str]:

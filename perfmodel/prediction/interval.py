@@ -10,7 +10,6 @@ predicted worse have wider ones: `perfmodel.prediction.wider`.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -24,6 +23,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.replay import DecisionError
 from perfmodel.models.time.stage import Timing
+from perfmodel.packaged import packaged_toml
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.time_of_traffic import derive_time, time_on
 from perfmodel.prediction.wider import wider_intervals
@@ -253,4 +253,4 @@ def _relative_errors(device: Device) -> dict[str, float]:
 
 @lru_cache(maxsize=1)
 def _file() -> dict[str, Any]:
-    return tomllib.loads(INTERVALS.read_text(encoding="utf-8"))
+    return packaged_toml(INTERVALS)

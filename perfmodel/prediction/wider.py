@@ -8,13 +8,13 @@ kernels that work asynchronously and GPUs that nobody measured, stated with thei
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from perfmodel.packaged import packaged_toml
 from perfmodel.prediction.details import Details
 from perfmodel.records import record
 
@@ -85,7 +85,7 @@ def wider_warnings(details: Details) -> Iterator[str]:
 
 def read_wider(path: Path) -> tuple[WiderInterval, ...]:
     """Return the intervals of a data file."""
-    tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["interval"]
+    tables: list[dict[str, Any]] = packaged_toml(path)["interval"]
     return tuple(_read(table) for table in tables)
 
 

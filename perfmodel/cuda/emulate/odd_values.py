@@ -6,7 +6,6 @@ extreme numbers. Machine code checks for them and calls a function; one lane is 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.kernels.doubt import SURE, Doubt
+from perfmodel.packaged import packaged_toml
 
 Array = npt.NDArray[Any]
 
@@ -48,8 +48,7 @@ class Way:
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[tuple[str, frozenset[str], Way], ...]:
-    with TABLE.open("rb") as stream:
-        entries = tomllib.load(stream)["way"]
+    entries = packaged_toml(TABLE)["way"]
     return tuple(
         (
             e["opcode"],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
+from perfmodel.packaged import packaged_toml
 
 UNKNOWN: Final = "unknown"
 
@@ -38,9 +38,7 @@ def fewest_operands(opcode: str) -> int:
 @cache
 def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, int]]:
     """Return kinds by opcode, uses of first operands by opcode with modifiers, fewest operands."""
-    data: Mapping[str, Any] = tomllib.loads(
-        Path(__file__).with_name("opcodes.toml").read_text(encoding="utf-8")
-    )
+    data = packaged_toml(Path(__file__).with_name("opcodes.toml"))
     kinds = {opcode: kind for kind, opcodes in data["kinds"].items() for opcode in opcodes}
     uses = {name: use for use, names in data["results"].items() for name in names}
     fewest = {name: int(count) for count, names in data["operands"].items() for name in names}

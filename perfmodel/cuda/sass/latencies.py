@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+
+from perfmodel.packaged import packaged_toml
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 
@@ -58,8 +59,7 @@ class Latencies:
 @lru_cache(maxsize=1)
 def latencies() -> Latencies:
     """Return the table."""
-    with TABLE.open("rb") as stream:
-        found = tomllib.load(stream)
+    found = packaged_toml(TABLE)
     return Latencies(
         pipe=MappingProxyType(dict(found["pipe"])),
         **{name: float(clocks) for name, clocks in (found["other"] | found["tensor"]).items()},

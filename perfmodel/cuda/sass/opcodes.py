@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from perfmodel.cuda.sass.latencies import latencies
+from perfmodel.packaged import packaged_toml
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 _VARIABLE: Final = ("sfu", "conversion", "shuffle")
@@ -39,8 +39,7 @@ class Opcodes:
 @lru_cache(maxsize=1)
 def opcodes() -> Opcodes:
     """Return the table."""
-    with TABLE.open("rb") as stream:
-        found = tomllib.load(stream)
+    found = packaged_toml(TABLE)
     pipe, access, others = (_by_code(found[name]) for name in ("pipe", "access", "latency"))
     known = latencies()
     latency: dict[int, float | None] = {

@@ -5,7 +5,6 @@ What it is worth is in docs/decisions/0006: with ptxas's own code counts are exa
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import Instruction, SpecialRegister
 from perfmodel.cuda.sass.tensor_work import multiply_accumulates
+from perfmodel.packaged import packaged_toml
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 _NOTHING: Final[Mapping[str, float]] = MappingProxyType({})
@@ -24,8 +24,7 @@ _INTEGERS: Final = ("s", "u", "b")
 
 @lru_cache(maxsize=1)
 def _rules() -> Mapping[str, tuple[tuple[frozenset[str], Mapping[str, float]], ...]]:
-    with TABLE.open("rb") as stream:
-        entries = tomllib.load(stream)["rule"]
+    entries = packaged_toml(TABLE)["rule"]
     found: dict[str, tuple[tuple[frozenset[str], Mapping[str, float]], ...]] = {}
     for e in entries:
         row = (frozenset(e.get("modifiers", ())), MappingProxyType(e["counts"]))
