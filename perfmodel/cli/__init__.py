@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 
@@ -14,6 +15,7 @@ def main() -> None:
     # Imports make many records that live until the end: looking through them again and again for
     # garbage takes another tenth.
     gc.set_threshold(100_000)
+    atexit.register(gc.freeze)  # nor once more at the end
 
     from perfmodel.cli.app import app, end_in_order
 

@@ -45,8 +45,9 @@ def measure(
     it stopped when it is given the same folder.
     """
     from perfmodel.measure.session import measure_gpu
+    from perfmodel.reports.lines import plain
 
     with progress_bar("measuring") as tell:
         lines = measure_gpu(output, gpu, sweep, profiler, lambda _, done, total: tell(done, total))
     wrote(output)
-    show("\n".join(lines))
+    show(plain("\n".join(lines)))

@@ -1,4 +1,4 @@
-"""Where commands write: text by rich or JSON to standard output; files, which are named."""
+"""Where commands write: text or JSON to standard output; files, which are named."""
 
 from __future__ import annotations
 
@@ -10,42 +10,38 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Console, RenderableType
+
+    from perfmodel.reports.lines import Piece
 
 _PIPE_WIDTH: Final = 100
 
 
-def show(report: RenderableType) -> None:
+def show(report: Piece) -> None:
     """Print a report to standard output.
 
     On a terminal it has the terminal's width and colours (none under ``NO_COLOR``); in a pipe it
     is plain text of COLUMNS characters, or 100, without spaces at the ends of lines.
     """
     if sys.stdout.isatty():
-        _console().print(report)
+        from rich.console import Console
+
+        Console(highlight=False, markup=False, emoji=False).print(report)
     else:
         sys.stdout.write(_plain(report))
 
 
-def show_meanwhile(report: RenderableType) -> None:
+def show_meanwhile(report: Piece) -> None:
     """Print a report to standard error while a command goes on; a progress bar stays below it."""
     if sys.stderr is not None:
         print(_plain(report), file=sys.stderr, flush=True)
 
 
-def _console(**settings: Any) -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False, emoji=False, **settings)
-
-
-def _plain(report: RenderableType) -> str:
+def _plain(report: Piece) -> str:
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and 0 < int(columns) <= 1000 else _PIPE_WIDTH
-    plain = _console(width=width, color_system=None, force_terminal=False)
-    with plain.capture() as captured:
-        plain.print(report)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    lines = report.lines(width, ascii_only=not encoding.lower().startswith("utf"))
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def print_json(value: Any) -> None:

@@ -37,10 +37,9 @@ from perfmodel.cli.tile_options import TileOptions
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from perfmodel.hardware import Device
     from perfmodel.prediction import Prediction
+    from perfmodel.reports.lines import Piece
 
 EXAMPLES = (
     "perfmodel predict gemm --mapping coalesced -D N=4096",
@@ -162,7 +161,7 @@ def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
     }
 
 
-def _report(predictions: list[Prediction]) -> RenderableType:
+def _report(predictions: list[Prediction]) -> Piece:
     from perfmodel.reports.prediction_text import prediction_report, predictions_report
 
     return (

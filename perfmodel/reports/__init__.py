@@ -1,5 +1,5 @@
-"""Reports: predictions, devices and kernels as rich renderables for a terminal or a pipe.
+"""Reports: predictions, devices and kernels for a terminal or a pipe.
 
-Nothing here prints: each function returns what `rich.console.Console.print` takes. Import the
-modules one by one, for rich costs time.
+Nothing here prints: each function returns a `perfmodel.reports.lines.Piece`, whose lines go into a
+pipe, and which `rich.console.Console.print` draws on a terminal.
 """

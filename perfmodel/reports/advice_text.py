@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rich.console import Group, RenderableType
-
 from perfmodel.prediction.advise import Advice, Option, dram_bytes
 from perfmodel.prediction.untried import NEVER
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
+from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.prediction_text import answer, title
-from perfmodel.reports.tables import Table, beside, plain
+from perfmodel.reports.tables import Table, beside
 
 _ALTERNATIVES: Final = {
     "padding": "swizzle",
@@ -25,10 +24,10 @@ _CODE: Final = 7
 """Spaces before a line of code."""
 
 
-def advice_report(advice: Advice) -> RenderableType:
+def advice_report(advice: Advice) -> Piece:
     """Return the report of an `Advice`."""
     base = advice.base
-    parts: list[RenderableType] = [
+    parts: list[Piece | str] = [
         plain(title(base), "bold"),
         plain(f"now {answer(base)}, {units.data(dram_bytes(base))} to and from DRAM"),
         plain(binding(base)),
@@ -47,7 +46,7 @@ def advice_report(advice: Advice) -> RenderableType:
         parts.append(tried)
     parts.append(plain(untried_text(advice)))
     parts += [plain(f"warning  {warning}") for warning in base.warnings]
-    return Group(*parts)
+    return stack(*parts)
 
 
 def gain(option: Option) -> str:
@@ -72,7 +71,7 @@ def untried_text(advice: Advice) -> str:
     return f"{here}Never tried: {NEVER}."
 
 
-def _option(number: int, option: Option, other: int) -> Iterator[RenderableType]:
+def _option(number: int, option: Option, other: int) -> Iterator[Piece | str]:
     instead = f", in place of {other}" if other < number else ""
     head = f"{number}. "
     line = f"{option.category}: {gain(option)}{instead}: {option.what}"

@@ -7,32 +7,31 @@ from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from perfmodel.calibration.against_simulator import Fitted
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.calibration.fit import Fit
 from perfmodel.reports.fields import fields_of
+from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.tables import table
 
 SCHEMA: Final = "perfmodel.calibration/1"
 _WORST: Final = 5
 
 
-def calibration_report(calibration: Calibration) -> RenderableType:
+def calibration_report(calibration: Calibration) -> Piece:
     """Return figures, residuals and what is missing, for a terminal."""
     machine = calibration.recording.machine
-    parts: list[RenderableType] = [
-        Text(f"{machine['gpu']}, driver {machine['driver']}; starts from {calibration.base.name}"),
-        Text(),
+    parts: list[Piece | str] = [
+        plain(f"{machine['gpu']}, driver {machine['driver']}; starts from {calibration.base.name}"),
+        "",
         _figures(calibration),
     ]
     for name, fit in calibration.fits.items():
-        parts += [Text(), Text(_summary(name, fit)), _residuals(fit)]
+        parts += ["", plain(_summary(name, fit)), _residuals(fit)]
     for line in calibration.skipped:
-        parts.append(Text(f"not found: {line}"))
-    return Group(*parts)
+        parts.append(plain(f"not found: {line}"))
+    return stack(*parts)
 
 
 def calibration_record(calibration: Calibration) -> dict[str, Any]:
@@ -71,14 +70,14 @@ def calibration_record(calibration: Calibration) -> dict[str, Any]:
 
 def agreement_report(
     found: Mapping[str, tuple[int, float, float]], fitted: Sequence[Fitted]
-) -> RenderableType:
+) -> Piece:
     """Return how often closed forms and simulator agree, by family, and the coefficients."""
     rows = [(n, str(c), f"{s:.0%}", f"{b:.0%}") for n, (c, s, b) in found.items()]
     headers = ("launches like", "count", "sectors within 5%", "DRAM bytes within 10%")
     numbers = [(f.name, f"{f.value:.4g}", f"{f.standard_error:.2g}") for f in fitted]
-    return Group(
+    return stack(
         table(headers, rows, "lrrr"),
-        Text(),
+        "",
         table(("coefficient", "value", "error"), numbers, "lrr"),
     )
 
@@ -97,7 +96,7 @@ def agreement_record(
     }
 
 
-def _figures(calibration: Calibration) -> RenderableType:
+def _figures(calibration: Calibration) -> Piece:
     rows = []
     for f in calibration.figures:
         factor = si_factor(f.unit, calibration.device)
@@ -133,7 +132,7 @@ def _summary(name: str, fit: Fit) -> str:
     )
 
 
-def _residuals(fit: Fit) -> RenderableType:
+def _residuals(fit: Fit) -> Piece:
     worst = np.argsort(-np.abs(fit.residuals))[:_WORST]
     rows = [
         (

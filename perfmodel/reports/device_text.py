@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from rich.console import Group, RenderableType
-
 from perfmodel.hardware import Device, Figure, Level, hierarchy
 from perfmodel.hardware.coefficients import CoefficientValue
 from perfmodel.hardware.device import quantities
 from perfmodel.reports import units
-from perfmodel.reports.tables import labelled, plain, table
+from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.tables import labelled, table
 
 LEVEL_HEADERS: Final = ("level", "size", "bandwidth", "cycles", "ns", "scope", "managed by")
 LEVEL_NOTE: Final = (
@@ -39,7 +38,7 @@ class Sources:
             yield f"[{place}]", f"{kind}: {source}{f'; {note}' if note else ''}{doubt}"
 
 
-def devices_report(devices: Iterable[Device]) -> RenderableType:
+def devices_report(devices: Iterable[Device]) -> Piece:
     """Return a table of devices, a line each."""
     rows = [
         (
@@ -58,7 +57,7 @@ def devices_report(devices: Iterable[Device]) -> RenderableType:
     return table(headers, rows, "llrrrrrr")
 
 
-def device_report(device: Device) -> RenderableType:
+def device_report(device: Device) -> Piece:
     """Return the memory hierarchy and all other figures of a device, each with its sources."""
     sources = Sources()
     memory = level_rows(device, sources)
@@ -66,7 +65,7 @@ def device_report(device: Device) -> RenderableType:
         row for name, figure in device.figures.items() for row in figure_rows(name, figure, sources)
     ]
     lacking = [name for name in quantities() if name not in device.figures]
-    return Group(
+    return stack(
         plain(
             f"{device.name}: {device.title}, compute capability {device.compute_capability}", "bold"
         ),
@@ -86,14 +85,14 @@ def device_report(device: Device) -> RenderableType:
     )
 
 
-def coefficients_report(device: Device) -> RenderableType:
+def coefficients_report(device: Device) -> Piece:
     """Return the coefficients of the mechanisms on a device, each with its sources."""
     found, sources = device.coefficients, Sources()
     rows = [
         (name, _coefficient(value), value.kind, sources.mark(value))
         for name, value in sorted(found.origins.items())
     ]
-    return Group(
+    return stack(
         plain(
             f"{device.name}: {len(rows)} coefficients of the mechanisms, {_whose(device)}", "bold"
         ),

@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-
 from perfmodel.drills import (
     ChoiceAnswer,
     Drill,
@@ -27,7 +24,8 @@ from perfmodel.drills.tables import PLACEHOLDER
 from perfmodel.drills.work import Line
 from perfmodel.reports import units
 from perfmodel.reports.fields import fields_of
-from perfmodel.reports.tables import beside, labelled, plain, table
+from perfmodel.reports.lines import Cell, Indented, Piece, plain, stack
+from perfmodel.reports.tables import beside, labelled, table
 
 SCHEMA: Final = "perfmodel.drill/1"
 _AUTOMATIC: Final = {
@@ -71,10 +69,10 @@ def filled(text: str, known: Mapping[str, Quantity]) -> str:
     return PLACEHOLDER.sub(shown, text)
 
 
-def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -> RenderableType:
+def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -> Piece:
     """Return the gallery of `total` drills: a table for each topic of those to show."""
     pairs = list(zip(numbers, drills, strict=True))
-    rows: list[list[RenderableType | None]] = []
+    rows: list[list[str | Cell | None]] = []
     for topic in dict.fromkeys(drill.topic for drill in drills):
         rows += [[None] * 3, [None, plain(topic, "bold"), None]]
         for n, each in pairs:
@@ -82,7 +80,7 @@ def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -
                 mark = " *" if each.hardware else ""
                 rows.append([str(n), each.title + mark, each.source])
     shown = f"{len(drills)} of {total} drills" if len(drills) < total else f"{total} drills"
-    return Group(
+    return stack(
         table(["no", "drill", "from"], rows, "rll"),
         "",
         plain(f"{shown}. * The source and the hardware disagree; the solution says by how much."),
@@ -90,10 +88,10 @@ def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -
     )
 
 
-def question_report(drill: Drill, number: int, device: str) -> RenderableType:
+def question_report(drill: Drill, number: int, device: str) -> Piece:
     """Return a question, what its answer looks like, and how to answer."""
     known = given(drill, device)
-    parts: list[RenderableType] = [
+    parts: list[Piece | str] = [
         _heading(drill, number),
         "",
         plain(filled(drill.question, known)),
@@ -110,7 +108,7 @@ def question_report(drill: Drill, number: int, device: str) -> RenderableType:
         "",
         plain(f"perfmodel drill {number} --answer X"),
     ]
-    return Group(*parts)
+    return stack(*parts)
 
 
 def solution_report(
@@ -119,13 +117,13 @@ def solution_report(
     verdict: Verdict | None,
     following: tuple[int, Drill] | None,
     device: str = "",
-) -> RenderableType:
+) -> Piece:
     """Return a worked solution, after what an answer was worth if one was given.
 
     `following` is the drill to go on with, and `device` as the learner named it.
     """
     drill = solution.drill
-    parts: list[RenderableType] = [_heading(drill, number), ""]
+    parts: list[Piece | str] = [_heading(drill, number), ""]
     if verdict is not None:
         parts += [*_verdict(solution, verdict), ""]
     else:
@@ -136,7 +134,7 @@ def solution_report(
         parts += ["", labelled([("hardware", filled(drill.hardware, solution.known))])]
     if following is not None:
         parts += ["", plain(_next(drill, following))]
-    return Group(*parts)
+    return stack(*parts)
 
 
 def right_answer(solution: Solution) -> str:
@@ -220,14 +218,14 @@ def _step_record(line: Line, solution: Solution) -> dict[str, Any]:
     return record
 
 
-def _heading(drill: Drill, number: int) -> RenderableType:
+def _heading(drill: Drill, number: int) -> Piece:
     source = f"; {drill.source}" if drill.source else ""
-    return Group(plain(f"{number}. {drill.title}", "bold"), plain(f"{drill.topic}{source}", "dim"))
+    return stack(plain(f"{number}. {drill.title}", "bold"), plain(f"{drill.topic}{source}", "dim"))
 
 
-def _choices(answer: ChoiceAnswer) -> Iterator[RenderableType]:
+def _choices(answer: ChoiceAnswer) -> Iterator[Piece | str]:
     for place, choice in enumerate(answer.choices):
-        yield Padding(plain(f"{chr(ord('a') + place)}) {choice}"), (0, 0, 0, 2))
+        yield Indented(plain(f"{chr(ord('a') + place)}) {choice}"), 2)
 
 
 def _wanted(drill: Drill) -> str:
@@ -249,7 +247,7 @@ def _gpu(drill: Drill, device: str) -> list[tuple[str, str]]:
     return [("GPU", "the answer depends on none: --device changes nothing")] if device else []
 
 
-def _verdict(solution: Solution, verdict: Verdict) -> Iterator[RenderableType]:
+def _verdict(solution: Solution, verdict: Verdict) -> Iterator[Piece | str]:
     if verdict.right:
         off = (
             f" ({units.percent(verdict.error)} off)"
@@ -266,18 +264,18 @@ def _verdict(solution: Solution, verdict: Verdict) -> Iterator[RenderableType]:
         yield plain(filled(verdict.mistake.say, solution.known))
 
 
-def _worked(solution: Solution) -> Iterator[RenderableType]:
+def _worked(solution: Solution) -> Iterator[Piece | str]:
     # Values are put in as they were when the step was reached: all names are defined once.
     for number, line in enumerate(solution.lines, 1):
         yield beside(f"{number}. ", plain(filled(line.step.say, solution.known)))
         found = line.found
         if found is not None and found.rows:
             head, *rows = found.rows
-            yield Padding(table(head, rows, "r" * len(head)), (0, 0, 0, 3))
+            yield Indented(table(head, rows, "r" * len(head)), 3)
         elif found is not None and line.quantity is not None:
-            yield Padding(plain(_formula(line, solution.known)), (0, 0, 0, 3))
+            yield Indented(plain(_formula(line, solution.known)), 3)
             if found.origin:
-                yield Padding(plain(found.origin, "dim"), (0, 0, 0, 3))
+                yield Indented(plain(found.origin, "dim"), 3)
         yield ""
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final
-
-from rich.console import Console, ConsoleOptions, RenderResult
+from typing import TYPE_CHECKING, Final
 
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
@@ -16,9 +14,13 @@ from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out, terms_text
 from perfmodel.reports.formula_text import Known, moves, origin_text, pieces, plain_name
+from perfmodel.reports.lines import plain, stack
 from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
-from perfmodel.reports.tables import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
 
 WIDTH: Final = 100
 _NARROWEST: Final = 40
@@ -38,7 +40,7 @@ class Line:
 
 @record
 class ExplanationReport:
-    """An explanation that rich prints in the width of its console; see `explain` for `full`."""
+    """An explanation in the width of what it is printed on; see `explain` for `full`."""
 
     prediction: Prediction
     full: bool = False
@@ -46,9 +48,16 @@ class ExplanationReport:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Print headings bold and notes dim."""
         styles = {"heading": "bold", "note": "dim"}
-        steps = explain(self.prediction, full=self.full)
-        for line in explanation_lines(self.prediction, steps, options.max_width):
+        for line in self._explained(options.max_width):
             yield plain(line.text, styles.get(line.kind, ""))
+
+    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+        """Return its lines for a pipe."""
+        return stack(*(line.text for line in self._explained(width))).lines(width)
+
+    def _explained(self, width: int) -> Iterator[Line]:
+        steps = explain(self.prediction, full=self.full)
+        return explanation_lines(self.prediction, steps, width)
 
 
 def explanation_text(

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rich.console import Group, RenderableType
-
 from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.compile.resources import Resources, by_origin
 from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
 from perfmodel.cuda.parse.syntax import SourceLine
 from perfmodel.reports import units
-from perfmodel.reports.tables import Bar, labelled, plain, table
+from perfmodel.reports.lines import Cell, Piece, plain, stack
+from perfmodel.reports.tables import Bar, labelled, table
 from perfmodel.text_files import source_lines
 
 _LONGEST_LINE: Final = 60
@@ -21,7 +20,7 @@ _LONGEST_NAME: Final = 48
 _MOST_ROWS: Final = 40
 
 
-def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> RenderableType:
+def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> Piece:
     """Return the report of several kernels, a row each."""
     rows = []
     for each in facts:
@@ -38,19 +37,19 @@ def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> Renderable
             ]
         )
     headers = ["kernel", "parameters", "PTX", "loops", "registers", "shared", "local"]
-    parts: list[RenderableType] = [
+    parts: list[Piece | str] = [
         plain(_title(program), "bold"),
         plain(f"{len(facts)} kernels; registers and shared memory {by_origin(program.resources)}"),
         "",
         table(headers, rows, "lrrrrrr"),
     ]
     parts += [plain(f"warning  {line}") for each in facts for line in each.warnings]
-    return Group(*parts)
+    return stack(*parts)
 
 
-def kernel_report(program: Program, facts: KernelFacts) -> RenderableType:
+def kernel_report(program: Program, facts: KernelFacts) -> Piece:
     """Return the report of one kernel."""
-    parts: list[RenderableType] = [plain(_title(program), "bold"), ""]
+    parts: list[Piece | str] = [plain(_title(program), "bold"), ""]
     parts.append(labelled(_heading(program, facts)))
     if facts.parameters:
         rows = [
@@ -83,14 +82,14 @@ def kernel_report(program: Program, facts: KernelFacts) -> RenderableType:
         parts += ["", table(headers, accesses, "lrr")]
         if len(facts.accesses) > _MOST_ROWS:
             parts.append(plain(f"and {len(facts.accesses) - _MOST_ROWS} more: see --json"))
-    mix: list[list[RenderableType | None]] = [
+    mix: list[list[str | Cell | None]] = [
         [name, str(count), units.percent(share := count / facts.instructions), Bar(share)]
         for name, count in facts.mix.items()
     ]
     headers = ["instructions", "count", "share", ""]
     parts += ["", table(headers, mix, "lrr")]
     parts += [plain(f"warning  {line}") for line in facts.warnings]
-    return Group(*parts)
+    return stack(*parts)
 
 
 def _title(program: Program) -> str:

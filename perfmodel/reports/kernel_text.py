@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Group, RenderableType
-
 from perfmodel.expressions import Node, Number, text
 from perfmodel.kernels import Access, Kernel, Parameter
 from perfmodel.kernels.kernel import LARGEST_PARAMETER, PIPES, Launch
 from perfmodel.reports.fields import default_of
-from perfmodel.reports.tables import labelled, plain, table
+from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.tables import labelled, table
 
 _ONE = Number(1)
 
 
-def kernels_report(listed: Iterable[tuple[str, Sequence[str], Kernel]]) -> RenderableType:
+def kernels_report(listed: Iterable[tuple[str, Sequence[str], Kernel]]) -> Piece:
     """Return a table of kernels: name, mappings, and the kernel of the default mapping."""
     rows = []
     for name, mappings, kernel in listed:
@@ -25,10 +24,10 @@ def kernels_report(listed: Iterable[tuple[str, Sequence[str], Kernel]]) -> Rende
     return table(("kernel", "parameters", "what it does"), rows)
 
 
-def kernel_report(kernel: Kernel) -> RenderableType:
+def kernel_report(kernel: Kernel) -> Piece:
     """Return all that a kernel states: parameters, launch, buffers, accesses, loops, arithmetic."""
     name = " ".join(filter(None, (kernel.name, kernel.mapping)))
-    return Group(
+    return stack(
         plain(f"{name}: {kernel.summary}", "bold"),
         "",
         table(
@@ -143,7 +142,7 @@ def _if(what: str, flag: bool | Node) -> str:
     return what if isinstance(flag, bool) else f"{what} if {text(flag)}"
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[RenderableType]:
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Piece | str]:
     """Yield a table below an empty line, if it has rows."""
     if rows:
         yield from ("", table(headers, rows))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rich.console import Group, RenderableType
-
 from perfmodel.prediction.ladder import APART, Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
-from perfmodel.reports.tables import plain, table
+from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.tables import table
 
 
-def ladder_report(rungs: Sequence[Rung]) -> RenderableType:
+def ladder_report(rungs: Sequence[Rung]) -> Piece:
     """Return the table of a ladder, simplest rung first, at most 80 columns wide."""
     first = rungs[0].prediction
     names = {p.name for r in rungs for p in r.prediction.details.instance.kernel.parameters}
@@ -40,7 +39,7 @@ def ladder_report(rungs: Sequence[Rung]) -> RenderableType:
         notes.append(plain("of last: of the last rung of the same precision"))
     notes += [plain(line) for line in _too_close(rungs)]
     warnings = dict.fromkeys(w for r in rungs for w in r.prediction.warnings)
-    return Group(
+    return stack(
         plain(f"{first.kernel} on {first.device} ({first.details.device.title}), {sizes}", "bold"),
         plain(f"timed by {first.timing}, {first.cache} L2"),
         "",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
-
 from perfmodel.operators.predict import OperatorTime, StepTimes
 from perfmodel.reports import units
-from perfmodel.reports.tables import labelled, plain, table
+from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.tables import labelled, table
 
 _HEADERS = ("", "times", "tier", "bytes", "FLOP", "FLOP/B", "time", "90%", "binds")
 
 
-def operators_report(times: StepTimes) -> RenderableType:
+def operators_report(times: StepTimes) -> Piece:
     """Return the report of a shape's operators, at most 80 columns wide."""
     shape = times.shape
     heads = f"{shape.heads} heads of {shape.head_width}"
@@ -22,7 +21,7 @@ def operators_report(times: StepTimes) -> RenderableType:
     ffn = f"{shape.ffn_matrices} FFN matrices of {shape.width} x {shape.ffn_width}"
     prompt = [e for e in times.each if e.operator.phase == "prompt"]
     batch = f", {times.batch} sequences" if times.batch > 1 else ""
-    return Group(
+    return stack(
         plain(f"{shape.title or shape.name} on {times.device.name}", "bold"),
         plain(
             f"{shape.layers} layers of {shape.width}, {heads}, {ffn}, vocabulary {shape.vocab}, "
@@ -45,7 +44,7 @@ def operators_report(times: StepTimes) -> RenderableType:
     )
 
 
-def _table(each: Sequence[OperatorTime]) -> RenderableType:
+def _table(each: Sequence[OperatorTime]) -> Piece:
     return table(_HEADERS, (_row(e) for e in each), "lrlrrrrrl", gap=1)
 
 

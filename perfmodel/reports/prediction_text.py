@@ -6,17 +6,16 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from rich.console import Group, RenderableType
-
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, L2Control
 from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS, binding
+from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.roofline import LEVELS, placement
 from perfmodel.reports.step import scalar
-from perfmodel.reports.tables import Bar, Table, labelled, plain, table
+from perfmodel.reports.tables import Bar, Table, labelled, table
 from perfmodel.traffic import AccessTraffic
 
 _NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -26,12 +25,12 @@ _TIMED: Final = {
 }
 
 
-def prediction_report(prediction: Prediction) -> RenderableType:
+def prediction_report(prediction: Prediction) -> Piece:
     """Return the report of one prediction, at most 80 columns wide if names are short."""
     interval = f"90%: {units.span(*prediction.interval_s)}"
     first = doubted(prediction)
     warnings = [("warning", warning) for warning in prediction.warnings if warning not in first]
-    return Group(
+    return stack(
         plain(title(prediction), "bold"),
         *(plain(f"warning  {reason}") for reason in first),
         plain(", ".join(filter(None, (parameters(prediction), launch(prediction))))),
@@ -50,7 +49,7 @@ def prediction_report(prediction: Prediction) -> RenderableType:
     )
 
 
-def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
+def predictions_report(predictions: Sequence[Prediction]) -> Piece:
     """Return several predictions under one protocol as a table, a row each.
 
     What differs between them has a column: kernel, mapping, GPU, parameters.
@@ -85,7 +84,7 @@ def predictions_report(predictions: Sequence[Prediction]) -> RenderableType:
     headers = [*told, *varied, "time", "90%", unit, "binds", "DRAM"]
     before = dict.fromkeys(reason for p in predictions for reason in doubted(p))
     after = (w for w in common_warnings(predictions) if w not in before)
-    return Group(
+    return stack(
         plain(_titles(predictions, told), "bold"),
         *(plain(f"warning  {reason}") for reason in before),
         *([plain(", ".join(fixed))] if fixed else []),
@@ -178,7 +177,7 @@ def ranked_terms(prediction: Prediction) -> list[tuple[str, float]]:
     return [(name, value) for name, value in ranked if value > 0]
 
 
-def _terms(prediction: Prediction) -> RenderableType:
+def _terms(prediction: Prediction) -> Piece:
     rows = [
         (
             name,

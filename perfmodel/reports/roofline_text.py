@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
-
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.text import Text
+from typing import TYPE_CHECKING, Final
 
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
+from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.roofline import LEVELS, Roofline, ridge_points, roof_name, roofline
-from perfmodel.reports.tables import plain, table
+from perfmodel.reports.tables import table
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
 
 _COLOURS: Final = {"l1": "blue", "l2": "green", "dram": "red"}
 _MARKS: Final = {"l1": "1", "l2": "2", "dram": "D"}
@@ -22,14 +24,16 @@ _ROWS: Final = 18
 _MARGIN: Final = 7
 Cells = dict[tuple[int, int], tuple[str, str]]
 """Character and style by row from below and column."""
+Spans = list[tuple[str, str]]
+"""Texts of a line, each with its style."""
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
-def roofline_report(predictions: Sequence[Prediction]) -> RenderableType:
+def roofline_report(predictions: Sequence[Prediction]) -> Piece:
     """Return the roofline of predictions of one GPU, for any width of terminal."""
     found = roofline(predictions)
-    parts: list[RenderableType] = [
+    parts: list[Piece | str] = [
         plain(f"Roofline of {found.device.name} ({found.device.title})", "bold"),
         "",
         _ceiling_table(found),
@@ -38,10 +42,10 @@ def roofline_report(predictions: Sequence[Prediction]) -> RenderableType:
     roofs = found.table().without("#")
     if found.drawn:
         parts += [roofs, "", RooflinePlot(found)]
-    return Group(*parts, *([plain(roofs.note)] if roofs.note else []))
+    return stack(*parts, *([plain(roofs.note)] if roofs.note else []))
 
 
-def _ceiling_table(found: Roofline) -> RenderableType:
+def _ceiling_table(found: Roofline) -> Piece:
     ridges = ridge_points(found.ceilings)
     rows = [[LEVELS[name], units.bandwidth(value)] for name, value in found.memory.items()]
     for name, peak in found.peaks.items():
@@ -50,7 +54,7 @@ def _ceiling_table(found: Roofline) -> RenderableType:
     headers = ["ceiling", "peak", *(f"ridge {LEVELS[level]}" for level in found.memory)]
     wide = [[*row, *[""] * (len(headers) - len(row))] for row in rows]
     note = plain("Ridge points in FLOP/B: peak over bandwidth.")
-    return Group(table(headers, wide, "l" + "r" * len(headers)), note)
+    return stack(table(headers, wide, "l" + "r" * len(headers)), note)
 
 
 @record
@@ -84,10 +88,18 @@ class RooflinePlot:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw roofs, ceilings and dots, then axes and a key."""
-        yield from plot_lines(self.found, min(options.max_width, _WIDEST))
+        from rich.text import Text
+
+        for line in plot_lines(self.found, min(options.max_width, _WIDEST)):
+            yield Text.assemble(*line)
+
+    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+        """Return its lines for a pipe."""
+        drawn = plot_lines(self.found, min(width, _WIDEST))
+        return stack(*("".join(text for text, _ in line) for line in drawn)).lines(width)
 
 
-def plot_lines(found: Roofline, width: int) -> Iterator[Text]:
+def plot_lines(found: Roofline, width: int) -> Iterator[Spans]:
     """Yield the lines of a plot at most `width` columns wide (40 at least)."""
     drawn = list(zip(_LETTERS, found.drawn, strict=False))
     across, up = found.limits(found.used or {"": found.highest})
@@ -110,17 +122,14 @@ def plot_lines(found: Roofline, width: int) -> Iterator[Text]:
             row, column = y.cell(place.flop_per_s), x.cell(p.intensity)
             _write(cells, row, min(column, x.cells - 2), letter + _MARKS[p.level], "bold")
     ticks = {y.cell(value): units.count(value) for value in y.decades()}
-    yield plain("FLOP/s")
+    yield [("FLOP/s", "")]
     for row in reversed(range(y.cells)):
-        line = Text(f"{ticks.get(row, ''):>{_MARGIN - 2}} |")
-        for column in range(x.cells):
-            character, style = cells.get((row, column), (" ", ""))
-            line.append(character, style or None)
-        line.rstrip()
-        yield line
+        tick = f"{ticks.get(row, ''):>{_MARGIN - 2}} |"
+        last = max((column for r, column in cells if r == row), default=-1)
+        yield [(tick, ""), *(cells.get((row, column), (" ", "")) for column in range(last + 1))]
     yield from _x_axis(x)
     key = ", ".join(f"{letter} {label}" for letter, (_, label, _) in drawn)
-    yield plain(f"{key}; 1 at L1, 2 at L2, D at DRAM")
+    yield [(f"{key}; 1 at L1, 2 at L2, D at DRAM", "")]
 
 
 def _label_roof(cells: Cells, rows: int, label: str, drawn: tuple[str, str]) -> None:
@@ -138,7 +147,7 @@ def _write(cells: Cells, row: int, column: int, text: str, style: str) -> None:
         cells[row, column + i] = (character, style)
 
 
-def _x_axis(x: Scale) -> Iterator[Text]:
+def _x_axis(x: Scale) -> Iterator[Spans]:
     rule = ["-"] * x.cells
     numbers = [" "] * (x.cells + 4)
     for value in x.decades():
@@ -150,6 +159,6 @@ def _x_axis(x: Scale) -> Iterator[Text]:
             numbers[start : start + len(text)] = text
     unit = "FLOP/B"
     margin = " " * (_MARGIN - 1)
-    yield plain(f"{margin}+{''.join(rule)}")
-    yield plain(f"{margin} {''.join(numbers).rstrip()}")
-    yield plain(f"{margin} {unit:>{x.cells}}")
+    yield [(f"{margin}+{''.join(rule)}", "")]
+    yield [(f"{margin} {''.join(numbers).rstrip()}", "")]
+    yield [(f"{margin} {unit:>{x.cells}}", "")]

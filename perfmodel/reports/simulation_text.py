@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rich.console import Group, RenderableType
-
 from perfmodel.models.l2.sides import HIT_LATENCY
 from perfmodel.prediction.simulated import SimulatedLaunch
 from perfmodel.reports import units
+from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.prediction_text import control_parts
-from perfmodel.reports.tables import labelled, plain, table
+from perfmodel.reports.tables import labelled, table
 from perfmodel.trace.cache import SECTOR
 from perfmodel.trace.counts import AccessCount
 
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 
 
-def simulation_report(launch: SimulatedLaunch) -> RenderableType:
+def simulation_report(launch: SimulatedLaunch) -> Piece:
     """Return the report of a simulated launch."""
     found = launch.simulation
     kernel = " ".join(filter(None, (launch.kernel, launch.mapping)))
     params = ", ".join(f"{name}={value}" for name, value in launch.params.items())
     control = "".join(f"; {part}" for part in control_parts(launch.control))
-    return Group(
+    return stack(
         plain(f"{kernel} on {launch.device.name}, simulated", "bold"),
         plain(f"{params}; L2 {launch.cache} at the start{control}"),
         "",

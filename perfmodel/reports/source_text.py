@@ -6,18 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.text import Text
-
 from perfmodel.expressions import text
 from perfmodel.kernels.access import Access
 from perfmodel.models.atomics.shared_atomics import bank_clocks
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
+from perfmodel.reports.lines import Cell, Indented, Piece, plain, stack
 from perfmodel.reports.step import scalar
-from perfmodel.reports.tables import plain, table
+from perfmodel.reports.tables import table
 from perfmodel.reports.units import count, number, percent
 
 _SHARES: Final = {
@@ -136,24 +133,22 @@ def source_record(prediction: Prediction) -> list[dict[str, Any]]:
     return [asdict(access) for access in source_accesses(prediction)]
 
 
-def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) -> RenderableType:
+def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) -> Piece:
     """Return a table of accesses under their source lines.
 
     `files` holds the lines of the sources that accesses name, as far as they are there.
     """
-    rows: list[tuple[RenderableType | None, ...]] = []
+    rows: list[tuple[str | Cell | None, ...]] = []
     shown = ""
     accesses = source_accesses(prediction)
     several = len({_place(a.source)[0] for a in accesses}) > 1
     for access in accesses:
         if access.source != shown:
             shown = access.source
-            rows.append((Text(_line(shown, files, several), style="bold"), *[None] * 6))
+            rows.append((plain(_line(shown, files, several), "bold"), *[None] * 6))
         rows.append(
             (
-                Padding(
-                    plain(f"{access.kind} {access.index}{_more(access.accesses)}"), (0, 0, 0, 2)
-                ),
+                Indented(plain(f"{access.kind} {access.index}{_more(access.accesses)}"), 2),
                 count(access.requests),
                 "-" if access.sectors_per_request is None else number(access.sectors_per_request),
                 number(access.wavefronts_per_request),
@@ -163,7 +158,7 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
             )
         )
     headers = ("source line", "requests", "sectors", "clocks", "L1 hits", "L2 hits", "of time")
-    return Group(
+    return stack(
         "",
         table(headers, rows, "lrrrrrr"),
         "Sectors and clocks of L1's data stage are a request's; of time: a part of the bottleneck.",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
-
 from perfmodel.prediction.advise import dram_bytes
 from perfmodel.prediction.sweep import SIZES, Sweep
 from perfmodel.reports import units
+from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.prediction_text import common_warnings, title
-from perfmodel.reports.tables import plain, table
+from perfmodel.reports.tables import table
 
 
 def value_text(sweep: Sweep, value: float | str) -> str:
@@ -21,12 +20,12 @@ def value_text(sweep: Sweep, value: float | str) -> str:
     return units.capacity(value) if sized else f"{value:.12g}"
 
 
-def sweeps_report(sweeps: Sequence[Sweep]) -> RenderableType:
+def sweeps_report(sweeps: Sequence[Sweep]) -> Piece:
     """Return a table for each sweep."""
-    return Group(plain(title(sweeps[0].predictions[0]), "bold"), *_tables(sweeps))
+    return stack(plain(title(sweeps[0].predictions[0]), "bold"), *_tables(sweeps))
 
 
-def _tables(sweeps: Sequence[Sweep]) -> Iterator[RenderableType]:
+def _tables(sweeps: Sequence[Sweep]) -> Iterator[Piece | str]:
     for sweep in sweeps:
         yield ""
         rows = [

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal
-
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.measure import Measurement
-from rich.segment import Segment
-from rich.table import Table as Grid
-from rich.text import Text
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from perfmodel.records import record
+from perfmodel.reports.lines import Cell, Words, cells, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.measure import Measurement
+    from rich.table import Table as Grid
 
 _LONG_WORD: Final = 24  # a longer one may be broken: paths, sources, formulas
 _SHORT_BAR: Final = 8
@@ -47,6 +48,10 @@ class Table:
         """Return "l" or "r"."""
         return self.align[column : column + 1] or "l"
 
+    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+        """Return its lines for a pipe."""
+        return self.__rich__().lines(width, ascii_only)
+
     def without(self, *names: str) -> Table:
         """Return the table without some columns."""
         keep = [i for i, name in enumerate(self.columns) if name not in names]
@@ -67,89 +72,173 @@ class Bar:
     width: int = 20
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the bar: eighths of a character, or whole "#" where only ASCII goes."""
-        width = min(self.width, options.max_width)
-        eighths = round(min(max(self.share, 0.0), 1.0) * width * 8)
-        if options.ascii_only:
-            yield Segment("#" * round(eighths / 8))
-        else:
-            partial = " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-            yield Segment("█" * (eighths // 8) + partial)
+        """Draw the bar."""
+        from rich.segment import Segment
+
+        yield Segment(self.lines(options.max_width, options.ascii_only)[0])
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Say how wide the bar is."""
-        return Measurement(min(_SHORT_BAR, self.width), self.width)
+        from rich.measure import Measurement
+
+        return Measurement(*self.sizes())
+
+    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+        """Return the bar: eighths of a character, or whole "#" where only ASCII goes."""
+        eighths = round(min(max(self.share, 0.0), 1.0) * min(self.width, width) * 8)
+        if ascii_only:
+            return ["#" * round(eighths / 8)]
+        return ["█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()]
+
+    def sizes(self) -> tuple[int, int]:
+        """Return its least and its full width."""
+        return min(_SHORT_BAR, self.width), self.width
 
 
 @record
 class Columns:
     """A table without lines, which fits the terminal: see `table`."""
 
-    headers: tuple[Text, ...]
-    rows: tuple[tuple[RenderableType | None, ...], ...]
+    headers: tuple[Words, ...]
+    rows: tuple[tuple[Cell, ...], ...]
     align: str
     gap: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the table; columns that there is no room for go below, beside the first again."""
-        sizes = [self._measured(console, options, i) for i in range(len(self.headers))]
-        for number, places in enumerate(self._blocks(sizes, options.max_width)):
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        for number, (places, widths) in enumerate(self._parts(options.max_width)):
             if number:
                 yield Text()
-            widths = self._widths([sizes[i] for i in places], options.max_width)
             made = Grid(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
             for i, width in zip(places, widths, strict=True):
-                side: Literal["left", "right"] = "right" if self.align[i : i + 1] == "r" else "left"
+                side: Literal["left", "right"] = "right" if self._right(i) else "left"
                 made.add_column(self.headers[i], justify=side, overflow="fold", width=width)
             for row in self.rows:
-                made.add_row(*(row[i] for i in places))
+                made.add_row(*(cast(Any, row[i]) for i in places))
             yield made
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """Say how wide the table is."""
-        sizes = [self._measured(console, options, i) for i in range(len(self.headers))]
+        from rich.measure import Measurement
+
+        return Measurement(*self.sizes())
+
+    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+        """Return the same table for a pipe."""
+        found: list[str] = []
+        for places, widths in self._parts(width):
+            found += [""] if found else []
+            columns = list(zip(places, widths, strict=True))
+            heads = [self.headers[i].lines(room) for i, room in columns]
+            high = max(map(len, heads))  # of headers the last lines are level
+            drawn = [[[""] * (high - len(head)) + head for head in heads]]
+            drawn += [[row[i].lines(room, ascii_only) for i, room in columns] for row in self.rows]
+            found += (
+                (" " * self.gap).join(map(self._padded, parts, widths, places)).rstrip()
+                for row in drawn
+                for parts in zip_longest(*row, fillvalue="")
+            )
+        return found
+
+    def sizes(self) -> tuple[int, int]:
+        """Return the widths at which all columns read well, and at which nothing wraps."""
+        sizes = [self._measured(i) for i in range(len(self.headers))]
         gaps = self.gap * (len(sizes) - 1)
-        most = sum(size.maximum for size in sizes) + gaps
-        return Measurement(min(sum(size.minimum for size in sizes) + gaps, most), most)
+        most = sum(most for _, most in sizes) + gaps
+        return min(sum(least for least, _ in sizes) + gaps, most), most
 
-    def _measured(self, console: Console, options: ConsoleOptions, place: int) -> Measurement:
+    def _padded(self, text: str, width: int, place: int) -> str:
+        spaces = " " * (width - cells(text))
+        return spaces + text.lstrip() if self._right(place) else text + spaces
+
+    def _right(self, place: int) -> bool:
+        return self.align[place : place + 1] == "r"
+
+    def _parts(self, room: int) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield which columns stand side by side, and their widths."""
+        measured = (self._measured(i) for i in range(len(self.headers)))
+        sizes = [(min(least, room), min(most, room)) for least, most in measured]
+        for places in self._blocks(sizes, room):
+            yield places, self._widths([sizes[i] for i in places], room)
+
+    def _measured(self, place: int) -> tuple[int, int]:
         """Return the widths at which a column still reads well, and at which nothing wraps."""
-        cells = [self.headers[place], *(row[place] for row in self.rows)]
-        each = [Measurement.get(console, options, cell) for cell in cells if cell is not None]
-        most = max(size.maximum for size in each)
-        if self.align[place : place + 1] == "r":  # numbers stay whole
-            return Measurement(most, most)
-        return Measurement(min(max(size.minimum for size in each), _LONG_WORD), most)
+        column: list[Cell] = [self.headers[place], *(row[place] for row in self.rows)]
+        each = [cell.sizes() for cell in column]
+        most = max(most for _, most in each)
+        if self._right(place):  # numbers stay whole
+            return most, most
+        return min(max(least for least, _ in each), _LONG_WORD), most
 
-    def _blocks(self, sizes: Sequence[Measurement], room: int) -> Iterator[list[int]]:
+    def _blocks(self, sizes: Sequence[tuple[int, int]], room: int) -> Iterator[list[int]]:
         """Yield the columns that stand side by side."""
-        block, used = [0], sizes[0].minimum
-        for i, size in enumerate(sizes[1:], 1):
-            if len(block) > 1 and used + self.gap + size.minimum > room:
+        block, used = [0], sizes[0][0]
+        for i, (least, _) in enumerate(sizes[1:], 1):
+            if len(block) > 1 and used + self.gap + least > room:
                 yield block
-                block, used = [0], sizes[0].minimum
+                block, used = [0], sizes[0][0]
             block.append(i)
-            used += self.gap + size.minimum
+            used += self.gap + least
         yield block
 
-    def _widths(self, sizes: Sequence[Measurement], room: int) -> list[int]:
+    def _widths(self, sizes: Sequence[tuple[int, int]], room: int) -> list[int]:
         """Return the columns' widths: what is too wide gives way, the widest first."""
         room -= self.gap * (len(sizes) - 1)
-        most = max(size.maximum for size in sizes)
-        for limit in range(most, 0, -1):
-            widths = [min(size.maximum, max(size.minimum, limit)) for size in sizes]
+        largest = max(1, *(most for _, most in sizes))
+        for limit in range(largest, 0, -1):
+            widths = [min(most, max(least, limit)) for least, most in sizes]
             if sum(widths) <= room:
                 break
+        else:  # words and numbers are broken as well
+            for limit in range(largest, 0, -1):
+                widths = [min(least, limit) for least, _ in sizes]
+                if sum(widths) <= room:
+                    break
         spare = room - sum(widths)
-        for i, size in enumerate(sizes):
-            if spare > 0 and size.maximum > widths[i]:
+        for i, (_, most) in enumerate(sizes):
+            if spare > 0 and most > widths[i]:
                 widths[i], spare = widths[i] + 1, spare - 1
         return widths
 
 
+@record
+class Labelled:
+    """Lines of a label and a text that wraps beside it."""
+
+    rows: tuple[tuple[str, Words], ...]
+    width: int  # of the labels, at least
+    gap: int = 2
+    style: str = "bold"
+
+    def __rich__(self) -> Grid:
+        """Return what rich draws."""
+        from rich.table import Table as Grid
+
+        grid = Grid.grid(padding=(0, self.gap, 0, 0))
+        grid.add_column(style=self.style, no_wrap=True, min_width=self.width)
+        grid.add_column(overflow="fold")
+        for label, text in self.rows:
+            grid.add_row(plain(label), text)
+        return grid
+
+    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+        """Return its lines for a pipe."""
+        before = max([self.width, *(cells(label) for label, _ in self.rows)]) + self.gap
+        return [
+            (beside + " " * (before - cells(beside)) + line).rstrip()
+            for label, text in self.rows
+            for beside, line in zip_longest(
+                [label], text.lines(max(width - before, 1)), fillvalue=""
+            )
+        ]
+
+
 def table(
     headers: Sequence[str],
-    rows: Iterable[Sequence[RenderableType | None]],
+    rows: Iterable[Sequence[str | Cell | None]],
     align: str = "",
     gap: int = 2,
 ) -> Columns:
@@ -161,31 +250,21 @@ def table(
     """
     return Columns(
         tuple(plain(header) for header in headers),
-        tuple(tuple(plain(c) if isinstance(c, str) else c for c in row) for row in rows),
+        tuple(tuple(_cell(c) for c in row) for row in rows),
         align,
         gap,
     )
 
 
-def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Grid:
+def _cell(given: str | Cell | None) -> Cell:
+    return plain(given or "") if given is None or isinstance(given, str) else given
+
+
+def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Labelled:
     """Return lines of a bold label and a text that wraps beside it; labels at least `width`."""
-    grid = Grid.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="bold", no_wrap=True, min_width=width)
-    grid.add_column(overflow="fold")
-    for label, text in lines:
-        grid.add_row(plain(label), plain(text))
-    return grid
+    return Labelled(tuple((label, plain(text)) for label, text in lines), width)
 
 
-def beside(label: str, text: Text) -> Grid:
+def beside(label: str, text: Words) -> Labelled:
     """Return a text that wraps beside its label, not below it."""
-    grid = Grid.grid()
-    grid.add_column(no_wrap=True, width=len(label))
-    grid.add_column(overflow="fold")
-    grid.add_row(plain(label), text)
-    return grid
-
-
-def plain(text: str, style: str = "") -> Text:
-    """Return text as it is: what looks like markup is none."""
-    return Text(text, style)
+    return Labelled(((label, text),), len(label), gap=0, style="")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
-
-from perfmodel.reports.tables import beside, plain
+from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.tables import beside
 from perfmodel.reports.validation_tables import score_table, transfer_table, worst_table
 from perfmodel.validation.scores import by_protocol, by_regime, by_sweep
 from perfmodel.validation.validate import Transfer, Validation
 
 
-def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()) -> RenderableType:
+def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()) -> Piece:
     """Return the scoreboard of a validation for any width of terminal."""
     held, fit = validation.used("validation"), validation.used("fit")
     main = held or fit
     what = "never fitted on" if held else "of which some may have been fitted on"
-    parts: list[RenderableType] = [
+    parts: list[Piece | str] = [
         plain(f"Validation of {validation.device.name} ({validation.device.title})", "bold"),
         plain(
             f"{len(main)} measured launches, {what}; {len(fit)} for fitting, "
@@ -48,14 +47,14 @@ def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()
             plain(f"Other GPUs, predicted from {transfers[0].teacher}", "bold"),
             transfer_table(transfers),
         ]
-    return Group(*parts)
+    return stack(*parts)
 
 
-def sample_report(validation: Validation, step: int) -> RenderableType:
+def sample_report(validation: Validation, step: int) -> Piece:
     """Return the scoreboard of a sample, one in `step` launches, which says that it is one."""
     main = validation.used("validation") or validation.used("fit")
     some = len(validation.judged)
-    return Group(
+    return stack(
         plain(f"First table of {validation.device.name}: a sample, not the whole", "bold"),
         plain(
             f"One in {step} of the measured launches, in the order of the recordings: {some}, of "

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rich.console import Group, RenderableType
-
 from perfmodel.reports.fields import fields_of
-from perfmodel.reports.tables import plain, table
+from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.tables import table
 from perfmodel.validation.scores import Score
 from perfmodel.validation.worth import Worth
 
@@ -15,7 +14,7 @@ WORTH_SCHEMA: Final = "perfmodel.worth/1"
 _HEADERS: Final = ("regime", "launches", "median", "without", "90th", "without", "bias", "without")
 
 
-def worth_report(worth: Worth) -> RenderableType:
+def worth_report(worth: Worth) -> Piece:
     """Return the errors with the mechanisms beside those without, a row a regime."""
     rows = [
         (
@@ -27,7 +26,7 @@ def worth_report(worth: Worth) -> RenderableType:
         )
         for on, off in worth.scores
     ]
-    return Group(
+    return stack(
         plain(f"{worth.device.name} without {', '.join(worth.mechanisms)}", "bold"),
         plain(
             f"{worth.changed} of {worth.launches} measured launches change; nothing is fitted again"

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, Final
 
 import jsonschema
-from rich.console import Console, RenderableType
+from rich.console import Console
 
 import perfmodel
 from perfmodel import Prediction
@@ -22,6 +22,7 @@ from perfmodel.reports.advice_text import advice_report
 from perfmodel.reports.explain import explanation_record
 from perfmodel.reports.explain_latex import explanation_latex
 from perfmodel.reports.explain_text import ExplanationReport, explanation_text
+from perfmodel.reports.lines import Piece
 from perfmodel.reports.page.content import build_report, report_record
 from perfmodel.reports.page.write import report_files
 from perfmodel.reports.prediction_text import prediction_report
@@ -37,12 +38,14 @@ _SIGNED: Final = ("time of all resources, with the walk over common data",)
 """Steps whose values may be negative: a walk without its first wait, and no wait left."""
 
 
-def printed(report: RenderableType, width: int = 100) -> str:
-    """Return a report as it is printed into a pipe."""
+def printed(report: Piece, width: int = 100) -> str:
+    """Return a report as it is printed into a pipe, which is what a terminal shows."""
     console = Console(width=width, color_system=None, force_terminal=False, markup=False)
     with console.capture() as captured:
         console.print(report)
-    return check_text(captured.get())
+    lines = [line.rstrip() for line in report.lines(width)]
+    assert lines == [line.rstrip() for line in captured.get().split("\n")[:-1]]
+    return check_text("\n".join(lines))
 
 
 def check_text(text: str) -> str:
