@@ -75,7 +75,7 @@ def _kept(entry: Path, content: bytes) -> dict[str, Any] | None:
 def _keep(entry: Path, content: bytes, table: dict[str, Any]) -> None:
     """Write an entry, as a whole or not at all: others may read and write it meanwhile."""
     try:
-        text = json.dumps(table, allow_nan=False)  # not of dates
+        text = json.dumps(table)  # an error for dates, which JSON lacks
         entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(entry, content + _END + text.encode())
     except (OSError, TypeError, ValueError, PerfmodelError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Final
 
 from perfmodel.errors import PerfmodelError, shown
@@ -75,6 +74,8 @@ def _exact(number: str, suffix: str, text: str, what: str) -> int:
         raise PerfmodelError(f"{what} has an unknown suffix {shown(suffix)}{_meant(suffix)}")
     if len(number) > _MOST_CHARACTERS:
         raise _too_large(text, what)
+    from decimal import Decimal  # late, for the time that it takes
+
     try:
         value = Decimal(number.replace("_", ""))
     except ArithmeticError:  # an exponent beyond what Decimal has: it is huge, or no whole number

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tomllib
 from collections.abc import Mapping, Sequence
 from errno import EINVAL, EISDIR, ELOOP
 from functools import cache
@@ -141,6 +140,8 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     PerfmodelError
         If it is not TOML, with the line.
     """
+    import tomllib  # late, for the time that it takes
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import sys
 
 
 def main() -> None:
@@ -17,7 +18,15 @@ def main() -> None:
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)  # nor once more at the end
 
-    from perfmodel.cli.app import app, end_in_order
+    from perfmodel.cli.ending import end_in_order, errors_in_one_line
+    from perfmodel.cli.ordinary import ordinary
 
     end_in_order()
+    with errors_in_one_line():
+        if (run := ordinary(sys.argv[1:])) is not None:
+            run()
+    if run is not None:
+        sys.exit(0)
+    from perfmodel.cli.app import app
+
     app()

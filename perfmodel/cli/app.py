@@ -1,4 +1,4 @@
-"""The app: its commands, imported when they are needed, and how errors end.
+"""The app: its commands, imported when they are needed, with help and completion.
 
 The command ``NAME`` is the function ``NAME`` of the module ``perfmodel.cli.NAME``; the function's
 docstring is its help, and the module's ``EXAMPLES`` are shown below.
@@ -6,36 +6,23 @@ docstring is its help, and the module's ``EXAMPLES`` are shown below.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
 
+from perfmodel.cli.ending import errors_in_one_line
 from perfmodel.cli.grouped_options import with_groups
+from perfmodel.cli.ordinary import COMMANDS, command
 from perfmodel.errors import PerfmodelError, nearest
-
-COMMANDS: Final = (
-    *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
-    *("operators", "inspect", "devices", "kernels", "drill"),
-    *("validate", "measure", "calibrate"),
-)
-"""Commands in the order of the help."""
 
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 # Typer keeps Click's exceptions private since it carries its own Click; `BadParameter` is public,
 # and what it derives from is the same in both: UsageError, then ClickException.
 _CLICK_ERROR: Final = cast(type[Exception], typer.BadParameter.__mro__[2])
-
-_LONGEST: Final = 600
-"""Characters of a message: words of the user in it may be longer."""
-_SIGNALLED: Final = 128
-"""Plus a signal's number: how shells tell that it ended a process."""
 
 
 class CommandGroup(TyperGroup):
@@ -66,24 +53,15 @@ class CommandGroup(TyperGroup):
         **extra: Any,
     ) -> NoReturn:
         """Run a command line and exit: 0, or 2 after an error of one line on standard error."""
-        if sys.stdout is None:  # closed, as by >&-
-            _fail("standard output is closed: nothing can be shown", 1)
-        try:
-            status = super().main(
-                args, prog_name, complete_var, False, windows_expand_args, **extra
-            )
-            sys.stdout.flush()
-        except PerfmodelError as error:
-            _fail(str(error))
-        except _CLICK_ERROR as error:
-            _fail(_usage_message(error))
-        except (KeyboardInterrupt, typer.Abort):
-            sys.exit(_SIGNALLED + signal.SIGINT)
-        except OSError as error:
-            _abandon_output()
-            if isinstance(error, BrokenPipeError):
-                sys.exit(1)
-            _fail(f"cannot write the output: {error.strerror or error}", 1)
+        with errors_in_one_line():
+            try:
+                status = super().main(
+                    args, prog_name, complete_var, False, windows_expand_args, **extra
+                )
+            except _CLICK_ERROR as error:
+                raise PerfmodelError(_usage_message(error)) from None
+            except typer.Abort:
+                raise KeyboardInterrupt from None
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -122,15 +100,15 @@ def perfmodel(
 
 def _command(name: str) -> Any:
     """Return the Click command of a module."""
-    module = import_module(f"perfmodel.cli.{name}")
+    run = command(name)
     # "\b" keeps the lines that follow as they are.
-    examples = [f"$ {example}" for example in getattr(module, "EXAMPLES", ())]
+    examples = [f"$ {example}" for example in getattr(sys.modules[run.__module__], "EXAMPLES", ())]
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(
         name,
         context_settings=_SETTINGS,
         epilog="\b\n" + "\n".join(["Examples:", *examples]) if examples else None,
-    )(with_groups(getattr(module, name)))
+    )(with_groups(run))
     return typer.main.get_command(single)
 
 
@@ -140,33 +118,3 @@ def _usage_message(error: Any) -> str:
     message = message[:1].lower() + message[1:]
     context = getattr(error, "ctx", None)
     return f"{message}; see {context.command_path} --help" if context else message
-
-
-def _fail(message: str, status: int = 2) -> NoReturn:
-    line = " ".join(message.split())
-    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-    if sys.stderr is not None:
-        print(f"error: {shown}", file=sys.stderr)
-    sys.exit(status)
-
-
-def end_in_order() -> None:
-    """Let a signal that ends the process end its compilers and temporary files as well.
-
-    Left as they are: signals that somebody ignores, as nohup does, or handles already.
-    """
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _ended)
-
-
-def _ended(number: int, _: object) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # once is enough
-    sys.exit(_SIGNALLED + number)
-
-
-def _abandon_output() -> None:
-    """Send what standard output still holds nowhere, so that Python's exit does not fail on it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import typer
 
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import (
     JSON,
     complete_device,
+    complete_from,
 )
 from perfmodel.cli.output import print_json, show
 from perfmodel.errors import PerfmodelError, shown
@@ -28,34 +28,21 @@ EXAMPLES = (
 )
 
 
-def complete_drill(incomplete: str) -> list[str]:
-    """Return the ids of the package's drills that start with what is typed so far."""
-    from perfmodel.drills import load_drills
-
-    return [each.id for each in load_drills() if each.id.startswith(incomplete)]
-
-
-def complete_topic(incomplete: str) -> list[str]:
-    """Return the topics of the package's drills that start with what is typed so far."""
-    from perfmodel.drills import load_drills
-
-    topics = dict.fromkeys(each.topic for each in load_drills())
-    return [topic for topic in topics if topic.startswith(incomplete)]
-
-
 def drill(
     *,
     drill: str | None = argument(
         "The drill to ask; without it all are listed.",
         metavar="[NUMBER|ID]",
-        complete=complete_drill,
+        complete=complete_from("drill_ids"),
     ),
     answer: str | None = option(
         "Your answer: 1.07ms, 2.147GB, 25%, 1/8, 28, a choice or its letter, an API name.",
         metavar="X",
     ),
     solution: bool = option("Show the worked solution without an answer.", default=False),
-    topic: str | None = option("List one topic only.", metavar="NAME", complete=complete_topic),
+    topic: str | None = option(
+        "List one topic only.", metavar="NAME", complete=complete_from("drill_topics")
+    ),
     drills: list[str] | None = option(
         "Your own drills, TOML files or a folder of them, once for each; they come after "
         "those that come along.",
@@ -134,4 +121,4 @@ def _ask(
         following = (number + 1, known[number]) if number < len(known) else None
         show(solution_report(worked, number, verdict, following, device))
     if verdict is not None and not verdict.right:
-        raise typer.Exit(1)
+        sys.exit(1)

@@ -13,20 +13,18 @@ option is a parameter's default, and a group a record whose fields are options::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
-import typer
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declared:
-    """An option or argument: what makes it for typer, its names, default and other settings."""
+    """An option or argument: its names, default and other settings."""
 
-    make: Callable[..., Any]
+    is_option: bool
     names: tuple[str, ...]
     default: Any
     given: Mapping[str, Any]
@@ -41,7 +39,7 @@ def option(
 ) -> Any:
     """Return an option, called as its parameter unless names are given; required if ``...``."""
     given |= {"help": help, "autocompletion": complete, "show_default": default is not None}
-    return Declared(typer.Option, names, default, given)
+    return Declared(True, names, default, given)
 
 
 def argument(
@@ -52,7 +50,7 @@ def argument(
 ) -> Any:
     """Return an argument; required if its default is ``...``."""
     given = {"help": help, "metavar": metavar, "autocompletion": complete, "show_default": False}
-    return Declared(typer.Argument, (), default, given)
+    return Declared(False, (), default, given)
 
 
 def option_name(parameter: str, declared: Any) -> str:
@@ -62,37 +60,58 @@ def option_name(parameter: str, declared: Any) -> str:
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command as typer takes it, with all options of its groups in their places."""
-    types: dict[str, Any] = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in types.items() if is_dataclass(hint)}
-    defaults = ((p.name, p.default) for p in signature(command).parameters.values())
-    parameters = list(_parameters(defaults, types))
+    parameters = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, hint, default in map(_for_typer, parameters_of(command))
+    ]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(**{name: _taken(record, given) for name, record in groups.items()}, **given)
+        run_with(command, given)
 
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
 
 
-def _parameters(
-    defaults: Iterator[tuple[str, Any]], types: Mapping[str, Any]
-) -> Iterator[Parameter]:
-    """Yield parameters that typer reads, those of a group in its place."""
+def parameters_of(command: Callable[..., None]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield name, type and default of all parameters, those of a group in its place."""
+    defaults = [(p.name, p.default) for p in signature(command).parameters.values()]
+    yield from _flat(defaults, get_type_hints(command, include_extras=True))
+
+
+def run_with(command: Callable[..., None], given: dict[str, Any]) -> None:
+    """Call a command with values of all its parameters, those of groups by their own names."""
+    types = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in types.items() if is_dataclass(hint)}
+    command(**{name: _taken(record, given) for name, record in groups.items()}, **given)
+
+
+def _flat(
+    defaults: Iterable[tuple[str, Any]], types: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
     for name, default in defaults:
         hint = types[name]
         if is_dataclass(hint):
             own = get_type_hints(hint, include_extras=True)
-            yield from _parameters(((f.name, f.default) for f in fields(hint)), own)
-            continue
-        value = default
-        if isinstance(default, Declared):
-            names = default.names or (option_name(name, default),)
-            names = names if default.make is typer.Option else ()
-            hint = Annotated[hint, default.make(*names, **default.given)]
-            value = Parameter.empty if default.default is ... else default.default
-        yield Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=hint)
+            yield from _flat([(f.name, f.default) for f in fields(hint)], own)
+        else:
+            yield name, hint, default
+
+
+def _for_typer(parameter: tuple[str, Any, Any]) -> tuple[str, Any, Any]:
+    """Return a parameter as typer reads it: a declared option is an annotation."""
+    import typer  # late, for the time that it takes
+
+    name, hint, default = parameter
+    if not isinstance(default, Declared):
+        return parameter
+    if default.is_option:
+        names = default.names or (option_name(name, default),)
+        hint = Annotated[hint, typer.Option(*names, **default.given)]
+    else:
+        hint = Annotated[hint, typer.Argument(**default.given)]
+    return name, hint, Parameter.empty if default.default is ... else default.default
 
 
 def _taken(record: Any, given: dict[str, Any]) -> Any:

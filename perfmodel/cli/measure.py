@@ -21,7 +21,7 @@ GPU: Final[Any] = option("Number of the GPU, from 0.", "--gpu", min=0, default=0
 SWEEPS: Final[Any] = option(
     "Run these sweeps only; may be repeated.",
     "--sweep",
-    complete=complete_from("measure.sweep", "sweep_names"),
+    complete=complete_from("sweep_names"),
 )
 PROFILER: Final[Any] = option(
     "Use Nsight Compute, if it is there, for kernel times and counters.",

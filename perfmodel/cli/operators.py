@@ -27,7 +27,7 @@ def operators(
         "Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 d), "
         "minigpt, or a TOML file.",
         metavar="NAME|FILE",
-        complete=complete_from("operators", "shape_names"),
+        complete=complete_from("shape_names"),
         default="llama-2-7b",
     ),
     context: int | None = option(

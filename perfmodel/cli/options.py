@@ -11,11 +11,8 @@ A command has them as defaults of its parameters, and gives its examples with it
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
-
-import typer
 
 from perfmodel.cli.grouped_options import argument, option
 
@@ -28,29 +25,30 @@ Timing = Literal["profiler", "events"]
 Cache = Literal["cold", "warm"]
 
 
-def complete_from(module: str, names: str) -> Callable[[str], list[str]]:
-    """Return a completion: what a function of a module lists and starts with what is typed."""
+def complete_from(listed: str) -> Callable[[str], list[str]]:
+    """Return a completion: what a function of `names` lists and starts with what is typed."""
 
     def complete(incomplete: str) -> list[str]:
-        listed = getattr(import_module(f"perfmodel.{module}"), names)()
-        return [name for name in listed if name.startswith(incomplete)]
+        from perfmodel import names
+
+        return [name for name in getattr(names, listed)() if name.startswith(incomplete)]
 
     return complete
 
 
-complete_kernel = complete_from("kernels", "builtin_names")
-complete_device = complete_from("hardware", "device_names")
+complete_kernel = complete_from("builtin_names")
+complete_device = complete_from("device_names")
 
 
-def complete_mapping(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_mapping(ctx: Any, incomplete: str) -> list[str]:
     """Return the mappings of the kernels named before, or those of all kernels."""
-    from perfmodel.kernels import builtin_names, mappings
+    from perfmodel.names import MAPPINGS, builtin_names
 
     known = builtin_names()
     # While an option is being completed, arguments before it are not assigned yet.
     words = (ctx.params.get("kernel"), *(ctx.params.get("kernels") or ()), *ctx.args)
     kernels = [word for word in words if word in known] or known
-    found = dict.fromkeys(m for kernel in kernels for m in mappings(kernel))
+    found = dict.fromkeys(m for kernel in kernels for m in MAPPINGS.get(kernel, ()))
     return [mapping for mapping in found if mapping.startswith(incomplete)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -46,6 +45,8 @@ def _plain(report: Piece) -> str:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON (RFC 8259: no NaN, no infinity) to standard output."""
+    import json  # late, for the time that it takes
+
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from perfmodel.drills.drill import Drill
 from perfmodel.drills.tables import drills_from_table
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.packaged import packaged_toml
 from perfmodel.text_files import parse_toml, read_text
 
 LIBRARY: Final = Path(__file__).parent / "library"
@@ -54,7 +55,10 @@ def read_drills(path: str | Path) -> list[Drill]:
     """
     path = Path(path)
     where = f"drill file {str(path)!r}"
-    table = parse_toml(read_text(path, where, "drill"), where)
+    if path.parent == LIBRARY:
+        table = packaged_toml(path, where)
+    else:
+        table = parse_toml(read_text(path, where, "drill"), where)
     return drills_from_table(table, path, where)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from functools import lru_cache
@@ -78,6 +77,8 @@ def _kept(node: Node) -> Node:
 
 
 def _missing(name: str, values: Mapping[str, object]) -> str:
+    import difflib  # only when there is something wrong
+
     near = difflib.get_close_matches(name, values, n=1)
     hint = f"did you mean {shown(near[0])}?" if near else "give it a number or an array"
     return f"variable {shown(name)} has no value; {hint}"

@@ -8,7 +8,6 @@ regular expression that knows only ASCII names, numbers and operators, then pars
 from __future__ import annotations
 
 import ast
-import difflib
 import keyword
 import re
 from collections.abc import Iterable
@@ -276,6 +275,8 @@ class _Visitor:
     def name(self, name: str) -> Node:
         node = Name(name)
         if self.allowed is not None and name not in self.allowed:
+            import difflib  # only when there is something wrong
+
             near = difflib.get_close_matches(name, self.allowed, n=1)
             known = sorted(self.allowed)
             listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
@@ -301,6 +302,8 @@ class _Visitor:
         function = node.func
         if not isinstance(function, ast.Name) or function.id not in FUNCTIONS:
             called = self.source[function.col_offset : function.end_col_offset]
+            import difflib  # only when there is something wrong
+
             near = difflib.get_close_matches(called[:40], FUNCTIONS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"use {', '.join(sorted(FUNCTIONS))}"
             raise PerfmodelError(f"calling {shown(called)} is not allowed; {hint}")

@@ -35,6 +35,7 @@ from perfmodel.hardware.coefficients import (
 from perfmodel.hardware.device import Device, Inheritance, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
+from perfmodel.names import DEVICES, device_names, stems
 from perfmodel.packaged import packaged_toml
 from perfmodel.text_files import parse_toml, read_text
 
@@ -75,27 +76,11 @@ def load_device(name_or_path: str | Path) -> Device:
     if isinstance(name_or_path, str) and not _is_path(name_or_path):
         name = name_or_path.lower()
         # A base such as "a100" is the beginning of its devices' names.
-        if name in _catalogue_stems() and not _begins_others(name):
+        if name in stems(DEVICES) and not _begins_others(name):
             return _load_catalogue_device(name)
         if not _is_file(Path(name_or_path)):
             raise _unknown_device(name_or_path)
     return _build(Path(name_or_path))
-
-
-@lru_cache(maxsize=1)
-def _device_names() -> tuple[str, ...]:
-    sheets = ((stem, _read_catalogue(stem)) for stem in _catalogue_stems())
-    return tuple(stem for stem, sheet in sheets if not sheet.headers.get("abstract", False))
-
-
-def device_names() -> list[str]:
-    """Return the names of the catalogue's devices, sorted; bases of device files are left out."""
-    return list(_device_names())
-
-
-@lru_cache(maxsize=1)
-def _catalogue_stems() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in CATALOGUE.glob("*.toml")))
 
 
 @lru_cache(maxsize=64)
@@ -110,7 +95,7 @@ def _read_catalogue(name: str) -> _Sheet:
 
 def _begins_others(name: str) -> bool:
     # Most names begin no other one, and then no other file needs reading.
-    others = [stem for stem in _catalogue_stems() if stem.startswith(f"{name}-")]
+    others = [stem for stem in stems(DEVICES) if stem.startswith(f"{name}-")]
     return bool(others) and name not in (known := set(device_names())) and bool(known & {*others})
 
 
@@ -252,10 +237,10 @@ def _extended(sheet: _Sheet) -> Path | None:
         return None
     if _is_path(base):
         return sheet.path.parent / base
-    if base not in _catalogue_stems():
+    if base not in stems(DEVICES):
         raise PerfmodelError(
             f"{_label(sheet.path)} extends {shown(base)}, neither in the catalogue nor a path that "
-            f"ends in .toml{nearest(base, _catalogue_stems(), 3)}"
+            f"ends in .toml{nearest(base, stems(DEVICES), 3)}"
         )
     return CATALOGUE / f"{base}.toml"
 

@@ -6,8 +6,9 @@ from perfmodel.kernels.expansion import condition, expanded
 from perfmodel.kernels.files import load_kernel, parse_kernel
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import Arithmetic, Buffer, Kernel, Launch, Loop, Parameter
-from perfmodel.kernels.library import builtin, builtin_names, find_kernel, mappings
+from perfmodel.kernels.library import builtin, find_kernel, mappings
 from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.names import builtin_names
 
 __all__ = [
     "Access",

@@ -7,50 +7,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.files import load_kernel
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.names import DEFAULT_MAPPINGS, MAPPINGS, builtin_names
 from perfmodel.packaged import packaged_toml
 
 LIBRARY: Final = Path(__file__).parent / "library"
-
-MAPPINGS: Final = MappingProxyType(
-    {
-        "gemm": (
-            "naive",
-            "coalesced",
-            "smem",
-            "blocktile-1d",
-            "blocktile-2d",
-            "vectorized",
-            "warptile",
-            "tensor-core",
-        ),
-        "prefill-attention": ("naive", "tiled", "wgmma"),
-        "decode-attention": ("flash", "split"),
-        "ffn-gemv": ("rows", "warp"),
-    }
-)
-"""Mappings of each kernel that has several, simplest first."""
-
-DEFAULT_MAPPINGS: Final = MappingProxyType(
-    {
-        "gemm": "coalesced",
-        "prefill-attention": "tiled",
-        "decode-attention": "split",
-        "ffn-gemv": "warp",
-    }
-)
-"""Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
-
-
-def builtin_names() -> list[str]:
-    """Return the names of the built-in kernels, sorted."""
-    return sorted({_split(stem)[0] for stem in _stems()})
 
 
 def mappings(name: str) -> list[str]:
@@ -116,25 +82,11 @@ def find_kernel(name_or_path: str | Path, mapping: str | None = None) -> Kernel:
     return load_kernel(name_or_path)
 
 
-@lru_cache(maxsize=1)
-def _stems() -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in LIBRARY.glob("*.toml")))
-
-
 @lru_cache(maxsize=64)
 def _load(stem: str) -> Kernel:
     path = LIBRARY / f"{stem}.toml"
     where = f"kernel file {str(path)!r}"
     return kernel_from_table(packaged_toml(path, where), where)
-
-
-def _split(stem: str) -> tuple[str, str]:
-    """Return the kernel's name and the mapping of a file in the library."""
-    for name, known in MAPPINGS.items():
-        mapping = stem.removeprefix(f"{name}-")
-        if mapping in known:
-            return name, mapping
-    return stem, ""
 
 
 def _check_name(name: object) -> None:

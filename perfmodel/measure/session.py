@@ -14,7 +14,8 @@ from perfmodel.measure.profiler import profile_sweeps, profiler_path
 from perfmodel.measure.record import note_floor, open_folder
 from perfmodel.measure.run import Step, run_sweeps
 from perfmodel.measure.seal import seal
-from perfmodel.measure.sweep import SWEEPS, read_sweeps, sweep_names
+from perfmodel.measure.sweep import SWEEPS, read_sweeps
+from perfmodel.names import sweep_names
 
 _PROFILER_SECONDS: Final = 400.0
 """Limit for each of the profiler's runs [s]: chosen."""

@@ -95,11 +95,6 @@ class Sweep:
     table: Mapping[str, Any] = field(repr=False)  # the rest, as written
 
 
-def sweep_names() -> list[str]:
-    """Return the names of the sweep files that come along."""
-    return sorted(path.stem for path in SWEEPS.glob("*.toml"))
-
-
 def read_sweeps(path: Path) -> list[Sweep]:
     """Return the sweeps of a file.
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
-from pkgutil import walk_packages
 from types import MappingProxyType
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -68,6 +67,8 @@ def mechanism(
 
 def mechanisms() -> Mapping[str, Mechanism]:
     """Return all mechanisms by name, those of a stage together."""
+    from pkgutil import walk_packages  # late, for the time that it takes
+
     models = import_module("perfmodel.models")
     for module in walk_packages(models.__path__, "perfmodel.models."):
         import_module(module.name)

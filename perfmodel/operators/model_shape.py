@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.instance import MOST_BYTES
+from perfmodel.names import shape_names
 from perfmodel.tables import check_keys, choice, read_text, whole, word
 from perfmodel.text_files import parse_toml
 from perfmodel.text_files import read_text as read_file
@@ -116,11 +117,6 @@ class ModelShape:
     def weight_bytes(self) -> int:
         """Bytes that a step reads of all matrices: the layers' and the output's."""
         return self.layers * self.layer_weight_bytes + self.vocab * self.width * self.element_bytes
-
-
-def shape_names() -> list[str]:
-    """Return the names of the shapes that come with the package, sorted."""
-    return sorted(path.stem for path in SHAPES.glob("*.toml"))
 
 
 def load_shape(name_or_path: str | Path) -> ModelShape:

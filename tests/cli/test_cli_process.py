@@ -66,9 +66,9 @@ def test_help_has_examples(command: list[str]) -> None:
         assert run(COLUMNS="80").stdout == found.stdout
 
 
-@pytest.mark.parametrize("report", [[], ["--json"]])
-def test_slow_imports_stay_out(report: list[str]) -> None:
-    words = ["perfmodel", "predict", "gemm", "--mapping", "coalesced", *report]
+@pytest.mark.parametrize("more", [[], ["--json"], ["-D", "N=64,128"]])
+def test_slow_imports_stay_out(more: list[str]) -> None:
+    words = ["perfmodel", "predict", "gemm", "--mapping", "coalesced", *more]
     code = f"""
 import sys
 sys.argv = {words!r}
@@ -77,7 +77,7 @@ try:
     main()
 except SystemExit as end:
     assert not end.code, end.code
-slow = ["sympy", "matplotlib", "scipy"] + ["rich"] * ("--json" in sys.argv)
+slow = "jinja2 matplotlib numba perfmodel.cuda perfmodel.trace rich scipy sympy typer".split()
 print([name for name in slow if name in sys.modules], file=sys.stderr)
 """
     found = subprocess.run(
@@ -233,6 +233,10 @@ def _ended(number: int) -> bool:
         ("perfmodel devices h200", {"h200-sxm"}),
         ("perfmodel kernels gem", {"gemm"}),
         ("perfmodel predict copy --cache ", {"cold", "warm"}),
+        ("perfmodel drill reads-of", {"reads-of-the-peak"}),
+        ("perfmodel drill --topic perm", set()),
+        ("perfmodel operators --model mini", {"minigpt"}),
+        ("perfmodel measure --sweep strea", {"streams"}),
     ],
 )
 def test_completion(line: str, expected: set[str]) -> None:
@@ -243,3 +247,27 @@ def test_completion(line: str, expected: set[str]) -> None:
         COMP_CWORD=str(len(words) - 1),
     )
     assert set(found.stdout.split()) == expected
+
+
+@pytest.mark.parametrize("line", ["perfmodel predict gemm --mapping n", "perfmodel drill a"])
+def test_completion_imports_nothing_that_computes(line: str) -> None:
+    typed = {
+        "_PERFMODEL_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+    }
+    code = f"""
+import os, sys
+os.environ |= {typed!r}
+sys.argv = ["perfmodel"]
+from perfmodel.cli import main
+try:
+    main()
+except SystemExit:
+    slow = "numpy perfmodel.hardware perfmodel.kernels perfmodel.models rich".split()
+    print([name for name in slow if name in sys.modules], file=sys.stderr)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (found.stdout != "", found.stderr) == (True, "[]\n")

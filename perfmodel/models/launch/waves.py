@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -103,6 +102,8 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         return np.asanyarray(1 + (uneven - 1) / beside)
     sms = np.minimum(blocks, sm_count)
     # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
+    from statistics import NormalDist  # late, for the time that it takes
+
     expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]
     here = np.maximum(blocks / sm_count, 1.0)
     crowd = CROWDING(
