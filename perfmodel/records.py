@@ -8,40 +8,55 @@ those of `dataclasses`, so that its `fields`, `replace` and `asdict` work as eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
-from typing import Any, Final, NoReturn, TypeVar, dataclass_transform
+from typing import Any, Final, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 
 
+@overload
+def record(cls: type[T], /) -> type[T]: ...
+@overload
+def record(
+    *, slots: bool = True, eq: bool = True, kw_only: bool = False
+) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: type[T]) -> type[T]:
+def record(
+    cls: type[T] | None = None, /, *, slots: bool = True, eq: bool = True, kw_only: bool = False
+) -> type[T] | Callable[[type[T]], type[T]]:
     """Return the class as ``dataclass(frozen=True, slots=True)`` makes it.
 
-    Methods of its own stay. Fields are positional; none is an ``InitVar``.
+    Methods of its own stay. No field is an ``InitVar``, and all are by keyword, or none. Without
+    `slots` its objects have a dictionary, as cached properties need; without `eq` each is equal to
+    itself only.
     """
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    known = fields(made)
-    made.__init__ = _init(made, known)
-    made._compared = _values(f for f in known if f.compare)
-    made._hashed = _values(f for f in known if (f.compare if f.hash is None else f.hash))
-    for name, method in _METHODS.items():
-        if made.__dict__.get(name) is None:  # `__hash__` is None beside an own `__eq__`
-            setattr(made, name, method)
-    return made  # type: ignore[no-any-return]
+
+    def made(cls: type[T]) -> type[T]:
+        found: Any = dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+        known = fields(found)
+        found.__init__ = _init(found, known, slots)
+        found._compared = _values(f for f in known if f.compare)
+        found._hashed = _values(f for f in known if (f.compare if f.hash is None else f.hash))
+        methods = _FROZEN | (_SLOTS if slots else {}) | (_EQUAL if eq else {})
+        for name, method in methods.items():
+            if found.__dict__.get(name) is None:  # `__hash__` is None beside an own `__eq__`
+                setattr(found, name, method)
+        return found  # type: ignore[no-any-return]
+
+    return made if cls is None else made(cls)
 
 
-def _init(cls: Any, known: Iterable[Field[Any]]) -> Callable[..., None]:
-    """Compile ``__init__``: it sets the slots by their descriptors, for a record refuses to."""
+def _init(cls: Any, known: Sequence[Field[Any]], slots: bool) -> Callable[..., None]:
+    """Compile ``__init__``: it goes around ``__setattr__``, which refuses."""
     names: dict[str, Any] = {"_absent": MISSING}
-    parameters, lines = ["self"], []
+    parameters = ["self"] + ["*"] * (bool(known) and known[0].kw_only is True)
+    lines = [] if slots else ["_held = self.__dict__"]
     for f in known:
         if not f.init:  # `__post_init__` sets it
             continue
         name, value = f.name, f.name
-        names[f"_set_{name}"] = getattr(cls, name).__set__
         if f.default is not MISSING:
             names[f"_default_{name}"] = f.default
             parameters.append(f"{name}=_default_{name}")
@@ -51,7 +66,11 @@ def _init(cls: Any, known: Iterable[Field[Any]]) -> Callable[..., None]:
             value = f"_made_{name}() if {name} is _absent else {name}"
         else:
             parameters.append(name)
-        lines.append(f"_set_{name}(self, {value})")
+        if slots:
+            names[f"_set_{name}"] = getattr(cls, name).__set__
+            lines.append(f"_set_{name}(self, {value})")
+        else:
+            lines.append(f"_held[{name!r}] = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), names)
@@ -100,12 +119,10 @@ def _setstate(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, f.name, value)
 
 
-_METHODS: Final = {
+_FROZEN: Final[dict[str, Any]] = {
     "__repr__": _repr,
-    "__eq__": _eq,
-    "__hash__": _hash,
     "__setattr__": _setattr,
     "__delattr__": _delattr,
-    "__getstate__": _getstate,
-    "__setstate__": _setstate,
 }
+_SLOTS: Final[dict[str, Any]] = {"__getstate__": _getstate, "__setstate__": _setstate}
+_EQUAL: Final[dict[str, Any]] = {"__eq__": _eq, "__hash__": _hash}

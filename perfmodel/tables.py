@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
+from functools import cache
 from typing import Any, Final, TypeGuard, TypeVar
 
 from perfmodel.errors import PerfmodelError, nearest, shown
@@ -57,14 +58,18 @@ def read_record(
     A reader has the value and its place. Keys of fields that have a default may be left out; fields
     that are `given` are not read.
     """
-    needed = [
-        f.name
-        for f in fields(record)  # type: ignore[arg-type]
-        if f.name in readers and f.default is MISSING and f.default_factory is MISSING
-    ]
+    kind: Any = record
+    needed = [name for name in _required(kind) if name in readers]
     table = check_keys(value, tuple(readers), needed, where)
     read = {key: readers[key](table[key], f"{where}: {key}") for key in readers if key in table}
     return record(**given, **read)
+
+
+@cache
+def _required(record: type[Any]) -> tuple[str, ...]:
+    """Return the fields of a dataclass that have no default."""
+    known = fields(record)
+    return tuple(f.name for f in known if f.default is MISSING and f.default_factory is MISSING)
 
 
 def read_each(

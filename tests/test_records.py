@@ -8,6 +8,7 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pytest
@@ -129,3 +130,47 @@ def test_methods_of_its_own_stay() -> None:
     assert Own(1) == Own(2)
     assert repr(Own(1)) == "own"
     assert hash(Own(1)) == 7
+
+
+def _with_cache(decorator: Callable[[Any], Any]) -> Any:
+    @decorator
+    class Example:
+        """With keywords only, and with a cached property."""
+
+        name: str = "none"
+        size: int
+        parts: list[int] = field(default_factory=list)
+
+        @cached_property
+        def twice(self) -> int:
+            return 2 * self.size
+
+    return Example
+
+
+def test_without_slots_and_by_keyword() -> None:
+    ours = _with_cache(record(slots=False, kw_only=True))
+    theirs = _with_cache(dataclass(frozen=True, kw_only=True))
+    made, expected = ours(size=3), theirs(size=3)
+    assert repr(made) == repr(expected)
+    assert dataclasses.asdict(made) == dataclasses.asdict(expected)
+    assert made.twice == 6
+    assert copy.deepcopy(made) == made == ours(size=3, name="none")
+    with pytest.raises(TypeError, match="positional"):
+        ours("name", 3)
+    with pytest.raises(FrozenInstanceError):
+        made.size = 4
+
+
+@record(eq=False)
+class Each:
+    """Equal to itself only."""
+
+    value: int
+
+
+def test_without_equality() -> None:
+    each = Each(1)
+    assert each != Each(1)
+    assert {each: 2}[each] == 2
+    assert pickle.loads(pickle.dumps(each)).value == 1

@@ -3,7 +3,7 @@
 Typer reads options off annotations of a function's parameters and knows no groups of them. Here an
 option is a parameter's default, and a group a record whose fields are options::
 
-    @dataclass(frozen=True)
+    @record(slots=False)
     class Tiles:
         tile: str | None = option("A block's tile.", metavar="BM,BN,BK")
 
@@ -14,13 +14,15 @@ option is a parameter's default, and a group a record whose fields are options::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
+from perfmodel.records import record
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@record(eq=False)
 class Declared:
     """An option or argument: its names, default and other settings."""
 

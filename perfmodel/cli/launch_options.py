@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +24,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.tile_options import TileOptions
+from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NO_VALUES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LaunchOptions:
     """What the options say."""
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
 
 FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
+_KIND: Final = one_of(get_args(Kind))
 _declared: dict[str, Coefficient | CoefficientTable] = {}
 
 
@@ -56,7 +56,7 @@ class CoefficientValue:
     standard_error: float | None = None  # in `unit`
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Coefficients:
     """All coefficients of an architecture."""
 
@@ -187,13 +187,13 @@ def architectures() -> tuple[str, ...]:
 def _read(capability: str) -> Coefficients:
     found: dict[str, CoefficientValue] = {}
     for path in sorted((FOLDER / capability).glob("*.toml")):
-        where = f"coefficients {capability}/{path.name}"
+        stage, where = path.stem, f"coefficients {capability}/{path.name}"
         table = packaged_toml(path, where)
         for mechanism, entries in table.items():
             if not isinstance(entries, dict):
                 raise PerfmodelError(f"{where}: {mechanism} must be tables of coefficients")
             for name, entry in entries.items():
-                full = f"{path.stem}.{mechanism}.{name}"
+                full = f"{stage}.{mechanism}.{name}"
                 found[full] = _value(entry, f"{where}, {mechanism}.{name}")
     values = {name: value.value for name, value in found.items()}
     return Coefficients(capability, MappingProxyType(values), MappingProxyType(found))
@@ -213,7 +213,7 @@ def _value(entry: object, where: str) -> CoefficientValue:
     readers: dict[str, Reader] = {
         "value": numbers,
         **dict.fromkeys(("unit", "source", "text", "note"), _text),
-        "kind": one_of(get_args(Kind)),
+        "kind": _KIND,
         "standard_error": number,
     }
     return read_record(CoefficientValue, entry, where, readers)

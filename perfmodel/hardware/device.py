@@ -7,7 +7,7 @@ and its meaning, through `quantity`. To add a figure, add one line here and its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -72,7 +72,7 @@ def optional(dimension: str, doc: str, **more: Any) -> Any:
     return field(default=None, metadata={"quantity": what})
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False, kw_only=True)
 class Device:
     """A GPU: figures in SI (bytes, seconds, hertz, operations a second), None where unknown.
 

@@ -8,7 +8,6 @@ really does it, while an error that hides in the middle of an odd pattern can go
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from perfmodel.expressions.fold import folded
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
+from perfmodel.records import record
 
 _MOST_CORNERS: Final = 4096
 _EDGE_POINTS: Final = 512
@@ -32,7 +32,7 @@ _BRANCHES: Final = 8
 Points = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class _Search:
     """What an access does, in the variables that differ among threads and iterations.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from perfmodel.kernels.binding import Binding
 from perfmodel.kernels.expansion import condition, expanded
 from perfmodel.kernels.kernel import PRECISIONS, Kernel, Pipeline
 from perfmodel.kernels.parameter_values import common_shape, parameter_values, plain
+from perfmodel.records import record
 
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
@@ -46,7 +47,7 @@ _OF_PIPELINE: Final = {name: (least, 2**20) for name, least in (
 """Least and most of what a pipeline states; 0 to `MOST_BYTES` for all else."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False, eq=False)
 class AtomicValues:
     """What kind of atomic an access is."""
 
@@ -56,7 +57,7 @@ class AtomicValues:
     aggregated: Integers
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False, eq=False)
 class PipelineValues:
     """A `Pipeline` in numbers, one for each configuration."""
 
@@ -70,7 +71,7 @@ class PipelineValues:
     result_bytes: Integers
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False, eq=False)
 class Instance:
     """A kernel with a value for each parameter.
 

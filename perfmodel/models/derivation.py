@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
@@ -29,7 +29,7 @@ Kind = Literal["figure", "formula", "definition"]
 Work = TypeVar("Work", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@record(eq=False)
 class Node:
     """One number of a derivation.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import formula, is_recording, unrecorded
+from perfmodel.records import record
 
 
 def _where_made() -> str:
@@ -44,7 +45,7 @@ class _Meanings(Mapping[str, str]):
         return len(self.given)
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Formula:
     """A closed form.
 

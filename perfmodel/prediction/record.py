@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -49,7 +48,7 @@ class RooflineResult:
     ceilings: tuple[Ceiling, ...]
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Prediction:
     """Predicted time of one launch on one GPU.
 

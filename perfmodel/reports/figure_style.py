@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -67,7 +67,7 @@ class Mark:
     launch: int = 0
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Drawing:
     """A figure, and the marks of those of its parts that have one, by their ids."""
 

@@ -18,7 +18,7 @@ from perfmodel.reports.step import scalar
 from perfmodel.reports.tables import Bar, Table, labelled, table
 from perfmodel.traffic import AccessTraffic
 
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_NUMBER: Final = r"[0-9]+(?:[.,][0-9]+)*"
 _TIMED: Final = {
     "profiler": "the kernel alone (profiler)",
     "events": "between two events",
@@ -99,7 +99,7 @@ def common_warnings(predictions: Sequence[Prediction]) -> list[str]:
     """Return the warnings of launches; those that differ in numbers only as one, with a count."""
     found: dict[str, dict[str, None]] = {}
     for warning in (warning for p in predictions for warning in p.warnings):
-        found.setdefault(_NUMBER.sub("0", warning), {})[warning] = None
+        found.setdefault(re.sub(_NUMBER, "0", warning), {})[warning] = None
     return [
         next(iter(alike)) + (f" (and {len(alike) - 1} more like this)" if len(alike) > 1 else "")
         for alike in found.values()

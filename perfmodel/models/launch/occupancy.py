@@ -10,7 +10,6 @@ they are counted is NVIDIA's, as its header ``cuda_occupancy.h`` computes it (CU
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.derivation import definition
+from perfmodel.records import record
 
 LIMITERS = ("warps", "blocks", "registers", "shared memory")
 """What can limit residency; where several limit alike, the first in this order is named."""
@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 IntOrArray = TypeVar("IntOrArray", int, Integers)
 
 
-@dataclass(frozen=True, eq=False)
+@record(slots=False, eq=False)
 class Occupancy:
     """Residency of a kernel on one SM: arrays of the shape that `occupancy`'s arguments have."""
 
