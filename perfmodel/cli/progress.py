@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 SHOWN_AFTER: Final = 1.0
 """Seconds after which the bar appears."""
@@ -32,36 +34,60 @@ def progress_bar(what: str, counted: bool = True) -> Iterator[Callable[[float, f
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    import threading  # late, for the time that it takes
 
-    bar = Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn() if counted else TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
-        transient=True,
-    )
-    task = bar.add_task(what, total=None)
+    bar = _Bar(what, counted)
     # By a timer, so that a single long step shows as well.
-    timer = threading.Timer(SHOWN_AFTER, bar.start)
+    timer = threading.Timer(SHOWN_AFTER, bar.show)
     timer.daemon = True
     timer.start()
-
-    def tell(done: float, total: float) -> None:
-        bar.update(task, completed=done, total=total)
-
     try:
-        yield tell
+        yield bar.tell
     finally:
         timer.cancel()
         timer.join()
         bar.stop()
+
+
+class _Bar:
+    """A bar that rich draws, imported when it is shown."""
+
+    def __init__(self, what: str, counted: bool) -> None:
+        self._what, self._counted = what, counted
+        self._done, self._total = 0.0, 0.0
+        self._drawn: Progress | None = None
+
+    def show(self) -> None:
+        """Draw it from now on."""
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        drawn = Progress(
+            TextColumn(self._what),
+            BarColumn(),
+            MofNCompleteColumn() if self._counted else TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=Console(file=sys.stderr),
+            transient=True,
+        )
+        drawn.add_task(self._what, total=self._total or None, completed=self._done)  # type: ignore[arg-type]
+        drawn.start()
+        self._drawn = drawn
+
+    def tell(self, done: float, total: float) -> None:
+        """Say how much of how much is done."""
+        self._done, self._total = done, total
+        if self._drawn is not None:
+            self._drawn.update(self._drawn.task_ids[0], completed=done, total=total)
+
+    def stop(self) -> None:
+        """Remove it."""
+        if self._drawn is not None:
+            self._drawn.stop()
