@@ -2,15 +2,13 @@
 
     python benchmarks/speed.py
 
-The whole process of one prediction stands beside a Python that only imports NumPy, Typer and Rich;
-configurations a second of one vectorised call beside a loop of single calls, and of one core's
-busy time, which a machine that others use slows down less. Medians of repeats.
+Configurations a second of one vectorised call beside a loop of single calls, and of one core's busy
+time, which a machine that others use slows down less. Medians of repeats. Whole processes are timed
+by `benchmarks.start`.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -21,8 +19,6 @@ from rich.table import Table
 
 import perfmodel
 
-COMMAND = [sys.executable, "-m", "perfmodel", "predict", "gemm", "--mapping", "coalesced"]
-IMPORTS = [sys.executable, "-c", "import numpy, typer, rich.table"]
 CONFIGURATIONS = 1 << 18
 LARGEST = 8192
 SINGLE = 50
@@ -37,10 +33,6 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
         work()
         times.append(time.perf_counter() - start)
     return median(times)
-
-
-def process(command: list[str]) -> float:
-    return seconds(lambda: subprocess.run(command, check=True, capture_output=True), 9)
 
 
 def configurations(mapping: str, multiple: int) -> tuple[float, float, float]:
@@ -63,16 +55,7 @@ def configurations(mapping: str, multiple: int) -> tuple[float, float, float]:
 
 
 def main() -> None:
-    ours, imports = process(COMMAND), process(IMPORTS)
     table = Table("what", "perfmodel", "a core", "peer", "ratio", "peer is")
-    table.add_row(
-        "one prediction, whole process",
-        f"{ours:.2f} s",
-        "",
-        f"{imports:.2f} s",
-        f"{ours / imports:.2f}",
-        "importing NumPy, Typer and Rich",
-    )
     for mapping in ("coalesced", "naive"):
         for multiple, sizes in ((32, "multiples of 32"), (1, "any sizes")):
             many, core, single = configurations(mapping, multiple)
