@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.drills.drill import ChoiceAnswer, Mistake, NumberAnswer, WordAnswer
 from perfmodel.drills.quantity import UNITS, Quantity, dimension, factor, read_quantity
 from perfmodel.drills.work import Solution, value
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 
 LONGEST: Final = 500
 """Characters of an answer."""
@@ -23,7 +23,7 @@ _NAMED: Final = re.compile(r"^[A-Za-z_][\w.>-]*\s*==?\s*(?=\S)")
 _THOUSANDS: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """What an answer is worth."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from perfmodel.drills.sources import Expression, Source
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One line of a worked solution."""
 
@@ -18,7 +18,7 @@ class Step:
     source: Source | None = None  # where the value comes from
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberAnswer:
     """An answer of one number, or of several in order."""
 
@@ -27,7 +27,7 @@ class NumberAnswer:
     tolerance: float  # largest error that is still right, as a share of the value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WordAnswer:
     """An answer in words: each entry must be named, in any order, by one of its spellings."""
 
@@ -35,7 +35,7 @@ class WordAnswer:
     besides: tuple[str, ...] = ()  # what may be named as well
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChoiceAnswer:
     """One of several choices."""
 
@@ -46,7 +46,7 @@ class ChoiceAnswer:
 Answer = NumberAnswer | WordAnswer | ChoiceAnswer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mistake:
     """A wrong answer that people give, and what to tell them."""
 
@@ -55,7 +55,7 @@ class Mistake:
     word: str = ""  # the choice or word
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Drill:
     """A question with its worked solution."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from perfmodel.drills.sources import Expression
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 Value = Callable[[Expression], float | int]
 """Gives the value of an expression of the step that is being worked out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Found:
     """A number with where it comes from."""
 

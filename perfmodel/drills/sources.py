@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 from perfmodel.drills.quantity import Quantity, is_quantity, read_quantity
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Node, Number, parse
+from perfmodel.records import record
 from perfmodel.tables import Reader, check_keys, read_record, read_text
 
 text: Final = partial(read_text, empty=False, most=2000)
@@ -32,7 +32,7 @@ _PREDICT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expression:
     """An expression: its text as written, and its tree."""
 
@@ -40,7 +40,7 @@ class Expression:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FigureOf:
     """A figure of a GPU, such as ``l2_size``; `device` empty: of the drill's."""
 
@@ -48,7 +48,7 @@ class FigureOf:
     device: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Predicted:
     """One number of a prediction."""
 
@@ -65,7 +65,7 @@ class Predicted:
     concurrent: tuple[tuple[Expression, Expression], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Warp:
     """What one request of a warp touches."""
 
@@ -77,7 +77,7 @@ class Warp:
     granule: Expression = Expression("32", Number(32))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lru:
     """Lines of a window read in order, pass after pass, in a least-recently-used set-aside."""
 
@@ -90,7 +90,7 @@ class Lru:
     passes: Expression = Expression("2", Number(2))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FormulaOf:
     """A closed form of perfmodel, such as ``residency.PICKED``, with a number for each symbol."""
 
@@ -98,7 +98,7 @@ class FormulaOf:
     values: tuple[tuple[str, Expression], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measured:
     """One cell of a recorded measurement: the row of a topic with the given values."""
 
@@ -108,7 +108,7 @@ class Measured:
     where: tuple[tuple[str, int | float | str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cited:
     """A number that somebody published."""
 
@@ -116,7 +116,7 @@ class Cited:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trace:
     """A table of expressions over a variable."""
 

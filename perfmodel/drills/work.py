@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.drills.drill import ChoiceAnswer, Drill, NumberAnswer, Step
@@ -14,11 +13,12 @@ from perfmodel.drills.sources import Expression, FigureOf, Predicted, Source
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate
 from perfmodel.hardware import load_device
+from perfmodel.records import record
 
 DEFAULT_DEVICE: Final = "h100-sxm"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """A step with its number."""
 
@@ -27,7 +27,7 @@ class Line:
     found: Found | None = None  # the same number with where it comes from
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Solution:
     """A worked drill."""
 

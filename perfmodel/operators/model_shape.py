@@ -20,13 +20,14 @@ A shape file is TOML::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.instance import MOST_BYTES
 from perfmodel.names import shape_names
+from perfmodel.records import record
 from perfmodel.tables import check_keys, choice, read_text, whole, word
 from perfmodel.text_files import parse_toml
 from perfmodel.text_files import read_text as read_file
@@ -53,7 +54,7 @@ _REQUIRED: Final = ("name", "layers", "width", "heads", "ffn_width", "vocab", "c
 _HEAD_WIDTHS: Final = (64, 128, 256)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelShape:
     """Sizes of a decoder.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final, Literal
 
 from perfmodel.errors import PerfmodelError
@@ -16,13 +16,14 @@ from perfmodel.operators.step import MOST_VECTORS, Operator, operators
 from perfmodel.prediction.memory_size import not_held
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.operators/1"
 Tier = Literal["L1/SMEM", "L2", "HBM"]
 Caches = Literal["step", "cold", "warm"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OperatorTime:
     """An operator on a device.
 
@@ -85,7 +86,7 @@ class OperatorTime:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepTimes:
     """All operators of a shape on a device, and their sums.
 

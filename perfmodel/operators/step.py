@@ -7,10 +7,10 @@ activations. What a launch really moves is its prediction's traffic.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from perfmodel.operators.model_shape import ModelShape
+from perfmodel.records import record
 
 Phase = Literal["token", "prompt"]
 Source = Literal["memory", "kernel"]
@@ -22,7 +22,7 @@ TILE_KEYS: Final = {64: 128, 128: 64}
 """Keys of a tile of the tiled prefill attention, by the width of a head."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operator:
     """An operator of one layer, or of the whole step.
 

@@ -6,7 +6,7 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
@@ -20,6 +20,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name
 from perfmodel.expressions.nodes import FUNCTIONS
 from perfmodel.kernels.intervals import Interval
+from perfmodel.records import record
 
 Dimensions = tuple[int, int, int]
 
@@ -37,7 +38,7 @@ _REGISTERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelLaunch:
     """What a kernel is launched with."""
 
@@ -65,7 +66,7 @@ class KernelLaunch:
         return None if unknown or buffer is None else buffer.bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Base:
     """What an address may start at."""
 
@@ -81,7 +82,7 @@ class Base:
     """Whether it begins where the others of this kind do: dynamic shared memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Start:
     """What following a kernel begins with."""
 

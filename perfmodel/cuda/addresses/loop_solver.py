@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
@@ -29,6 +28,7 @@ from perfmodel.cuda.parse.registers import is_memory
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+from perfmodel.records import record
 
 OPEN: Final = 1 << 31
 """Iterations that a loop is taken to have until its condition is known."""
@@ -36,7 +36,7 @@ OPEN: Final = 1 << 31
 State = dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """A way from one block to another: registers there, and the condition to take it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +30,7 @@ _ENDS: Final = 64
 """Of a range that is too long for that: the values at either end that are."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recurrence:
     """A register that a loop changes."""
 

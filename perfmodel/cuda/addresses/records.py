@@ -11,13 +11,14 @@ from perfmodel.cuda.addresses.values import BASE, CARRIED, DATUM
 from perfmodel.cuda.parse.memory_parts import part_key
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, names
+from perfmodel.records import record
 
 
 class NotFollowedError(PerfmodelError):
     """A kernel whose control flow has no formula; it can be emulated all the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopRun:
     """A loop as it runs."""
 
@@ -31,7 +32,7 @@ class LoopRun:
     """Variable of the loop around it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryAccess:
     """One memory instruction, where it runs."""
 
@@ -58,7 +59,7 @@ class MemoryAccess:
         return part_key(self.at, self.part)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockRun:
     """A basic block, where it runs: for threads for which `guard` holds, in every iteration."""
 

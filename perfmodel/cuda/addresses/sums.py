@@ -9,13 +9,14 @@ opaque factor: an expression of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Number, Operation, names, text
 from perfmodel.expressions.nodes import LARGEST_LITERAL
+from perfmodel.records import record
 
 Factors = tuple[Node, ...]
 """Names and opaque expressions that are multiplied, in a fixed order; none stands for 1."""
@@ -30,7 +31,7 @@ class TooLargeError(PerfmodelError):
     """A sum of more than `MOST_TERMS` terms, or a number beyond 64 bits with a sign."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Sum:
     """A polynomial with whole coefficients."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.expressions import Name, Number, Operation
+from perfmodel.records import record
 
 DATUM: Final = "datum__"
 """How the names of data start; C leaves names with two underscores to compilers."""
@@ -18,7 +18,7 @@ ALIGNED: Final = 256
 """Multiples that buffers start at [B]: cudaMalloc's, as the CUDA C++ Programming Guide says."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unknown:
     """A value that is no integer, or not followed: the loads that it comes from."""
 
@@ -30,7 +30,7 @@ Value: TypeAlias = Sum | Number | Name | Operation | Unknown
 """An integer, a condition, or something else."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Datum:
     """An integer or a condition that data decides."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,13 +16,14 @@ from perfmodel.cuda.parse.signatures import base_name, names_of, parameter_names
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.template_names import is_named, source_name, starts_as
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.records import record
 from perfmodel.text_files import source_lines
 
 SOURCES: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx")
 DEFAULT_ARCHITECTURE: Final = "sm_90"
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Program:
     """The kernels of a file."""
 
@@ -128,7 +129,7 @@ def load_program(
     return replace(program, resources=resources(module, text, target, wanted))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Part:
     """One of the files of a program."""
 

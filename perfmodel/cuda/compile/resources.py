@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from perfmodel.cuda.parse.liveness import live_registers
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.machine_code import MachineCode, read_cubin
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 _BASE: Final = 7
 """Registers of machine code beyond those of live values. Fitted, with a slope of 1, to half of 620
@@ -42,7 +43,7 @@ _STACK: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resources:
     """What a kernel takes of an SM."""
 

@@ -13,12 +13,12 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from zlib import crc32
 
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 
 SOURCE: Final = "kernel.cu"
 """What the compiler is given."""
@@ -35,7 +35,7 @@ _MACRO: Final = re.compile(r"-[DU][^$`\\\x00-\x1f\x7f]*")
 _OPTION: Final = re.compile(r"[\w./:=,+@%-]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Staged:
     """A private folder with what one run of a compiler needs."""
 

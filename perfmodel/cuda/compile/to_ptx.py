@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 from perfmodel.cuda.compile.staging import Staged, split_options, staged
 from perfmodel.cuda.compile.toolchain import check_architecture, find_tool, first_error, run_tool
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 from perfmodel.text_files import check_regular
 
 _REMEDY: Final = "install the CUDA toolkit or perfmodel[gpu], or give the kernel's PTX"
@@ -24,7 +24,7 @@ _WITH_SPECIFIC: Final = frozenset({"sm_90", "sm_100", "sm_103", "sm_110", "sm_12
 """Targets that have a specific one, with an "a": CUDA programming guide 13.0, feature sets."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiled:
     """What a compiler made of a source."""
 

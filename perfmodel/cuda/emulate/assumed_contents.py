@@ -9,7 +9,7 @@ how far an address moves with them, whatever arithmetic is in between.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
@@ -24,6 +24,7 @@ from perfmodel.cuda.parse.syntax import SIZES, Function, Module
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.kernel import Assumption, Kernel
+from perfmodel.records import record
 
 Use = Literal["counter", "offsets", "index", "length", "flag"]
 
@@ -53,7 +54,7 @@ DOUBTS: Final[Mapping[Use, Doubt]] = {
 """How far the time may be off besides what other contents of the same kind make of it: assumed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StandIn:
     """What stands for the content of one argument."""
 
@@ -69,7 +70,7 @@ class StandIn:
     """The same with other content that is as plausible."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Probe:
     """A function and what two emulations of it did."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from perfmodel.cuda.launch.content import TYPES
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.syntax import Function, Module, Variable
 from perfmodel.expressions.mixing import mixed_arrays
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +27,7 @@ MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmulatedLaunch:
     """What a launch is emulated with."""
 
@@ -122,7 +122,7 @@ def _recipe(name: str, buffer: Buffer) -> Callable[[Array, int], Array]:
     return read
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """The blocks of a launch that are emulated, and their lanes."""
 

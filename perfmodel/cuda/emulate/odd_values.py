@@ -20,6 +20,7 @@ from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.packaged import packaged_toml
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +35,7 @@ OddShares = Mapping[int, Mapping[str, float]]
 """By instruction, the share of its warps that takes each way of odd values."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Way:
     """What a warp does besides for some odd values."""
 

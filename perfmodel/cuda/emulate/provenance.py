@@ -8,7 +8,6 @@ memory is traced to where it was read; which way a value was selected is no part
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.emulate.counts import Count
@@ -18,6 +17,7 @@ from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
 from perfmodel.cuda.parse.opcodes import registers_of
 from perfmodel.cuda.parse.registers import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction
+from perfmodel.records import record
 
 Sources = frozenset[int]
 """Places of loads in a function."""
@@ -27,7 +27,7 @@ _ON_CHIP: Final = "[shared and local memory]"
 _BRANCHES: Final = frozenset({"bra", "brx"})
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Provenance:
     """What decides where a function's threads go, and which addresses they form."""
 

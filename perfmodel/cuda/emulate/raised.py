@@ -9,7 +9,6 @@ launch has made of them by then: all but the share of lanes that raise a word.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.requests.sampled_places import distinct_places
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -50,7 +50,7 @@ _ORIGIN: Final = 1 << 36
 _RAISES: Final = frozenset({"max", "min", "cas"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Raised:
     """What most lanes find that look before they raise."""
 

@@ -8,7 +8,6 @@ differed from the earlier says how far that can be trusted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from perfmodel.cuda.emulate.values import dtype_of
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.unrolling import Counted, counter
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +30,7 @@ _MOST: Final = 1 << 24
 """Iterations left that anybody would wait for; more is a loop that is not understood."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rest:
     """A loop that is left before its end."""
 

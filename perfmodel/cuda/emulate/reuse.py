@@ -9,7 +9,6 @@ wait for their next touch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -47,7 +47,7 @@ _WARP: Final = 48
 """Bits below a warp's number: sectors of all memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reuse:
     """How the sectors of a load come again in the blocks that are followed."""
 

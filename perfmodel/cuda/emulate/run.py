@@ -6,7 +6,6 @@ How many lanes, and for how long; what runs them is `perfmodel.cuda.emulate.lock
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 from typing import Final
@@ -22,6 +21,7 @@ from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.waiting_loops import retry_loops
 from perfmodel.cuda.sass.unrolling import Counted
+from perfmodel.records import record
 
 CLAIMING_LANES: Final = 1 << 17
 """Threads of a launch up to which all are emulated where they claim places of a table."""
@@ -29,7 +29,7 @@ FEWER: Final = 16
 """Lanes over those that have to do where loops are long."""
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Effort:
     """How much is emulated, and when it is given up."""
 
@@ -54,7 +54,7 @@ def emulate(
     module: Module,
     function: Function,
     launch: EmulatedLaunch,
-    effort: Effort = Effort(),
+    effort: Effort = USUAL,
     progress: Progress | None = None,
     together: Mapping[int, Counted] = MappingProxyType({}),
 ) -> Emulation:

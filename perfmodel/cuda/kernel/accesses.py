@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from perfmodel.cuda.addresses.conditions import TRUE, all_of, conjuncts
@@ -13,12 +13,13 @@ from perfmodel.cuda.parse.memory_instructions import Moved
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.expressions import Node, Number, names
 from perfmodel.kernels.access import DATA_TYPES, Access
+from perfmodel.records import record
 
 _UNORDERED: Final = frozenset({"nc", "shared", "local"})
 """What no store through another pointer to global memory writes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """An access with what it moves, and where, as far as that is known."""
 

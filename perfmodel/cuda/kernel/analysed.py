@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.expressions import Name, evaluate, names
 from perfmodel.kernels.kernel import Parameter
+from perfmodel.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Analysed:
     """A kernel and a launch of it, as followed and, where symbols end, emulated."""
 

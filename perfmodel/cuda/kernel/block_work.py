@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, evaluate, names
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +39,7 @@ _ALIKE: Final = 0.04
 _LANES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockWork:
     """What blocks do, by conditions.
 

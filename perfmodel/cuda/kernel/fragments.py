@@ -9,11 +9,12 @@ H200 (tests/cuda/kernel/test_fragments.py). Shared memory holds rows for ldmatri
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.liveness import register_words
+from perfmodel.records import record
 
 _SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _SIZES: Final = {"f16": 2, "bf16": 2, "f32": 4, "s32": 4}
@@ -24,7 +25,7 @@ _MATRICES: Final = 4
 _LANE, _LINE, _PAIR = (ptx.Register(f"%fragment_{name}") for name in ("lane", "line", "pair"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Fragment:
     """What a load or store of a fragment moves."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.compile.program import Program
@@ -14,13 +13,14 @@ from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.pointers import pointer_parameters
 from perfmodel.cuda.parse.source_places import outermost
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction, Parameter, SourceLine
+from perfmodel.records import record
 
 _MEMORY: Final = ("load", "store", "atomic", "texture", "copy")
 _OUTSIDE: Final = ("param", "const")
 """State spaces whose accesses are no memory traffic worth a line."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParameterFacts:
     """A parameter, with its name in the source where that is known."""
 
@@ -29,7 +29,7 @@ class ParameterFacts:
     pointer: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopFacts:
     """A loop, and where it is in the source."""
 
@@ -47,7 +47,7 @@ class LoopFacts:
     ptx_line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AccessFacts:
     """Accesses that one source line makes alike."""
 
@@ -61,7 +61,7 @@ class AccessFacts:
     """Loops around it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelFacts:
     """A kernel as `inspect` shows it."""
 

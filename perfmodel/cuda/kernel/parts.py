@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
@@ -12,6 +11,7 @@ from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, sing
 from perfmodel.cuda.addresses.values import Datum
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
+from perfmodel.records import record
 
 _WRAP: Final = Number(1 << 32)
 _BOUNDS: Final = {"<": (1, False), "<=": (0, False), ">": (1, True), ">=": (0, True)}
@@ -117,7 +117,7 @@ def data_factors(value: Sum, data: Mapping[str, Datum]) -> list[Node]:
     return [f for f in value.factors if names(f) & data.keys()]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Drawing:
     """Where an access that data decides may go."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
@@ -15,6 +14,7 @@ from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.kernel.counts import buffer_bytes
 from perfmodel.cuda.kernel.parts import data_factors, range_under
+from perfmodel.records import record
 
 _ANYWHERE: Final = 1 << 30
 """Bytes from which on a place that data decides is taken to have no bound of its own."""
@@ -27,7 +27,7 @@ _REACHED: Final = (
 """What to say of memory that ends where accesses do, by its space."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sizes:
     """Sizes of buffers, by the name of what they begin at."""
 

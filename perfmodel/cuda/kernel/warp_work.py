@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.kernels.doubt import SURE, Doubt
+from perfmodel.records import record
 
 _ALL: Final = 0.95
 """Share of the warps that run a block from which on it counts as run by all."""
@@ -33,7 +33,7 @@ class Took(NamedTuple):
     waits: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WarpWork:
     """A warp's work, of a turn of each loop and of what is in none (None).
 

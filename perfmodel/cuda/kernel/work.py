@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 
@@ -38,12 +38,13 @@ from perfmodel.kernels.kernel import (
     Barrier,
     Pace,
 )
+from perfmodel.records import record
 
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}
 _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """A kernel's instructions that are no memory accesses.
 
@@ -85,7 +86,7 @@ class Work:
     counted: Doubt = SURE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Tally:
     """Instructions, FLOP and odd values of a launch, added up by pipe and loop."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import evaluate, names, parse
+from perfmodel.records import record
 from perfmodel.sizes import SUFFIXES, parse_size
 
 Value: TypeAlias = int | float
@@ -29,7 +29,7 @@ _LISTED: Final = 12
 """Names that a message lists at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stated:
     """A number as the user states it: a literal, or a rule."""
 

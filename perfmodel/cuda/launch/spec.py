@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -16,6 +16,7 @@ from perfmodel.cuda.launch import content
 from perfmodel.cuda.parse.syntax import Function, Parameter
 from perfmodel.cuda.parse.template_names import source_name
 from perfmodel.errors import PerfmodelError, nearest, shown
+from perfmodel.records import record
 from perfmodel.sizes import parse_size
 
 MOST_GRID: Final = (2**31 - 1, 65535, 65535)
@@ -33,14 +34,14 @@ _MOST_PADDING: Final = 1 << 16
 _WHOLE: Final = {f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalar:
     """A number passed by value."""
 
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffer:
     """A pointer to the start of an allocation, with what it holds if that is known."""
 
@@ -88,7 +89,7 @@ class Buffer:
         return content.generate(self.fill, self.dtype, count, name, self.below, self.step)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Structure:
     """A structure passed by value: its bytes, and what the pointers in it point to."""
 
@@ -100,7 +101,7 @@ class Structure:
 Argument: TypeAlias = Scalar | Structure | Buffer
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class LaunchSpec:
     """A launch, as the user states it."""
 

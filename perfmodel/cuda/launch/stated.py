@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from perfmodel.cuda.launch.rules import Numbers, Stated, field
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar, structure
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 ONE: Final = Stated(1, "")
 """A side of a grid or a block that is not stated."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatedArgument:
     """An argument: a number, a buffer with its size, or a structure's fields."""
 
@@ -51,7 +52,7 @@ class StatedArgument:
         return structure([field(text, self.where, numbers) for text in self.fields], self.where)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatedLaunch:
     """A launch whose numbers may follow from others."""
 

@@ -7,19 +7,19 @@ Indirect branches go to every label of their table. A call comes back. The virtu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.parse.dominators import immediate_dominators
 from perfmodel.cuda.parse.syntax import Function, Instruction, Label
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 _ENDS: Final = frozenset({"ret", "exit", "trap"})
 _MOST_MEMBERS: Final = 1_000_000
 """Blocks of all loops together: bounds what deeply nested loops may cost."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """Instructions `start` … `stop` - 1, entered only at the first, left only after the last."""
 
@@ -30,7 +30,7 @@ class Block:
     predecessors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A natural loop: all back edges to one header, and what lies on the way."""
 
@@ -46,7 +46,7 @@ class Loop:
     """1 for an outermost loop."""
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class ControlFlow:
     """The graph of a function; block 0 is the entry."""
 

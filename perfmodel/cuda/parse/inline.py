@@ -8,12 +8,13 @@ body or a pointer decides which function it is, stays a call; what calls itself 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 MOST_INSTRUCTIONS: Final = 200_000
 """Of a kernel with all its calls put in."""
@@ -28,7 +29,7 @@ _OWN: Final = ("local", "param")
 """Spaces of variables that each copy of a body has for itself."""
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Inlined:
     """A kernel with its calls put in."""
 
@@ -74,7 +75,7 @@ def reached(
     return frozenset(named), tuple(functions)
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class _Copy:
     """One copy of a function's body: what its names become."""
 

@@ -13,12 +13,13 @@ from typing import Final
 from perfmodel.cuda.parse.declarations import LINKAGE, SPACES
 from perfmodel.cuda.parse.tokens import END, Tokens, tokenize
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 _HEADER: Final = frozenset({".version", ".target", ".address_size"})
 _FUNCTIONS: Final = (".func", ".entry")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Statement:
     """A statement outside of functions: tokens from `start` to before `end`."""
 

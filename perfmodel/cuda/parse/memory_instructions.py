@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import control_flow
@@ -11,6 +10,7 @@ from perfmodel.cuda.parse.registers import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Immediate, Instruction
 from perfmodel.cuda.parse.waiting_loops import held_inside, lock_loops, retry_loops
 from perfmodel.kernels.access import AccessKind, AtomicOperation, CacheLevel
+from perfmodel.records import record
 
 _BULK: Final = 16
 """[B] that bulk copies are made of."""
@@ -38,7 +38,7 @@ _TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Moved:
     """What a memory instruction does for a thread."""
 

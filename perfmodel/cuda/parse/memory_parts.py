@@ -6,11 +6,11 @@ only; a bulk copy moves more than a lane's register holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
 from perfmodel.cuda.parse.syntax import SIZES, Address, Immediate, Instruction
+from perfmodel.records import record
 
 Kind = Literal["load", "store", "atomic"]
 
@@ -21,7 +21,7 @@ _ROW: Final = 16
 """[B] of a row of the 8 x 8 matrices of 16 bits that ldmatrix and stmatrix move."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """One place that an instruction goes to."""
 

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from perfmodel.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Register:
     """A register that the function declares, such as ``%r1``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpecialRegister:
     """A register of the machine, such as ``%tid.x``, with its component if it has any."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Component:
     """A part of a register: element ``x`` of a vector register, byte ``b0`` or half ``h1``."""
 
@@ -36,14 +38,14 @@ class Component:
     part: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Immediate:
     """An integer constant, as written: the instruction's type says how many bits count."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FloatImmediate:
     """A floating-point constant by its bits, so that no NaN loses its payload."""
 
@@ -59,7 +61,7 @@ class FloatImmediate:
         return float(struct.unpack("<d", struct.pack("<Q", self.bits))[0])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Symbol:
     """The name of a variable, parameter or function, as an address, plus `offset` [B]."""
 
@@ -67,26 +69,26 @@ class Symbol:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """A place in the function, or a table of them (see `Function.branch_tables`)."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sink:
     """The operand ``_``: a result that nobody wants."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vector:
     """``{a, b, …}``."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Address:
     """``[base + offset]``, with the coordinates of a texture or tensor access if there are any."""
 
@@ -104,7 +106,7 @@ class Address:
         return self.base.name, self.base.offset + self.offset
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pair:
     """``p|q``: two results."""
 
@@ -112,14 +114,14 @@ class Pair:
     second: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Negated:
     """``!p``."""
 
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arguments:
     """``(a, b)`` of a call."""
 
@@ -164,7 +166,7 @@ def leaves(operand: Operand | None) -> Iterator[Operand]:
         yield from leaves(part)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """``@p`` or ``@!p`` before an instruction."""
 
@@ -172,7 +174,7 @@ class Guard:
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceLine:
     """Where an instruction comes from: ``.loc``; `file` is a number of `Module.files`."""
 
@@ -182,7 +184,7 @@ class SourceLine:
     inlined_at: SourceLine | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """One instruction: ``@guard opcode.modifiers operands;``."""
 
@@ -228,7 +230,7 @@ class Instruction:
         return self.modifiers[-1] if self.modifiers else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """A parameter (or result) of a function."""
 
@@ -251,7 +253,7 @@ class Parameter:
     """``param``, or ``reg`` for a register parameter of a ``.func``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegisterDeclaration:
     """``.reg .type name;`` or, with a count, the registers name0 … name(count-1)."""
 
@@ -264,7 +266,7 @@ class RegisterDeclaration:
     """Number of the inner block that declares it, 0 for the function itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """A variable in memory."""
 
@@ -286,7 +288,7 @@ class Variable:
     """Initial values, flattened; a name where the value is an address."""
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Function:
     """A kernel (``.entry``) or a device function (``.func``)."""
 
@@ -339,7 +341,7 @@ class Function:
         return None if declared is None else declared.type
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Module:
     """A PTX file."""
 

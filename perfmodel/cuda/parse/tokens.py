@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 
 MAX_BYTES: Final = 64 << 20
 MAX_TOKENS: Final = 12_000_000
@@ -41,7 +41,7 @@ _LOOK_AHEAD: Final = 8
 """So many, for no reader looks further ahead than this."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tokens:
     """The tokens of a text, and where they are."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
@@ -24,6 +23,7 @@ from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.machine_blocks import machine_flow
 from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode
 from perfmodel.cuda.sass.opcodes import opcodes
+from perfmodel.records import record
 
 _SURE: Final = 10
 """Instructions that one stands for which is never moved to another block: an access to memory, or
@@ -49,7 +49,7 @@ class Runs(NamedTuple):
     entries: Mapping[int, float]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Issued:
     """Machine instructions in a row, and how often a warp issues them.
 

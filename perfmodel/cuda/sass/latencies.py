@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from perfmodel.packaged import packaged_toml
+from perfmodel.records import record
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Latencies:
     """Latencies of instructions [clocks].
 

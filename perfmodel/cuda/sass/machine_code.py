@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from perfmodel.cuda.sass.line_table import Relocations, lines_by_section
+from perfmodel.records import record
 
 BYTES: Final = 16
 """Of an instruction."""
@@ -36,7 +37,7 @@ _LINES: Final = ".nv_debug_line_sass"
 """Of which line of PTX each instruction is made, with ptxas's -lineinfo."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MachineInstruction:
     """What an instruction is, and when it and what follows may be issued.
 
@@ -148,7 +149,7 @@ def read_cubin(data: bytes) -> Mapping[str, MachineCode]:
     return {name: _with_lines(code, lines.get(_TEXT + name, {})) for name, code in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Section:
     """Of an ELF file, as its table of sections has it."""
 

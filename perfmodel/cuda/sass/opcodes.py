@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -11,13 +10,14 @@ from typing import Final
 
 from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.packaged import packaged_toml
+from perfmodel.records import record
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 _VARIABLE: Final = ("sfu", "conversion", "shuffle")
 """Pipes whose results ptxas has a warp wait for at a barrier, not by a count of clocks."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opcodes:
     """What is known of opcodes.
 

@@ -7,7 +7,6 @@ differ part, and a warp runs more of them than any lane. Which loops those are, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from perfmodel.cuda.parse.registers import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Operand, Register
 from perfmodel.cuda.sass.frequencies import loops_together
 from perfmodel.cuda.sass.machine_code import MachineCode
+from perfmodel.records import record
 
 Array = npt.NDArray[Any]
 
@@ -33,7 +33,7 @@ _NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq", "
 _MANY: Final = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counted:
     """What a loop counts in, and how it ends.
 
