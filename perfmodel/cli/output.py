@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,9 +23,10 @@ def show(report: Piece) -> None:
     is plain text of COLUMNS characters, or 100, without spaces at the ends of lines.
     """
     if sys.stdout.isatty():
-        from rich.console import Console
+        import shutil  # late, for the time that it takes
 
-        Console(highlight=False, markup=False, emoji=False).print(report)
+        width = shutil.get_terminal_size().columns
+        sys.stdout.write(_text(report, width, _terminal_styles()))
     else:
         sys.stdout.write(_plain(report))
 
@@ -38,9 +40,26 @@ def show_meanwhile(report: Piece) -> None:
 def _plain(report: Piece) -> str:
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and 0 < int(columns) <= 1000 else _PIPE_WIDTH
+    return _text(report, width, {})
+
+
+def _text(report: Piece, width: int, styles: Mapping[str, str]) -> str:
+    from perfmodel.reports.lines import Look
+
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    lines = report.lines(width, ascii_only=not encoding.lower().startswith("utf"))
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    look = Look(ascii_only=not encoding.lower().startswith("utf"), styles=styles)
+    return "".join(f"{line.rstrip()}\n" for line in report.lines(width, look))
+
+
+def _terminal_styles() -> dict[str, str]:
+    """Return the styles that the terminal has: none on a dumb one, no colours if unwanted."""
+    from perfmodel.reports.lines import COLOURS, STYLES
+
+    if os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        return {}
+    if sys.platform == "win32":
+        os.system("")  # an old console then takes the codes
+    return STYLES if os.environ.get("NO_COLOR") else STYLES | COLOURS
 
 
 def print_json(value: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
@@ -14,13 +14,9 @@ from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out, terms_text
 from perfmodel.reports.formula_text import Known, moves, origin_text, pieces, plain_name
-from perfmodel.reports.lines import plain, stack
+from perfmodel.reports.lines import PLAIN, Look, plain, stack
 from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
 
 WIDTH: Final = 100
 _NARROWEST: Final = 40
@@ -45,19 +41,13 @@ class ExplanationReport:
     prediction: Prediction
     full: bool = False
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Print headings bold and notes dim."""
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
+        """Return its lines, headings bold and notes dim."""
         styles = {"heading": "bold", "note": "dim"}
-        for line in self._explained(options.max_width):
-            yield plain(line.text, styles.get(line.kind, ""))
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
-        """Return its lines for a pipe."""
-        return stack(*(line.text for line in self._explained(width))).lines(width)
-
-    def _explained(self, width: int) -> Iterator[Line]:
         steps = explain(self.prediction, full=self.full)
-        return explanation_lines(self.prediction, steps, width)
+        found = explanation_lines(self.prediction, steps, width)
+        drawn = (plain(line.text, styles.get(line.kind, "")) for line in found)
+        return stack(*drawn).lines(width, look)
 
 
 def explanation_text(

@@ -1,28 +1,46 @@
-"""Text in lines of a width, as rich prints it into a pipe, without the time to import rich.
+"""Text in lines of a width, with the styles of a terminal or none.
 
-A piece of a report has its `lines` for a pipe, and is what rich draws on a terminal.
+Reports are pieces that give their lines; to import rich takes as long as a prediction.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import Final, Protocol
 
 from perfmodel.records import record
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 _WORD: Final = re.compile(r"\s*\S+\s*")
 _TAB: Final = 8
-_CONTROLS: Final = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # those that rich takes out
+_CONTROLS: Final = dict.fromkeys(map(ord, "\a\b\v\f\r\x1b"))
+_STYLED: Final = re.compile("\x1b\\[[0-9]+m")
+STYLES: Final = {"bold": "1", "dim": "2"}
+"""Styles of a terminal, by what ECMA-48 (Select Graphic Rendition) calls them."""
+COLOURS: Final = {"red": "31", "green": "32", "blue": "34"}
+
+
+@record
+class Look:
+    """How text is shown: with ASCII only or not, and with which styles, by their numbers."""
+
+    ascii_only: bool = False
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+    def styled(self, text: str, style: str) -> str:
+        """Return text between the codes of a style, if it has any."""
+        code = self.styles.get(style)
+        return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+PLAIN: Final = Look()
 
 
 class Piece(Protocol):
     """A part of a report."""
 
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return its lines, at most `width` columns wide."""
 
 
@@ -40,16 +58,11 @@ class Words:
     text: str
     style: str = ""
 
-    def __rich__(self) -> RenderableType:
-        """Return what rich draws."""
-        from rich.text import Text
-
-        return Text(self.text, self.style)
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return its lines; a word that is longer is broken."""
         given = self.text.translate(_CONTROLS).split("\n")
-        return [part for line in given for part in _wrapped(line.expandtabs(_TAB), width)]
+        wrapped = (part for line in given for part in _wrapped(line.expandtabs(_TAB), width))
+        return [look.styled(part, self.style) for part in wrapped]
 
     def sizes(self) -> tuple[int, int]:
         """Return the widths of its longest word and of its longest line."""
@@ -65,15 +78,9 @@ class Indented:
     piece: Cell
     by: int
 
-    def __rich__(self) -> RenderableType:
-        """Return what rich draws."""
-        from rich.padding import Padding
-
-        return Padding(cast(Any, self.piece), (0, 0, 0, self.by))
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return the lines of the piece with spaces before them."""
-        inner = self.piece.lines(max(width - self.by, 1), ascii_only)
+        inner = self.piece.lines(max(width - self.by, 1), look)
         return [" " * self.by + line for line in inner]
 
     def sizes(self) -> tuple[int, int]:
@@ -88,16 +95,10 @@ class Stack:
 
     parts: tuple[Piece | str, ...]
 
-    def __rich__(self) -> RenderableType:
-        """Return what rich draws."""
-        from rich.console import Group
-
-        return Group(*cast(Any, self.parts))
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return the lines of all."""
         pieces = (Words(part) if isinstance(part, str) else part for part in self.parts)
-        return [line for piece in pieces for line in piece.lines(width, ascii_only)]
+        return [line for piece in pieces for line in piece.lines(width, look)]
 
 
 def stack(*parts: Piece | str) -> Stack:
@@ -111,7 +112,9 @@ def plain(text: str, style: str = "") -> Words:
 
 
 def cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes, its styles none."""
+    if "\x1b" in text:
+        text = _STYLED.sub("", text)
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
-from perfmodel.reports.lines import Piece, plain, stack
+from perfmodel.reports.lines import PLAIN, Look, Piece, plain, stack
 from perfmodel.reports.roofline import LEVELS, Roofline, ridge_points, roof_name, roofline
 from perfmodel.reports.tables import table
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-
 
 _COLOURS: Final = {"l1": "blue", "l2": "green", "dram": "red"}
 _MARKS: Final = {"l1": "1", "l2": "2", "dram": "D"}
 _WIDEST: Final = 100
+_NARROWEST: Final = 40
 _ROWS: Final = 18
 _MARGIN: Final = 7
 Cells = dict[tuple[int, int], tuple[str, str]]
@@ -86,24 +83,22 @@ class RooflinePlot:
 
     found: Roofline
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Draw roofs, ceilings and dots, then axes and a key."""
-        from rich.text import Text
-
-        for line in plot_lines(self.found, min(options.max_width, _WIDEST)):
-            yield Text.assemble(*line)
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
-        """Return its lines for a pipe."""
-        drawn = plot_lines(self.found, min(width, _WIDEST))
-        return stack(*("".join(text for text, _ in line) for line in drawn)).lines(width)
+        found: list[str] = []
+        for spans in plot_lines(self.found, min(width, _WIDEST)):
+            if len(spans) == 1 or width < _NARROWEST:
+                found += plain("".join(text for text, _ in spans)).lines(width)
+            else:
+                found.append("".join(look.styled(*span) for span in spans))
+        return found
 
 
 def plot_lines(found: Roofline, width: int) -> Iterator[Spans]:
     """Yield the lines of a plot at most `width` columns wide (40 at least)."""
     drawn = list(zip(_LETTERS, found.drawn, strict=False))
     across, up = found.limits(found.used or {"": found.highest})
-    x, y = Scale(*across, max(width, 40) - _MARGIN), Scale(*up, _ROWS)
+    x, y = Scale(*across, max(width, _NARROWEST) - _MARGIN), Scale(*up, _ROWS)
     cells: Cells = {}
     for name, bandwidth in found.memory.items():
         for column in range(x.cells):

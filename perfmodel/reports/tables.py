@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Final
 
 from perfmodel.records import record
-from perfmodel.reports.lines import Cell, Words, cells, plain
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.measure import Measurement
-    from rich.table import Table as Grid
+from perfmodel.reports.lines import PLAIN, Cell, Look, Words, cells, plain
 
 _LONG_WORD: Final = 24  # a longer one may be broken: paths, sources, formulas
 _SHORT_BAR: Final = 8
@@ -40,17 +35,13 @@ class Table:
     note: str = ""
     align: str = ""
 
-    def __rich__(self) -> Columns:
-        """Return what a terminal shows of it: columns and rows."""
-        return table(self.columns, self.rows, self.align)
-
     def side(self, column: int) -> str:
         """Return "l" or "r"."""
         return self.align[column : column + 1] or "l"
 
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
-        """Return its lines for a pipe."""
-        return self.__rich__().lines(width, ascii_only)
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
+        """Return what text shows of it: columns and rows."""
+        return table(self.columns, self.rows, self.align).lines(width, look)
 
     def without(self, *names: str) -> Table:
         """Return the table without some columns."""
@@ -71,22 +62,10 @@ class Bar:
     share: float
     width: int = 20
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the bar."""
-        from rich.segment import Segment
-
-        yield Segment(self.lines(options.max_width, options.ascii_only)[0])
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Say how wide the bar is."""
-        from rich.measure import Measurement
-
-        return Measurement(*self.sizes())
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return the bar: eighths of a character, or whole "#" where only ASCII goes."""
         eighths = round(min(max(self.share, 0.0), 1.0) * min(self.width, width) * 8)
-        if ascii_only:
+        if look.ascii_only:
             return ["#" * round(eighths / 8)]
         return ["█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()]
 
@@ -104,38 +83,16 @@ class Columns:
     align: str
     gap: int
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the table; columns that there is no room for go below, beside the first again."""
-        from rich.table import Table as Grid
-        from rich.text import Text
-
-        for number, (places, widths) in enumerate(self._parts(options.max_width)):
-            if number:
-                yield Text()
-            made = Grid(box=None, padding=(0, self.gap, 0, 0), pad_edge=False, header_style="bold")
-            for i, width in zip(places, widths, strict=True):
-                side: Literal["left", "right"] = "right" if self._right(i) else "left"
-                made.add_column(self.headers[i], justify=side, overflow="fold", width=width)
-            for row in self.rows:
-                made.add_row(*(cast(Any, row[i]) for i in places))
-            yield made
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Say how wide the table is."""
-        from rich.measure import Measurement
-
-        return Measurement(*self.sizes())
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
-        """Return the same table for a pipe."""
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
+        """Return its lines; columns without room go below, beside the first again."""
         found: list[str] = []
         for places, widths in self._parts(width):
             found += [""] if found else []
             columns = list(zip(places, widths, strict=True))
-            heads = [self.headers[i].lines(room) for i, room in columns]
+            heads = [self.headers[i].lines(room, look) for i, room in columns]
             high = max(map(len, heads))  # of headers the last lines are level
             drawn = [[[""] * (high - len(head)) + head for head in heads]]
-            drawn += [[row[i].lines(room, ascii_only) for i, room in columns] for row in self.rows]
+            drawn += [[row[i].lines(room, look) for i, room in columns] for row in self.rows]
             found += (
                 (" " * self.gap).join(map(self._padded, parts, widths, places)).rstrip()
                 for row in drawn
@@ -152,7 +109,7 @@ class Columns:
 
     def _padded(self, text: str, width: int, place: int) -> str:
         spaces = " " * (width - cells(text))
-        return spaces + text.lstrip() if self._right(place) else text + spaces
+        return spaces + text if self._right(place) else text + spaces
 
     def _right(self, place: int) -> bool:
         return self.align[place : place + 1] == "r"
@@ -213,25 +170,14 @@ class Labelled:
     gap: int = 2
     style: str = "bold"
 
-    def __rich__(self) -> Grid:
-        """Return what rich draws."""
-        from rich.table import Table as Grid
-
-        grid = Grid.grid(padding=(0, self.gap, 0, 0))
-        grid.add_column(style=self.style, no_wrap=True, min_width=self.width)
-        grid.add_column(overflow="fold")
-        for label, text in self.rows:
-            grid.add_row(plain(label), text)
-        return grid
-
-    def lines(self, width: int, ascii_only: bool = False) -> list[str]:
-        """Return its lines for a pipe."""
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
+        """Return its lines."""
         before = max([self.width, *(cells(label) for label, _ in self.rows)]) + self.gap
         return [
-            (beside + " " * (before - cells(beside)) + line).rstrip()
+            (look.styled(beside, self.style) + " " * (before - cells(beside)) + line).rstrip()
             for label, text in self.rows
             for beside, line in zip_longest(
-                [label], text.lines(max(width - before, 1)), fillvalue=""
+                [label], text.lines(max(width - before, 1), look), fillvalue=""
             )
         ]
 
@@ -249,7 +195,7 @@ def table(
     `align` is as in `Table`.
     """
     return Columns(
-        tuple(plain(header) for header in headers),
+        tuple(plain(header, "bold") for header in headers),
         tuple(tuple(_cell(c) for c in row) for row in rows),
         align,
         gap,

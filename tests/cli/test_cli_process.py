@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -117,6 +119,39 @@ def test_ascii_output() -> None:
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.isascii()
     assert "####" in found.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+@pytest.mark.parametrize(
+    ("variables", "title", "colours"),
+    [
+        ({"TERM": "xterm"}, "\x1b[1mRoofline of h100-sxm (NVIDIA H100 SXM5 80GB)\x1b[0m", True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, "\x1b[1mRoofline of", False),
+        ({"TERM": "dumb"}, "Roofline of", False),
+    ],
+)
+def test_a_terminal(variables: dict[str, str], title: str, colours: bool) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    usual = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
+    command = [SCRIPT, "roofline", "gemm"]
+    with subprocess.Popen(
+        command, stdout=theirs, env={**usual, "COLUMNS": "70", **variables}
+    ) as process:
+        os.close(theirs)
+        out = b""
+        with contextlib.suppress(OSError):  # how Linux says that nobody writes any more
+            while part := os.read(ours, 1 << 16):
+                out += part
+    os.close(ours)
+    text = out.decode()
+    assert process.returncode == 0
+    assert text.startswith(title)
+    assert ("\x1b[31m" in text) == colours
+    assert ("\x1b" in text) == (variables["TERM"] != "dumb")
+    lines = [re.sub(r"\x1b\[\d+m", "", line) for line in text.split("\r\n")]
+    assert 60 < max(map(len, lines)) <= 70
 
 
 def test_width_of_a_pipe() -> None:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 
 import pytest
-from rich.console import Console
 
 from perfmodel import PerfmodelError, Prediction, find_kernel, load_device, predict
 from perfmodel.reports.roofline import (
@@ -146,7 +145,4 @@ def test_scale() -> None:
 
 
 def _shown(width: int, *predictions: Prediction) -> str:
-    console = Console(width=width, color_system=None, force_terminal=False, highlight=False)
-    with console.capture() as captured:
-        console.print(roofline_report(list(predictions)))
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    return "\n".join(line.rstrip() for line in roofline_report(list(predictions)).lines(width))
