@@ -1,16 +1,19 @@
-"""Records: frozen dataclasses with slots, made in a quarter of the time that `dataclasses` takes.
+"""Records: frozen dataclasses with slots, made in a seventh of the time that `dataclasses` takes.
 
 A command that predicts one launch imports over a hundred records. For each of them
 ``dataclass(frozen=True, slots=True)`` compiles six methods, which takes half a millisecond; here
-only ``__init__`` is compiled, and the others are the same functions for all records. Fields are
-those of `dataclasses`, so that its `fields`, `replace` and `asdict` work as ever.
+``__init__`` is compiled once for all records with as many fields, and the others are the same
+functions for all. Fields are those of `dataclasses`, so that its `fields`, `replace` and `asdict`
+work as ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from functools import cache
 from operator import attrgetter
+from types import CodeType, FunctionType
 from typing import Any, Final, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
@@ -36,7 +39,8 @@ def record(
     def made(cls: type[T]) -> type[T]:
         found: Any = dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
         known = fields(found)
-        found.__init__ = _init(found, known, slots)
+        if "__init__" not in found.__dict__:
+            found.__init__ = _init(found, [f for f in known if f.init], slots, kw_only)
         found._compared = _values(f for f in known if f.compare)
         found._hashed = _values(f for f in known if (f.compare if f.hash is None else f.hash))
         methods = _FROZEN | (_SLOTS if slots else {}) | (_EQUAL if eq else {})
@@ -48,35 +52,41 @@ def record(
     return made if cls is None else made(cls)
 
 
-def _init(cls: Any, known: Sequence[Field[Any]], slots: bool) -> Callable[..., None]:
-    """Compile ``__init__``: it goes around ``__setattr__``, which refuses."""
+def _init(cls: Any, given: Sequence[Field[Any]], slots: bool, kw_only: bool) -> FunctionType:
+    """Return ``__init__``, which goes around ``__setattr__``, for that refuses."""
+    made = [f.default_factory is not MISSING for f in given]
+    template = _template(tuple(made), slots, kw_only, hasattr(cls, "__post_init__"))
     names: dict[str, Any] = {"_absent": MISSING}
-    parameters = ["self"] + ["*"] * (bool(known) and known[0].kw_only is True)
+    defaults: dict[str, Any] = {}
+    for i, f in enumerate(given):
+        names[f"_set{i}"] = getattr(cls, f.name).__set__ if slots else f.name
+        names[f"_make{i}"] = f.default_factory
+        if made[i] or f.default is not MISSING:
+            defaults[f.name] = f.default
+    locals_ = template.co_varnames[1 + len(given) :]
+    code = template.replace(co_varnames=("self", *(f.name for f in given), *locals_))
+    found = FunctionType(code, names, "__init__", None if kw_only else tuple(defaults.values()))
+    found.__kwdefaults__ = defaults if kw_only else None
+    found.__qualname__ = f"{cls.__qualname__}.__init__"
+    return found
+
+
+@cache
+def _template(made: tuple[bool, ...], slots: bool, kw_only: bool, after: bool) -> CodeType:
+    """Compile ``__init__`` once for all records of a form; `made`: which fields have a factory."""
+    parameters = [f"_{i}" for i in range(len(made))]
     lines = [] if slots else ["_held = self.__dict__"]
-    for f in known:
-        if not f.init:  # `__post_init__` sets it
-            continue
-        name, value = f.name, f.name
-        if f.default is not MISSING:
-            names[f"_default_{name}"] = f.default
-            parameters.append(f"{name}=_default_{name}")
-        elif f.default_factory is not MISSING:
-            names[f"_made_{name}"] = f.default_factory
-            parameters.append(f"{name}=_absent")
-            value = f"_made_{name}() if {name} is _absent else {name}"
-        else:
-            parameters.append(name)
-        if slots:
-            names[f"_set_{name}"] = getattr(cls, name).__set__
-            lines.append(f"_set_{name}(self, {value})")
-        else:
-            lines.append(f"_held[{name!r}] = {value}")
-    if hasattr(cls, "__post_init__"):
+    for i, factory in enumerate(made):
+        value = f"_make{i}() if _{i} is _absent else _{i}" if factory else f"_{i}"
+        lines.append(f"_set{i}(self, {value})" if slots else f"_held[_set{i}] = {value}")
+    if after:
         lines.append("self.__post_init__()")
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), names)
-    made: Callable[..., None] = names["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
+    starred = ["*"] * (kw_only and bool(made))
+    names: dict[str, Any] = {}
+    head = f"def __init__({', '.join(['self', *starred, *parameters])}):"
+    exec(f"{head}\n " + "\n ".join(lines or ["pass"]), names)
+    code: CodeType = names["__init__"].__code__
+    return code
 
 
 def _values(some: Iterable[Field[Any]]) -> Callable[[Any], tuple[Any, ...]]:
