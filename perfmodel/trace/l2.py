@@ -40,6 +40,7 @@ from perfmodel.trace.cache import (
     access,
     empty,
     place,
+    uses_numba,
 )
 
 Array = npt.NDArray[Any]
@@ -127,7 +128,7 @@ def l2_shape(
         dirty_age=int(min(DIRTY_AGE_MOST, DIRTY_AGE * stores_under_way / size) * ticks),
     )
     run = max(1, int(sets * RUN_SHARE))
-    return L2Shape(cache, partitions, run, epoch, int(FAR_AGE * ticks))
+    return L2Shape(cache, partitions, run, max(1, epoch // one_in), int(FAR_AGE * ticks))
 
 
 class Lookups(NamedTuple):
@@ -169,13 +170,38 @@ class L2:
 
     def sets_of(self, line: Array) -> Array:
         """Return the set of lines in any partition."""
-        return place(line, self.shape.cache.sets, self.shape.run) // self.shape.partitions
+        sets, run = self.shape.cache.sets, self.shape.run
+        if not uses_numba(self.engine):
+            return place(line, sets, run) // self.shape.partitions
+        from perfmodel.trace.l2_loop import sets_of
 
-    def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
+        found = np.empty(len(line), np.int64)
+        sets_of(line, sets, run, found)
+        return found // self.shape.partitions
+
+    def run(self, asked: Lookups) -> tuple[Answers, Written]:
+        """Run accesses, so many at a time as are under way together."""
+        began, n = self._time, len(asked.line)
+        self._time += 2 * n
+        if uses_numba(self.engine):
+            from perfmodel.trace.l2_groups import run
+
+            return run(self.shape, self.state, asked, began)
+        epoch = self.shape.epoch
+        parts = [
+            self._epoch(Lookups(*(column[first : first + epoch] for column in asked)), first, began)
+            for first in range(0, n, epoch)
+        ]
+        answers, written = (
+            [np.concatenate(columns) for columns in zip(*each, strict=True)]
+            for each in zip(*parts, strict=True)
+        )
+        return Answers(*answers), Written(*written)
+
+    def _epoch(self, asked: Lookups, before: int, began: int) -> tuple[Answers, Written]:
         """Run the accesses that are under way together; those for the far side come last."""
         shape, kind, n = self.shape, asked.kind, len(asked.line)
-        stamp = self._time + np.arange(n)
-        self._time += 2 * n
+        stamp = began + 2 * before + np.arange(n)
         anywhere = place(asked.line, shape.cache.sets, shape.run)
         where = anywhere // shape.partitions
         home = anywhere - where * shape.partitions
@@ -205,7 +231,7 @@ class L2:
         self, asked: Lookups, row: Array, sectors: Array, kind: Array, rank: Array, stamp: Array
     ) -> Outcome:
         touches = Touches(row, asked.line, sectors, asked.words, kind, rank, stamp)
-        return access(self.shape.cache, self.state, touches, self.engine)
+        return access(self.shape.cache, self.state, touches, "numpy")
 
 
 def dirty_sectors(state: CacheState) -> int:
