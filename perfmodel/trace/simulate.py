@@ -20,7 +20,7 @@ from perfmodel.trace.launch import Progress, Residency, Run
 from perfmodel.trace.layout import ALIGNMENT, check_window, lay_out
 from perfmodel.trace.program import batches, executions, program
 
-BATCH: Final = 1 << 14
+BATCH: Final = 1 << 17
 """Warp requests worked on at a time; the counts do not depend on it."""
 
 MOST_SETS: Final = 64
@@ -160,7 +160,7 @@ def lines_per_request(instance: Instance) -> float:
         for position in batch.accesses:
             for piece in range(generator.pieces(position)):
                 asked = generator.requests(position, piece, wave, batch.loops, batch.iterations)
-                lines += len(asked.lines.line)
+                lines += len(asked.line)
             requests += generator.warps * batch.iterations
     return lines / requests
 

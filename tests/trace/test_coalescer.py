@@ -168,7 +168,7 @@ def counted(instance: Instance, slots: int = 3) -> dict[str, int]:
             for piece in range(generator.pieces(0)):
                 asked = generator.requests(0, piece, wave, batch.loops, batch.iterations)
                 sums["requests"] += asked.requests
-                sums["sectors"] += sum(int(m).bit_count() for m in asked.lines.sectors)
-                sums["lines"] += len(asked.lines.line)
+                sums["sectors"] += sum(int(m).bit_count() for m in asked.sectors)
+                sums["lines"] += len(asked.line)
                 sums["active_lanes"] += asked.lanes
     return sums

@@ -1,0 +1,122 @@
+"""L1, one SM after the other, and what is left for L2: the loops that numba compiles.
+
+Imported only where numba is installed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from perfmodel.trace.cache import COUNT, NORMAL, READ
+from perfmodel.trace.cache_loop import run
+from perfmodel.trace.l2_loop import sets_of
+
+# Accesses that are run together.
+TOGETHER = 2048
+
+
+@njit(nogil=True, cache=True)
+def through_l1(cache: Any, batch: Any, cached: Any, by_sm: Any, sms: Any, hits: Any) -> None:
+    """Run what a batch's cached loads ask for through the L1 of SMs, from one to before another.
+
+    Parameters
+    ----------
+    cache
+        Contents and time of all L1, and sets of each.
+    batch
+        `line`, `sectors`, `start` and `count` of `perfmodel.trace.batch.Asked`. Sectors that hit
+        are taken out.
+    cached : array of bool
+        Accesses that are.
+    by_sm
+        Blocks in the order of their SMs, and where each SM's start.
+    sms
+        The first SM, and the one after the last.
+    hits : array, shape (iterations, accesses, blocks)
+        Where sectors that hit are added.
+    """
+    table, clock, sets = cache
+    line, sectors, start, count = batch
+    blocks, first = by_sm
+    at, piece = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64)
+    touches = (
+        np.empty(TOGETHER, np.int64),
+        np.empty(TOGETHER, np.int64),
+        np.empty(TOGETHER, np.uint8),
+        np.zeros(TOGETHER, np.uint32),
+        np.full(TOGETHER, READ, np.uint8),
+        np.full(TOGETHER, NORMAL, np.uint8),
+        np.empty(TOGETHER, np.int64),
+    )
+    room = (np.empty(TOGETHER, np.uint8), np.empty(TOGETHER, np.uint8), np.empty(TOGETHER, np.int64))
+    for sm in range(sms[0], sms[1]):
+        n = 0
+        for t in range(start.shape[0]):
+            for a in range(start.shape[1]):
+                if not cached[a]:
+                    continue
+                for block in blocks[first[sm] : first[sm + 1]]:
+                    low = start[t, a, block]
+                    for i in range(low, low + count[t, a, block]):
+                        at[n] = i
+                        piece[n] = (t * start.shape[1] + a) * start.shape[2] + block
+                        n += 1
+                        if n == TOGETHER:
+                            _flush(cache, sm, touches, room, (line, sectors, at, piece, n), hits)
+                            n = 0
+        _flush(cache, sm, touches, room, (line, sectors, at, piece, n), hits)
+
+
+@njit(nogil=True)
+def _flush(cache: Any, sm: int, touches: Any, room: Any, batch: Any, hits: Any) -> None:
+    """Run the accesses to an SM's L1 that are waiting."""
+    table, clock, sets = cache
+    line, sectors, at, piece, n = batch
+    row, lines, asked, _, _, _, stamp = touches
+    for k in range(n):
+        lines[k] = line[at[k]]
+        asked[k] = sectors[at[k]]
+        stamp[k] = clock[sm] + k
+    sets_of(lines[:n], sets, sets, row[:n])
+    for k in range(n):
+        row[k] += sm * sets
+    # Reads write nothing back.
+    run((True, 1, 0), table, touches, room, np.empty((0, 3), np.int64), n)
+    clock[sm] += n
+    for k in range(n):
+        hit = room[0][k]
+        sectors[at[k]] &= ~hit
+        hits.flat[piece[k]] += COUNT[hit]
+
+
+@njit(nogil=True, cache=True)
+def count_left(sectors: Any, start: Any, count: Any, left: Any) -> None:
+    """Count the lines of each piece of which sectors are left."""
+    for p in range(len(start)):
+        for i in range(start[p], start[p] + count[p]):
+            left[p] += sectors[i] != 0
+
+
+@njit(nogil=True, cache=True)
+def collect(columns: Any, start: Any, count: Any, what: Any, out: Any) -> None:
+    """Write the lines of pieces of which sectors are left, one after the other.
+
+    `what`: the side, access and point in time of each piece.
+    """
+    line, sectors, words = columns
+    side, access, when = what
+    lines, left, filled, sides, accesses, times = out
+    n = 0
+    for p in range(len(start)):
+        for i in range(start[p], start[p] + count[p]):
+            if sectors[i]:
+                lines[n] = line[i]
+                left[n] = sectors[i]
+                filled[n] = words[i]
+                sides[n] = side[p]
+                accesses[n] = access[p]
+                times[n] = when[p]
+                n += 1
