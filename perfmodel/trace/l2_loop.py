@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perfmodel.trace.cache import ATOMIC, COPY, COUNT, PERSISTING, READ, STREAMING
+from perfmodel.trace.cache import ATOMIC, COPY, PERSISTING, READ, STREAMING
 from perfmodel.trace.cache_loop import mixed, run
 
 # What an access of each kind is where the line's home is the other side: COPY, PASS, nothing.
@@ -193,18 +193,3 @@ def _answer_far(number: Any, waiting: Any, outcome: Any, answers: Any) -> None:
         i = number[waiting[k]]
         missed[i] &= ~hit[k]
         fetched[i] = bring[k]
-
-
-@njit(nogil=True, cache=True)
-def tally(asked: Any, answers: Any, owners: Any, sums: Any) -> None:
-    """Add what accesses met to sums; see `perfmodel.trace.launch`."""
-    sectors, access, when = asked
-    near, missed, fetched = answers
-    by_access, over_time, by_buffer = sums
-    for i in range(len(sectors)):
-        waited = COUNT[missed[i]]
-        by_access[access[i], 0] += COUNT[near[i]]
-        by_access[access[i], 1] += waited
-        by_access[access[i], 2] += COUNT[fetched[i]]
-        over_time[when[i]] += COUNT[sectors[i]] - waited
-        by_buffer[owners[i]] += COUNT[fetched[i]]

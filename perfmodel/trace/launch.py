@@ -40,6 +40,7 @@ from perfmodel.trace.sampling import (
     relative_error,
     windows,
 )
+from perfmodel.trace.tally import met
 
 if TYPE_CHECKING:
     from perfmodel.trace.simulate import Simulator
@@ -53,6 +54,9 @@ _EPOCHS: Final = 16
 # What a batch of a small grid may hold.
 _MOST_ITERATIONS: Final = 1024
 _L2_SECTORS: Final = ACCESS_FIELDS.index("l2_sectors")
+_L2_MET: Final = [
+    ACCESS_FIELDS.index(f) for f in ("l2_near_sectors", "l2_missed_sectors", "dram_read_sectors")
+]
 _KINDS: Final = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 
 
@@ -254,23 +258,17 @@ class Run:
         answers, written = owner.l2.run(
             Lookups(line, sectors, words, self.kinds[access], rank, side)
         )
-        times = np.int64(self.sets.one_in)  # each set stands for as many
-        near, missed, fetched, hits, gone, partial = (
-            COUNT[mask] * times
-            for mask in (*answers, sectors & ~answers.missed, written.sectors, written.partial)
-        )
+        times = self.sets.one_in  # each set stands for as many
         if times > 1:
-            self.sets.add(owner.l2, line, fetched)
-            self.sets.add(owner.l2, written.line, gone + partial)
-        self.by_access.add("l2_near_sectors", access, near)
-        self.by_access.add("l2_missed_sectors", access, missed)
-        self.by_access.add("dram_read_sectors", access, fetched)
-        self.over_time.add("l2_hits", when, hits)
-        buffer, written_buffer = self.layout.owner(line), self.layout.owner(written.line)
-        self.by_buffer.add("dram_read_sectors", buffer, fetched)
-        self.by_buffer.add("dram_write_sectors", written_buffer, gone)
-        self.by_buffer.add("partial_sectors", written_buffer, partial)
-        self.by_buffer.add("dram_read_sectors", written_buffer, partial)
+            self.sets.add(owner.l2, line, COUNT[answers.fetched] * np.int64(times))
+            gone = COUNT[written.sectors] + COUNT[written.partial]
+            self.sets.add(owner.l2, written.line, gone * np.int64(times))
+        found = met(asked, answers, written, len(self.kinds), self.layout, owner.engine)
+        self.by_access.sums[:, _L2_MET] += found.by_access * times
+        self.over_time.sums[:, SERIES_FIELDS.index("l2_hits")] += found.over_time * times
+        # What completes partly written sectors is read as well.
+        read, gone, partial = found.by_buffer.T * times
+        self.by_buffer.sums += np.stack([read + partial, gone, partial], axis=1)
 
     def _result(
         self,
