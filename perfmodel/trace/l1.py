@@ -62,7 +62,7 @@ class L1:
         in_threads(
             lambda low, high: through_l1(
                 cache, tuple(asked[i] for i in (0, 1, 3, 4)), cached, (blocks, first),
-                (low, high), hits,
+                (low, high), hits.reshape(-1),
             ),
             list(zip([0, *cuts[:-1]], cuts, strict=True)),
         )

@@ -15,7 +15,7 @@ from perfmodel.trace.cache_loop import run
 from perfmodel.trace.l2_loop import sets_of
 
 # Accesses that are run together.
-TOGETHER = 2048
+TOGETHER = 512
 
 
 @njit(nogil=True, cache=True)
@@ -35,7 +35,7 @@ def through_l1(cache: Any, batch: Any, cached: Any, by_sm: Any, sms: Any, hits: 
         Blocks in the order of their SMs, and where each SM's start.
     sms
         The first SM, and the one after the last.
-    hits : array, shape (iterations, accesses, blocks)
+    hits : array, by piece
         Where sectors that hit are added.
     """
     table, clock, sets = cache
@@ -89,7 +89,7 @@ def _flush(cache: Any, sm: int, touches: Any, room: Any, batch: Any, hits: Any) 
     for k in range(n):
         hit = room[0][k]
         sectors[at[k]] &= ~hit
-        hits.flat[piece[k]] += COUNT[hit]
+        hits[piece[k]] += COUNT[hit]
 
 
 @njit(nogil=True, cache=True)

@@ -210,7 +210,7 @@ class L2:
         copies, passes = far & (kind == READ), far & (kind == WRITE)
         # Atomics for the far side touch nothing here; reads and writes take a line, which never
         # persists: copies would take room of the set-aside again.
-        row = np.where(far & (kind == ATOMIC), -1, asked.side * each + where)
+        row = np.where(far & (kind == ATOMIC), -1, asked.side.astype(np.int64) * each + where)
         near_kind, rank = kind, asked.rank
         if shape.partitions > 1:
             near_kind = np.where(copies, COPY, np.where(passes, PASS, kind)).astype(np.uint8)

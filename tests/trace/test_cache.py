@@ -236,7 +236,7 @@ def lookups(line: np.ndarray, side: Any = 0, kind: Any = READ) -> Lookups:
         np.full(n, 0xFFFFFFFF, np.uint32),
         np.broadcast_to(np.asarray(kind, np.uint8), n).copy(),
         np.full(n, NORMAL, np.uint8),
-        np.broadcast_to(np.asarray(side, np.int64), n).copy(),
+        np.broadcast_to(np.asarray(side, np.uint8), n).copy(),
     )
 
 
@@ -321,7 +321,7 @@ def test_both_engines_count_alike(
         words.astype(np.uint32),
         kind.astype(np.uint8),
         rank.astype(np.uint8),
-        side.astype(np.int64) % partitions,
+        (side % partitions).astype(np.uint8),
     )
     alike(shape, engine, asked)
 
@@ -338,7 +338,7 @@ def test_both_engines_count_a_long_trace_alike(engine: Any) -> None:
         random.choice([0, 0xFF, 0xFFFF0000, 0xFFFFFFFF], n).astype(np.uint32),
         random.choice([READ, READ, WRITE, ATOMIC], n).astype(np.uint8),
         random.choice([STREAMING, NORMAL, PERSISTING], n).astype(np.uint8),
-        random.integers(0, 2, n),
+        random.integers(0, 2, n).astype(np.uint8),
     )
     answers, written = alike(shape, engine, asked)
     assert 0.1 < (answers.missed > 0).mean() < 0.9
