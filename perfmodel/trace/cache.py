@@ -200,6 +200,18 @@ def access(
     return outcome
 
 
+def room(n: int) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Return room for touches and outcomes of compiled loops, of their first three columns."""
+    kinds = (np.int64, np.int64, np.uint8, np.uint32, np.uint8, np.uint8, np.int64)
+    touches = tuple(np.zeros(n, kind) for kind in kinds)
+    return touches, tuple(np.empty(n, kind) for kind in (np.uint8, np.uint8, np.int64))
+
+
+def memo() -> Array:
+    """Return what compiled loops remember of where runs of lines start."""
+    return np.full((256, 2), -1, np.int64)
+
+
 @cache
 def has_numba() -> bool:
     """Say whether numba is installed."""

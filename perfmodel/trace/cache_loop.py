@@ -28,6 +28,8 @@ from perfmodel.trace.cache import (
 SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
 LAST = np.int64(1 << 62)
+# Ways of L1 and L2.
+USUAL = 16
 # Where the third column of a way has what is dirty and which words are filled; the sectors that
 # are valid have the lowest bits.
 DIRTY_SHIFT, WORDS_SHIFT = 8, 32
@@ -45,20 +47,10 @@ def run(rules: Any, table: Any, touches: Any, outcome: Any, gone: Any, n: int) -
 
     `rules` are those of `perfmodel.trace.cache_rounds`; `outcome`: `hit`, `fetched` and `victim`.
     """
-    ways = (table.shape[1] - LIMITS) // COLUMNS
-    if ways == 16:
-        # Known when it is compiled, so that loops over ways are unrolled.
-        return _run(rules, table, touches, outcome, gone, n, 16)
-    return _run(rules, table, touches, outcome, gone, n, ways)
-
-
-@njit(forceinline=True)
-def _run(
-    rules: Any, table: Any, touches: Any, outcome: Any, gone: Any, n: int, ways: int
-) -> int:
     renewed, fetch, dirty_age = rules
     row, line, sectors, filled, kind, rank, stamp = touches
     hit, fetched, victim = outcome
+    ways = (table.shape[1] - LIMITS) // COLUMNS
     age_at, held_at, most_at = ways, 2 * ways, COLUMNS * ways
     out = 0
     for i in range(n):
@@ -68,10 +60,15 @@ def _run(
             continue
         wanted = line[i]
         w = -1
-        # Without a break, so that it is done in vectors.
-        for k in range(ways):
-            if table[s, k] == wanted:
-                w = k
+        # Without a break, so that it is done in vectors; 16 ways without a loop.
+        if ways == USUAL:
+            for k in range(USUAL):
+                if table[s, k] == wanted:
+                    w = k
+        else:
+            for k in range(ways):
+                if table[s, k] == wanted:
+                    w = k
         new = w < 0
         level = np.int64(rank[i])
         if level == PERSISTING and table[s, most_at + PERSISTING_MOST] == 0:
@@ -92,13 +89,19 @@ def _run(
                 for k in range(ways):
                     if table[s, k] >= 0 and table[s, age_at + k] >> SHIFT == STREAMING:
                         among = True
-            least = LAST
-            for k in range(ways):
-                if not among or (table[s, k] >= 0 and table[s, age_at + k] >> SHIFT == STREAMING):
+            least, w = LAST, ways
+            if ways == USUAL and not among:
+                for k in range(USUAL):
                     least = min(least, table[s, age_at + k])
-            w = ways
-            for k in range(ways):
-                w = min(w, k if table[s, age_at + k] == least else ways)
+                for k in range(USUAL):
+                    w = min(w, k if table[s, age_at + k] == least else ways)
+            else:
+                for k in range(ways):
+                    r = table[s, age_at + k]
+                    if among and (table[s, k] < 0 or r >> SHIFT != STREAMING):
+                        r = LAST
+                    if r < least:
+                        least, w = r, k
             victim[i] = table[s, w]
             if table[s, w] >= 0:
                 held = table[s, held_at + w]
@@ -167,3 +170,22 @@ def _run(
                     left -= 1
         hit[i], fetched[i] = found, bring
     return out
+
+
+@njit(nogil=True, error_model="numpy")
+def sets_of(line: Any, sets: int, run: int, memo: Any, found: Any) -> None:
+    """Find the sets of lines; see `perfmodel.trace.cache.place`.
+
+    `memo`: where runs that are known start, -1 if none; shape (some power of two, 2).
+    """
+    for i in range(len(line)):
+        if run == 0:
+            found[i] = line[i] % sets
+            continue
+        stretch = line[i] // run
+        k = stretch & (len(memo) - 1)
+        if memo[k, 0] != stretch or memo[k, 1] < 0:
+            memo[k, 0] = stretch
+            memo[k, 1] = np.int64(mixed(np.uint64(stretch)) % np.uint64(sets))
+        place = line[i] - stretch * run + memo[k, 1]
+        found[i] = place - sets if place >= sets else place

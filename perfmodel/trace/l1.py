@@ -17,7 +17,9 @@ from perfmodel.trace.cache import (
     Touches,
     access,
     empty,
+    memo,
     place,
+    room,
     uses_numba,
 )
 from perfmodel.trace.threads import halves, in_threads
@@ -27,6 +29,8 @@ Array = npt.NDArray[Any]
 L1_WAYS: Final = 16
 """Lines of a set of L1 (assumed)."""
 _WORTH_A_THREAD: Final = 4096
+_TOGETHER: Final = 512
+"""Accesses to an SM's L1 that are run together."""
 
 
 class L1:
@@ -58,14 +62,18 @@ class L1:
         # As many blocks for either thread as whole SMs allow.
         least = len(sm) + 1 if len(asked.line) < _WORTH_A_THREAD else 2
         cuts = [int(np.searchsorted(first, high)) for _, high in halves(len(sm), least)]
-        cache = self.state.table, self._clock, self.sets
-        in_threads(
-            lambda low, high: through_l1(
-                cache, tuple(asked[i] for i in (0, 1, 3, 4)), cached, (blocks, first),
-                (low, high), hits.reshape(-1),
-            ),
-            list(zip([0, *cuts[:-1]], cuts, strict=True)),
-        )
+        rules = self.shape.renewed, self.shape.fetch_sectors, self.shape.dirty_age
+        batch = tuple(asked[i] for i in (0, 1, 3, 4))
+        # Reads write nothing back.
+        none = np.empty((0, 3), np.int64)
+
+        def some(low: int, high: int) -> None:
+            cache = rules, self.state.table, self._clock, self.sets, memo(), none
+            rooms = *room(_TOGETHER), *(np.empty(_TOGETHER, np.int64) for _ in range(2))
+            sms = low, high
+            through_l1(cache, batch, cached, (blocks, first), sms, rooms, hits.reshape(-1))
+
+        in_threads(some, list(zip([0, *cuts[:-1]], cuts, strict=True)))
         return hits
 
     def _in_rounds(self, asked: Asked, cached: Array, sm: Array, hits: Array) -> None:

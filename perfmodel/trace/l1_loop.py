@@ -11,21 +11,20 @@ import numpy as np
 from numba import njit
 
 from perfmodel.trace.cache import COUNT, NORMAL, READ
-from perfmodel.trace.cache_loop import run
-from perfmodel.trace.l2_loop import sets_of
-
-# Accesses that are run together.
-TOGETHER = 512
+from perfmodel.trace.cache_loop import run, sets_of
 
 
 @njit(nogil=True, cache=True)
-def through_l1(cache: Any, batch: Any, cached: Any, by_sm: Any, sms: Any, hits: Any) -> None:
+def through_l1(
+    cache: Any, batch: Any, cached: Any, by_sm: Any, sms: Any, room: Any, hits: Any
+) -> None:
     """Run what a batch's cached loads ask for through the L1 of SMs, from one to before another.
 
     Parameters
     ----------
     cache
-        Contents and time of all L1, and sets of each.
+        Rules of `perfmodel.trace.cache_rounds`, contents and times of all L1, sets of each, what
+        `sets_of` remembers, and room for no line that is written back.
     batch
         `line`, `sectors`, `start` and `count` of `perfmodel.trace.batch.Asked`. Sectors that hit
         are taken out.
@@ -35,25 +34,17 @@ def through_l1(cache: Any, batch: Any, cached: Any, by_sm: Any, sms: Any, hits: 
         Blocks in the order of their SMs, and where each SM's start.
     sms
         The first SM, and the one after the last.
+    room
+        Touches, outcome, and two arrays of numbers, of the accesses that are run together.
     hits : array, by piece
         Where sectors that hit are added.
     """
-    table, clock, sets = cache
     line, sectors, start, count = batch
     blocks, first = by_sm
-    at, piece = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64)
-    touches = (
-        np.empty(TOGETHER, np.int64),
-        np.empty(TOGETHER, np.int64),
-        np.empty(TOGETHER, np.uint8),
-        np.zeros(TOGETHER, np.uint32),
-        np.full(TOGETHER, READ, np.uint8),
-        np.full(TOGETHER, NORMAL, np.uint8),
-        np.empty(TOGETHER, np.int64),
-    )
-    room = (np.empty(TOGETHER, np.uint8), np.empty(TOGETHER, np.uint8), np.empty(TOGETHER, np.int64))
+    touches, outcome, at, piece = room
+    most = len(at)
     for sm in range(sms[0], sms[1]):
-        n = 0
+        n = np.int64(0)
         for t in range(start.shape[0]):
             for a in range(start.shape[1]):
                 if not cached[a]:
@@ -64,30 +55,31 @@ def through_l1(cache: Any, batch: Any, cached: Any, by_sm: Any, sms: Any, hits: 
                         at[n] = i
                         piece[n] = (t * start.shape[1] + a) * start.shape[2] + block
                         n += 1
-                        if n == TOGETHER:
-                            _flush(cache, sm, touches, room, (line, sectors, at, piece, n), hits)
-                            n = 0
-        _flush(cache, sm, touches, room, (line, sectors, at, piece, n), hits)
+                        if n == most:
+                            _flush(cache, sm, touches, outcome, (line, sectors, at, piece, n), hits)
+                            n = np.int64(0)
+        _flush(cache, sm, touches, outcome, (line, sectors, at, piece, n), hits)
 
 
 @njit(nogil=True)
-def _flush(cache: Any, sm: int, touches: Any, room: Any, batch: Any, hits: Any) -> None:
+def _flush(cache: Any, sm: int, touches: Any, outcome: Any, batch: Any, hits: Any) -> None:
     """Run the accesses to an SM's L1 that are waiting."""
-    table, clock, sets = cache
+    rules, table, clock, sets, memo, none = cache
     line, sectors, at, piece, n = batch
-    row, lines, asked, _, _, _, stamp = touches
+    row, lines, asked, _, kind, rank, stamp = touches
     for k in range(n):
         lines[k] = line[at[k]]
         asked[k] = sectors[at[k]]
+        kind[k], rank[k] = READ, NORMAL
         stamp[k] = clock[sm] + k
-    sets_of(lines[:n], sets, sets, row[:n])
+    sets_of(lines[:n], sets, sets, memo, row[:n])
     for k in range(n):
         row[k] += sm * sets
     # Reads write nothing back.
-    run((True, 1, 0), table, touches, room, np.empty((0, 3), np.int64), n)
+    run(rules, table, touches, outcome, none, n)
     clock[sm] += n
     for k in range(n):
-        hit = room[0][k]
+        hit = outcome[0][k]
         sectors[at[k]] &= ~hit
         hits[piece[k]] += COUNT[hit]
 

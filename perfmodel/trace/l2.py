@@ -170,14 +170,7 @@ class L2:
 
     def sets_of(self, line: Array) -> Array:
         """Return the set of lines in any partition."""
-        sets, run = self.shape.cache.sets, self.shape.run
-        if not uses_numba(self.engine):
-            return place(line, sets, run) // self.shape.partitions
-        from perfmodel.trace.l2_loop import sets_of
-
-        found = np.empty(len(line), np.int64)
-        sets_of(line, sets, run, found)
-        return found // self.shape.partitions
+        return place(line, self.shape.cache.sets, self.shape.run) // self.shape.partitions
 
     def run(self, asked: Lookups) -> tuple[Answers, Written]:
         """Run accesses, so many at a time as are under way together."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.trace.cache import CacheState
+from perfmodel.trace.cache import CacheState, memo, room
 from perfmodel.trace.l2 import Answers, L2Shape, Lookups, Written
 from perfmodel.trace.l2_loop import locate, scatter, serve
 from perfmodel.trace.threads import halves, in_threads
@@ -35,8 +35,10 @@ def run(shape: L2Shape, state: CacheState, asked: Lookups, time: int) -> tuple[A
         part = ends[low : high + 1]
         # At most two lines an access on either side.
         gone = np.empty((4 * (part[-1] - part[0]), 3), np.int64)
-        cache = rules, state.table
-        return gone[: serve(cache, ordered, asked.words, about, part, tuple(answers), gone)]
+        size = min(shape.epoch, n)
+        rooms = *room(size), np.empty(size, np.int64)
+        cache, columns = (rules, state.table), (ordered, asked.words)
+        return gone[: serve(cache, columns, about, part, rooms, tuple(answers), gone)]
 
     # As many accesses for either thread as whole groups allow.
     cuts = [int(np.searchsorted(ends, high)) for _, high in halves(n, _WORTH_A_THREAD)]
@@ -49,7 +51,7 @@ def _by_group(shape: L2Shape, asked: Lookups, groups: int) -> tuple[tuple[Array,
     """Return accesses in the order of groups, then of time, and the ends of groups."""
     n = len(asked.line)
     parts = halves(n, _WORTH_A_THREAD)
-    place = np.empty(n, np.int32)
+    place = np.empty(n, np.int64)
     count = np.zeros((len(parts), groups), np.int64)
     sets = shape.cache.sets, shape.run, shape.partitions, _SHIFT
 
@@ -57,13 +59,13 @@ def _by_group(shape: L2Shape, asked: Lookups, groups: int) -> tuple[tuple[Array,
         return tuple(column[low:high] for column in asked)
 
     def find(row: int, low: int, high: int) -> None:
-        locate(part(low, high), sets, place[low:high], count[row])
+        locate(part(low, high), sets, memo(), place[low:high], count[row])
 
     in_threads(find, [(row, *ends) for row, ends in enumerate(parts)])
     ends = np.concatenate([[0], np.cumsum(count.sum(axis=0))])
     # Each thread's accesses of a group lie behind those of the one before it.
     at = ends[:-1] + np.cumsum(count, axis=0) - count
-    ordered = tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int32, np.uint16))
+    ordered = tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int64, np.uint16))
 
     def put(row: int, low: int, high: int) -> None:
         scatter(part(low, high), place[low:high], _SHIFT, low, at[row], ordered)

@@ -11,44 +11,25 @@ import numpy as np
 from numba import njit
 
 from perfmodel.trace.cache import ATOMIC, COPY, PERSISTING, READ, STREAMING
-from perfmodel.trace.cache_loop import mixed, run
+from perfmodel.trace.cache_loop import run, sets_of
 
 # What an access of each kind is where the line's home is the other side: COPY, PASS, nothing.
 FAR = COPY - READ
 FAR_ATOMIC = ATOMIC + FAR
-# Starts of runs that are remembered.
-KNOWN = 256
 # Where a place has the set; below are the home partition, and a bit for the far one.
 WHERE_SHIFT = 9
 HOME = (1 << WHERE_SHIFT - 1) - 1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sets_of(line: Any, sets: int, run_: int, found: Any) -> None:
-    """Find the sets of lines; see `perfmodel.trace.cache.place`."""
-    known, starts = np.full(KNOWN, -1, np.int64), np.zeros(KNOWN, np.int64)
-    for i in range(len(line)):
-        if run_ == 0:
-            found[i] = line[i] % sets
-            continue
-        stretch = line[i] // run_
-        k = stretch & (KNOWN - 1)
-        if known[k] != stretch or stretch == -1:
-            known[k] = stretch
-            starts[k] = np.int64(mixed(np.uint64(stretch)) % np.uint64(sets))
-        place = line[i] - stretch * run_ + starts[k]
-        found[i] = place - sets if place >= sets else place
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def locate(asked: Any, shape: Any, place: Any, count: Any) -> None:
+def locate(asked: Any, shape: Any, memo: Any, place: Any, count: Any) -> None:
     """Find the set of each access in its partition, and count the accesses of each group.
 
     `place`: the set in its partition, the home partition, and whether it is the far one, in bits.
     """
     line, _, _, _, _, side = asked
     sets, run_, partitions, shift = shape
-    sets_of(line, sets, run_, place)
+    sets_of(line, sets, run_, memo, place)
     for i in range(len(line)):
         where, home = np.int64(place[i]), np.int64(0)
         if partitions > 1:
@@ -79,27 +60,18 @@ def scatter(asked: Any, place: Any, shift: int, first: int, at: Any, ordered: An
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def serve(
-    cache: Any, ordered: Any, filled: Any, shape: Any, ends: Any, answers: Any, gone: Any
+    cache: Any, asked: Any, shape: Any, ends: Any, room: Any, answers: Any, gone: Any
 ) -> int:
     """Run groups of accesses, whose ends are given; return how many lines were written back.
 
-    `answers`: arrays of `perfmodel.trace.l2.Answers`; `gone`: as for `perfmodel.trace.cache_loop`.
+    `room`: touches, outcome and numbers, of an epoch's length; `answers`: arrays of
+    `perfmodel.trace.l2.Answers`; `gone`: as for `perfmodel.trace.cache_loop`.
     """
     rules, table = cache
+    ordered, filled = asked
     number = ordered[0]
     each, epoch, far_age, time, total = shape
-    size = min(epoch, total)
-    touches = (
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.uint8),
-        np.zeros(size, np.uint32),
-        np.empty(size, np.uint8),
-        np.empty(size, np.uint8),
-        np.empty(size, np.int64),
-    )
-    outcome = (np.empty(size, np.uint8), np.empty(size, np.uint8), np.empty(size, np.int64))
-    waiting = np.empty(size, np.int64)
+    touches, outcome, waiting = room
     out = 0
     for group in range(len(ends) - 1):
         low, end = ends[group], ends[group + 1]

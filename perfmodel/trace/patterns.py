@@ -66,7 +66,8 @@ def patterns(masks: Array, steps: Array, first: int, step: int, how: tuple[int, 
     address = np.broadcast_to(address, (len(masks), *address.shape)).reshape(-1, LANES)
     active = (masks[:, None] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
     active = np.repeat(active, len(steps) * len(bytes_), axis=0)
-    request, line, sectors, words = coalesce(address, active, *how)
+    # With NumPy, for they are few: the compiled loops need not be loaded.
+    request, line, sectors, words = coalesce(address, active, *how, "numpy")
     which = number[request]
     count = np.bincount(which, minlength=int(np.prod(shape)))
     total = np.bincount(which, weights=COUNT[sectors], minlength=len(count)).astype(np.int64)
