@@ -42,7 +42,7 @@ class L1:
         self.shape = CacheShape(self.sets * sms, L1_WAYS)
         self.state = empty(self.shape)
         self.engine = engine
-        self._clock = np.ones(sms, np.int64)
+        self._time = 1
 
     def run(self, asked: Asked, cached: Array, sm: Array) -> Array:
         """Take the sectors that hit out of what is asked for; return how many, by piece.
@@ -68,12 +68,13 @@ class L1:
         none = np.empty((0, 3), np.int64)
 
         def some(low: int, high: int) -> None:
-            cache = rules, self.state.table, self._clock, self.sets, memo(), none
-            rooms = *room(_TOGETHER), *(np.empty(_TOGETHER, np.int64) for _ in range(2))
+            cache = rules, self.state.table, self.sets, self._time, memo(), none
+            rooms = *room(_TOGETHER), *(np.empty(_TOGETHER, np.int64) for _ in range(3))
             sms = low, high
             through_l1(cache, batch, cached, (blocks, first), sms, rooms, hits.reshape(-1))
 
         in_threads(some, list(zip([0, *cuts[:-1]], cuts, strict=True)))
+        self._time += len(asked.line)
         return hits
 
     def _in_rounds(self, asked: Asked, cached: Array, sm: Array, hits: Array) -> None:
@@ -84,7 +85,7 @@ class L1:
         n = len(places)
         line = asked.line[places]
         row = sm[piece % blocks] * self.sets + place(line, self.sets, self.sets)
-        stamp = self._clock[0] + np.arange(n)
+        stamp = self._time + np.arange(n)
         touches = Touches(
             row,
             line,
@@ -95,6 +96,6 @@ class L1:
             stamp,
         )
         hit = access(self.shape, self.state, touches, "numpy").hit
-        self._clock += n
+        self._time += n
         asked.sectors[places] &= ~hit
         hits += np.bincount(piece, COUNT[hit], hits.size).astype(np.int64).reshape(hits.shape)

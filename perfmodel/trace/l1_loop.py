@@ -23,7 +23,7 @@ def through_l1(
     Parameters
     ----------
     cache
-        Rules of `perfmodel.trace.cache_rounds`, contents and times of all L1, sets of each, what
+        Rules of `perfmodel.trace.cache_rounds`, contents of all L1, sets of each, the time, what
         `sets_of` remembers, and room for no line that is written back.
     batch
         `line`, `sectors`, `start` and `count` of `perfmodel.trace.batch.Asked`. Sectors that hit
@@ -35,16 +35,16 @@ def through_l1(
     sms
         The first SM, and the one after the last.
     room
-        Touches, outcome, and two arrays of numbers, of the accesses that are run together.
+        Touches, outcome, and three arrays of numbers, of the accesses that are run together.
     hits : array, by piece
         Where sectors that hit are added.
     """
-    line, sectors, start, count = batch
+    start, count = batch[2:]
     blocks, first = by_sm
-    touches, outcome, at, piece = room
-    most = len(at)
+    at, piece, own = room[2:]
+    sets, time = cache[2:4]
+    n = np.int64(0)
     for sm in range(sms[0], sms[1]):
-        n = np.int64(0)
         for t in range(start.shape[0]):
             for a in range(start.shape[1]):
                 if not cached[a]:
@@ -52,32 +52,34 @@ def through_l1(
                 for block in blocks[first[sm] : first[sm + 1]]:
                     low = start[t, a, block]
                     for i in range(low, low + count[t, a, block]):
+                        if n == len(at):
+                            _run(cache, batch, time, room, hits, n)
+                            time += n
+                            n = np.int64(0)
                         at[n] = i
                         piece[n] = (t * start.shape[1] + a) * start.shape[2] + block
+                        own[n] = sm * sets
                         n += 1
-                        if n == most:
-                            _flush(cache, sm, touches, outcome, (line, sectors, at, piece, n), hits)
-                            n = np.int64(0)
-        _flush(cache, sm, touches, outcome, (line, sectors, at, piece, n), hits)
+    _run(cache, batch, time, room, hits, n)
 
 
 @njit(nogil=True)
-def _flush(cache: Any, sm: int, touches: Any, outcome: Any, batch: Any, hits: Any) -> None:
-    """Run the accesses to an SM's L1 that are waiting."""
-    rules, table, clock, sets, memo, none = cache
-    line, sectors, at, piece, n = batch
+def _run(cache: Any, batch: Any, time: int, room: Any, hits: Any, n: int) -> None:
+    """Run the accesses that are waiting."""
+    rules, table, sets, _, memo, none = cache
+    line, sectors, _, _ = batch
+    touches, outcome, at, piece, own = room
     row, lines, asked, _, kind, rank, stamp = touches
     for k in range(n):
         lines[k] = line[at[k]]
         asked[k] = sectors[at[k]]
         kind[k], rank[k] = READ, NORMAL
-        stamp[k] = clock[sm] + k
+        stamp[k] = time + k
     sets_of(lines[:n], sets, sets, memo, row[:n])
     for k in range(n):
-        row[k] += sm * sets
+        row[k] += own[k]
     # Reads write nothing back.
     run(rules, table, touches, outcome, none, n)
-    clock[sm] += n
     for k in range(n):
         hit = outcome[0][k]
         sectors[at[k]] &= ~hit
