@@ -222,6 +222,14 @@ class Generator:
         """Return how many instructions move an element of an access."""
         return self.plans[position].pieces
 
+    def most_lines(self, position: int) -> int:
+        """Return how many lines a request of an access can touch."""
+        of_warps = self.plans[position].warps
+        if of_warps is None:
+            return LANES
+        spans = np.ptp(of_warps.steps // LINE, axis=1) + 2
+        return min(LANES, int(spans.max()))
+
     def _plan(self, position: int) -> _Plan:
         access, instance = self.instance.kernel.accesses[position], self.instance
         index = instance.expression(access.index)

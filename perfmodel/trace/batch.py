@@ -15,13 +15,12 @@ import numpy.typing as npt
 from perfmodel.trace.addresses import Generator, Requests, Wave
 from perfmodel.trace.cache import uses_numba
 from perfmodel.trace.program import Batch
-from perfmodel.trace.threads import THREADS, halves, in_threads
+from perfmodel.trace.threads import in_threads, shares
 
 Array = npt.NDArray[Any]
 
 _EVALUATED: Final = 1 << 12
 """Requests whose lanes' addresses are worked out at a time: few enough for a core's caches."""
-_WORTH_A_THREAD: Final = 1 << 12
 
 
 class Asked(NamedTuple):
@@ -32,15 +31,15 @@ class Asked(NamedTuple):
     sectors: Array
     words: Array
     # Of each piece, shape (iterations, accesses, blocks): its first line, its lines and sectors.
-    start: Array
-    count: Array
+    starts: Array
+    sizes: Array
     sums: Array
 
     def order(self) -> tuple[Array, Array]:
         """Return the places of lines in the order in which they are asked for, and their pieces."""
-        start, count = self.start.reshape(-1), self.count.reshape(-1)
-        piece = np.repeat(np.arange(len(count)), count)
-        within = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        start, size = self.starts.reshape(-1), self.sizes.reshape(-1)
+        piece = np.repeat(np.arange(len(size)), size)
+        within = np.arange(len(piece)) - np.repeat(np.cumsum(size) - size, size)
         return start[piece] + within, piece
 
 
@@ -72,7 +71,7 @@ def ask(generator: Generator, wave: Wave, batch: Batch) -> tuple[Asked, list[lis
     """Return what a batch asks for, and the requests of each instruction, in parts."""
     leaves = instructions(generator, batch)
     total = len(wave.blocks) * generator.warps * batch.iterations
-    parts = THREADS if total >= _WORTH_A_THREAD else 1
+    parts = len(shares(total, total))
     jobs = []
     for leaf, (position, _) in enumerate(leaves):
         few = generator.by_pattern(position, wave)
@@ -95,8 +94,11 @@ def ask(generator: Generator, wave: Wave, batch: Batch) -> tuple[Asked, list[lis
         sums[some] = requests.sums.reshape(rows)
         n += len(requests.line)
         by_leaf[leaf].append(requests)
-    columns = (np.concatenate([getattr(r, f) for r in found]) for f in ("line", "sectors", "words"))
-    return Asked(*columns, start, count, sums), by_leaf
+    line, sectors, words = (
+        np.concatenate([getattr(part, field) for part in found])
+        for field in ("line", "sectors", "words")
+    )
+    return Asked(line, sectors, words, start, count, sums), by_leaf
 
 
 def _parts(
@@ -117,12 +119,10 @@ def left_over(asked: Asked, side: Array, access: Array, when: Array, engine: Any
     `side`: partitions next to the blocks. `access`: what the second axis of pieces stands for.
     `when`: points in time of iterations.
     """
-    shape = asked.start.shape
+    shape = asked.starts.shape
     what = tuple(
         np.broadcast_to(each.astype(kind), shape).reshape(-1)
-        for each, kind in zip(
-            (side, access[:, None], when[:, None, None]), KINDS[3:], strict=True
-        )
+        for each, kind in zip((side, access[:, None], when[:, None, None]), KINDS[3:], strict=True)
     )
     if not uses_numba(engine):
         place, piece = asked.order()
@@ -131,18 +131,16 @@ def left_over(asked: Asked, side: Array, access: Array, when: Array, engine: Any
         return Waiting(*columns, *(each[piece[some]] for each in what))
     from perfmodel.trace.l1_loop import collect, count_left
 
-    start, count = asked.start.reshape(-1), asked.count.reshape(-1)
+    start, size = asked.starts.reshape(-1), asked.sizes.reshape(-1)
     left = np.zeros(len(start), np.int64)
-    parts = halves(len(start), 2 if len(asked.line) >= _WORTH_A_THREAD else len(start) + 1)
-    in_threads(
-        lambda a, b: count_left(asked.sectors, start[a:b], count[a:b], left[a:b]), parts
-    )
+    parts = shares(len(start), len(asked.line))
+    in_threads(lambda a, b: count_left(asked.sectors, start[a:b], size[a:b], left[a:b]), parts)
     ends = np.concatenate([[0], np.cumsum(left)])
     found = Waiting(*(np.empty(ends[-1], kind) for kind in KINDS))
 
     def some_pieces(a: int, b: int) -> None:
         out = tuple(found.at(slice(ends[a], ends[b])))
-        collect(tuple(asked[:3]), start[a:b], count[a:b], tuple(w[a:b] for w in what), out)
+        collect(tuple(asked[:3]), start[a:b], size[a:b], tuple(w[a:b] for w in what), out)
 
     in_threads(some_pieces, parts)
     return found

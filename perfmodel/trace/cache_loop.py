@@ -78,7 +78,9 @@ def run(rules: Any, table: Any, touches: Any, outcome: Any, gone: Any, n: int) -
             # One more than the set keeps: the oldest becomes a normal line.
             oldest = -1
             for k in range(age_at, age_at + ways):
-                if table[s, k] >> SHIFT == PERSISTING and (oldest < 0 or table[s, k] < table[s, oldest]):
+                if table[s, k] >> SHIFT == PERSISTING and (
+                    oldest < 0 or table[s, k] < table[s, oldest]
+                ):
                     oldest = k
             table[s, oldest] = (NORMAL << SHIFT) | (table[s, oldest] & AGE)
             table[s, most_at + PERSISTING_LINES] -= 1

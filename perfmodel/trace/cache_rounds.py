@@ -53,7 +53,9 @@ def _round(
     rules: Rules, state: CacheState, touches: Touches, outcome: Outcome, some: Array
 ) -> None:
     renewed, fetch, dirty_age = rules
-    _, lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
+    _, lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = (
+        state
+    )
     row, line, sectors, filled, kind, rank, stamp = touches
     same = lines[row] == line[:, None]
     w = same.argmax(axis=1)

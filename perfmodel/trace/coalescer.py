@@ -126,9 +126,7 @@ def atomic_groups(address: Array, engine: Engine = "auto") -> tuple[int, int, in
     start = np.flatnonzero(new)
     place = address.reshape(-1)[start]
     lanes = np.diff(start, append=address.size)
-    request, place, lanes = (
-        each[place != _UNUSED] for each in (start // LANES, place, lanes)
-    )
+    request, place, lanes = (each[place != _UNUSED] for each in (start // LANES, place, lanes))
     if not place.size:
         return 0, 0, 0
     other = np.diff(request, prepend=-1) != 0

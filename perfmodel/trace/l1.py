@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -22,13 +23,12 @@ from perfmodel.trace.cache import (
     room,
     uses_numba,
 )
-from perfmodel.trace.threads import halves, in_threads
+from perfmodel.trace.threads import in_threads, shares
 
 Array = npt.NDArray[Any]
 
 L1_WAYS: Final = 16
 """Lines of a set of L1 (assumed)."""
-_WORTH_A_THREAD: Final = 4096
 _TOGETHER: Final = 512
 """Accesses to an SM's L1 that are run together."""
 
@@ -49,7 +49,7 @@ class L1:
 
         `cached`: whether the accesses of the batch are. `sm`: SMs of blocks.
         """
-        hits = np.zeros(asked.start.shape, np.int64)
+        hits = np.zeros(asked.starts.shape, np.int64)
         if not cached.any():
             return hits
         if not uses_numba(self.engine):
@@ -60,8 +60,8 @@ class L1:
         blocks = np.argsort(sm, kind="stable")
         first = np.searchsorted(sm[blocks], np.arange(self.sms + 1))
         # As many blocks for either thread as whole SMs allow.
-        least = len(sm) + 1 if len(asked.line) < _WORTH_A_THREAD else 2
-        cuts = [int(np.searchsorted(first, high)) for _, high in halves(len(sm), least)]
+        parts = shares(len(sm), len(asked.line))
+        cuts = [0, *(int(np.searchsorted(first, high)) for _, high in parts)]
         rules = self.shape.renewed, self.shape.fetch_sectors, self.shape.dirty_age
         batch = tuple(asked[i] for i in (0, 1, 3, 4))
         # Reads write nothing back.
@@ -73,13 +73,13 @@ class L1:
             sms = low, high
             through_l1(cache, batch, cached, (blocks, first), sms, rooms, hits.reshape(-1))
 
-        in_threads(some, list(zip([0, *cuts[:-1]], cuts, strict=True)))
+        in_threads(some, list(pairwise(cuts)))
         self._time += len(asked.line)
         return hits
 
     def _in_rounds(self, asked: Asked, cached: Array, sm: Array, hits: Array) -> None:
         places, piece = asked.order()
-        _, accesses, blocks = asked.start.shape
+        _, accesses, blocks = asked.starts.shape
         some = np.flatnonzero(cached[piece // blocks % accesses])
         places, piece = places[some], piece[some]
         n = len(places)

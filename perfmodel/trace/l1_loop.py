@@ -26,7 +26,7 @@ def through_l1(
         Rules of `perfmodel.trace.cache_rounds`, contents of all L1, sets of each, the time, what
         `sets_of` remembers, and room for no line that is written back.
     batch
-        `line`, `sectors`, `start` and `count` of `perfmodel.trace.batch.Asked`. Sectors that hit
+        `line`, `sectors`, `starts` and `sizes` of `perfmodel.trace.batch.Asked`. Sectors that hit
         are taken out.
     cached : array of bool
         Accesses that are.
@@ -64,7 +64,7 @@ def through_l1(
 
 
 @njit(nogil=True)
-def _run(cache: Any, batch: Any, time: int, room: Any, hits: Any, n: int) -> None:
+def _run(cache: Any, batch: Any, time: int, room: Any, hits: Any, n: Any) -> None:
     """Run the accesses that are waiting."""
     rules, table, sets, _, memo, none = cache
     line, sectors, _, _ = batch

@@ -6,6 +6,7 @@ enough for the caches of a CPU's core, and the groups are run one after the othe
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -14,13 +15,12 @@ import numpy.typing as npt
 from perfmodel.trace.cache import CacheState, memo, room
 from perfmodel.trace.l2 import Answers, L2Shape, Lookups, Written
 from perfmodel.trace.l2_loop import locate, scatter, serve
-from perfmodel.trace.threads import halves, in_threads
+from perfmodel.trace.threads import in_threads, shares
 
 Array = npt.NDArray[Any]
 
 _SHIFT: Final = 7
 """Sets of a group in each partition, as a power of two: 2 x 128 sets of 416 B."""
-_WORTH_A_THREAD: Final = 4096
 
 
 def run(shape: L2Shape, state: CacheState, asked: Lookups, time: int) -> tuple[Answers, Written]:
@@ -41,8 +41,8 @@ def run(shape: L2Shape, state: CacheState, asked: Lookups, time: int) -> tuple[A
         return gone[: serve(cache, columns, about, part, rooms, tuple(answers), gone)]
 
     # As many accesses for either thread as whole groups allow.
-    cuts = [int(np.searchsorted(ends, high)) for _, high in halves(n, _WORTH_A_THREAD)]
-    gone = np.concatenate(in_threads(some, list(zip([0, *cuts[:-1]], cuts, strict=True))))
+    cuts = [0, *(int(np.searchsorted(ends, high)) for _, high in shares(n, n))]
+    gone = np.concatenate(in_threads(some, list(pairwise(cuts))))
     masks = gone[:, 1].astype(np.uint8)
     return answers, Written(gone[:, 0], masks & np.uint8(15), masks >> np.uint8(4))
 
@@ -50,7 +50,7 @@ def run(shape: L2Shape, state: CacheState, asked: Lookups, time: int) -> tuple[A
 def _by_group(shape: L2Shape, asked: Lookups, groups: int) -> tuple[tuple[Array, ...], Array]:
     """Return accesses in the order of groups, then of time, and the ends of groups."""
     n = len(asked.line)
-    parts = halves(n, _WORTH_A_THREAD)
+    parts = shares(n, n)
     place = np.empty(n, np.int64)
     count = np.zeros((len(parts), groups), np.int64)
     sets = shape.cache.sets, shape.run, shape.partitions, _SHIFT

@@ -59,9 +59,7 @@ def scatter(asked: Any, place: Any, shift: int, first: int, at: Any, ordered: An
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def serve(
-    cache: Any, asked: Any, shape: Any, ends: Any, room: Any, answers: Any, gone: Any
-) -> int:
+def serve(cache: Any, asked: Any, shape: Any, ends: Any, room: Any, answers: Any, gone: Any) -> int:
     """Run groups of accesses, whose ends are given; return how many lines were written back.
 
     `room`: touches, outcome and numbers, of an epoch's length; `answers`: arrays of
@@ -82,7 +80,9 @@ def serve(
                 high += 1
             _ask_near(ordered, filled, low, high, (each, time + first), touches)
             out += run(rules, table, touches, outcome, gone[out:], high - low)
-            far = _answer_near(number, low, high, (touches[2], touches[4], outcome, waiting), answers)
+            far = _answer_near(
+                number, low, high, (touches[2], touches[4], outcome, waiting), answers
+            )
             # All that are under way have reached the near side by then.
             later = time + first + min(epoch, total - first)
             _ask_far(ordered, filled, waiting[:far], (each, later, far_age), touches, answers)
@@ -93,9 +93,7 @@ def serve(
 
 
 @njit(nogil=True)
-def _ask_near(
-    ordered: Any, filled: Any, low: int, high: int, shape: Any, touches: Any
-) -> None:
+def _ask_near(ordered: Any, filled: Any, low: int, high: int, shape: Any, touches: Any) -> None:
     """Ask the partition next to the SM; for far lines it takes one that never persists."""
     number, lines, places, packed = ordered
     row, line, sectors, words, kind, rank, stamp = touches

@@ -81,6 +81,7 @@ class Run:
         self.program = program(instance)
         self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
         kernel = instance.kernel
+        self.lines = max(map(self.generator.most_lines, range(len(kernel.accesses))))
         self.loads = np.array([a.kind == "load" for a in kernel.accesses])
         self.cached = np.array([a.kind == "load" and a.cache == "l1" for a in kernel.accesses])
         self.kinds = np.array([_KINDS[a.kind] for a in kernel.accesses], dtype=np.uint8)
@@ -189,7 +190,7 @@ class Run:
             blocks = np.arange(self.generator.total_blocks)
             waves = (self.generator.wave(blocks[a:b]) for a, b in pairwise(ends))
         for wave in waves:
-            size = len(wave.blocks) * self.generator.warps
+            size = len(wave.blocks) * self.generator.warps * self.lines
             most = min(_MOST_ITERATIONS, max(1, self.owner.batch // size))
             for batch in batches(self.program, most, None if by_wave else part):
                 self._batch(wave, batch)
@@ -252,7 +253,7 @@ class Run:
         self.queued -= end
 
     def _through_l2(self, asked: Waiting) -> None:
-        line, sectors, words, side, access, when = asked
+        line, sectors, words, side, access, _ = asked
         owner = self.owner
         rank = ranks(owner.control, self.layout, line, owner.seed)
         answers, written = owner.l2.run(

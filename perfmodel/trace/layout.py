@@ -43,7 +43,9 @@ class Layout:
 
     def spans(self) -> Array:
         """Return the first line of each buffer, and the one after its last, shape (buffers, 2)."""
-        ends = [(a // LINE, -(-(a + n) // LINE)) for a, n in zip(self.starts, self.sizes, strict=True)]
+        ends = [
+            (a // LINE, -(-(a + n) // LINE)) for a, n in zip(self.starts, self.sizes, strict=True)
+        ]
         return np.array(ends, dtype=np.int64).reshape(-1, 2)
 
     def owner(self, line: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,9 @@ from perfmodel.trace.cache import COUNT, Engine, uses_numba
 from perfmodel.trace.counts import SERIES
 from perfmodel.trace.l2 import Answers, Written
 from perfmodel.trace.layout import Layout
-from perfmodel.trace.threads import halves, in_threads
+from perfmodel.trace.threads import in_threads, shares
 
 Array = npt.NDArray[Any]
-
-_WORTH_A_THREAD: Final = 1 << 14
 
 
 class Met(NamedTuple):
@@ -30,7 +28,11 @@ class Met(NamedTuple):
 
 
 def met(
-    asked: Waiting, answers: Answers, written: Written, accesses: int, layout: Layout,
+    asked: Waiting,
+    answers: Answers,
+    written: Written,
+    accesses: int,
+    layout: Layout,
     engine: Engine,
 ) -> Met:
     """Return what accesses of a launch met in L2."""
@@ -49,15 +51,13 @@ def met(
         )
         return sums
 
-    parts = in_threads(answered, halves(len(asked.line), _WORTH_A_THREAD))
+    parts = in_threads(answered, shares(len(asked.line), len(asked.line)))
     found = Met(*(sum(each) for each in zip(*parts, strict=True)))
     tally_written(tuple(written), spans, found.by_buffer)
     return found
 
 
-def _met(
-    asked: Waiting, answers: Answers, written: Written, accesses: int, layout: Layout
-) -> Met:
+def _met(asked: Waiting, answers: Answers, written: Written, accesses: int, layout: Layout) -> Met:
     found = _zeros(accesses, len(layout.names))
 
     def add(sums: Array, row: Array, masks: Array) -> None:

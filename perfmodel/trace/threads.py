@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 Found = TypeVar("Found")
 
 THREADS: Final = 2
+WORTH_A_THREAD: Final = 4096
+"""Accesses for which it is worth to start threads."""
 
 
 def in_threads(function: Callable[..., Found], jobs: Sequence[tuple[Any, ...]]) -> list[Found]:
@@ -26,11 +29,11 @@ def in_threads(function: Callable[..., Found], jobs: Sequence[tuple[Any, ...]]) 
         wait(running)
 
 
-def halves(n: int, least: int) -> list[tuple[int, int]]:
-    """Return the ends of parts of `n` things for the threads; one part if there are few."""
-    parts = THREADS if n >= least else 1
+def shares(n: int, accesses: int) -> list[tuple[int, int]]:
+    """Return the ends of equal shares of `n` things for the threads; one if accesses are few."""
+    parts = THREADS if accesses >= WORTH_A_THREAD else 1
     edges = [n * i // parts for i in range(parts + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 @cache
