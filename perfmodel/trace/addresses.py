@@ -242,7 +242,7 @@ class Generator:
             index, (key, bins) = part[0], part[1].operands
             drawn = histogram(access, int(evaluate(bins, instance.known)), instance.known), key
         lanes = None
-        if uses_numba(self.engine) and _separable(index, self.moving):
+        if drawn is None and uses_numba(self.engine) and _separable(index, self.moving):
             still = dict.fromkeys(self.moving, 0)
             place = np.asarray(evaluate(index, {**instance.known, **still, **self.threads}))
             origin = evaluate(index, {**instance.known, **still, **dict.fromkeys(THREAD, 0)})
