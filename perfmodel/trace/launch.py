@@ -218,9 +218,11 @@ class Run:
         self.over_time.add("l1_sectors", when, sums[:, self.loads[access]].sum(axis=1))
         self.over_time.add("l1_hits", when, hits.sum(axis=1))
         self.over_time.add("l2_sectors", when, (sums - hits).sum(axis=1))
-        left = left_over(asked, owner.sides[sm], access, when, owner.engine)
+        self._to_l2(left_over(asked, owner.sides[sm], access, when, owner.engine))
+
+    def _to_l2(self, left: Waiting) -> None:
         if self.sets.one_in > 1:
-            left = left.at(self.sets.chosen(owner.l2, left.line))
+            left = left.at(self.sets.chosen(self.owner.l2, left.line))
         self.waiting.append(left)
         self.queued += len(left.line)
         self._drain(everything=False)
