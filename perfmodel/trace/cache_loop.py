@@ -93,10 +93,10 @@ def run(rules: Any, table: Any, touches: Any, outcome: Any, gone: Any, n: int) -
                         among = True
             least, w = LAST, ways
             if ways == USUAL and not among:
+                # The way goes along in the lowest bits.
                 for k in range(USUAL):
-                    least = min(least, table[s, age_at + k])
-                for k in range(USUAL):
-                    w = min(w, k if table[s, age_at + k] == least else ways)
+                    least = min(least, table[s, age_at + k] << 8 | k)
+                w = least & 255
             else:
                 for k in range(ways):
                     r = table[s, age_at + k]

@@ -221,6 +221,7 @@ class Run:
         self._to_l2(left_over(asked, owner.sides[sm], access, when, owner.engine))
 
     def _to_l2(self, left: Waiting) -> None:
+        """Queue what L1 has left."""
         if self.sets.one_in > 1:
             left = left.at(self.sets.chosen(self.owner.l2, left.line))
         self.waiting.append(left)
@@ -249,12 +250,14 @@ class Run:
             return
         asked = Waiting(*(np.concatenate(parts) for parts in zip(*self.waiting, strict=True)))
         end = self.queued if everything else self.queued // epoch * epoch
-        for first in range(0, end, size):
-            self._through_l2(asked.at(slice(first, min(first + size, end))))
+        # Taken out first: what an interruption stops is not run again.
         self.waiting = [asked.at(slice(end, None))]
         self.queued -= end
+        for first in range(0, end, size):
+            self._through_l2(asked.at(slice(first, min(first + size, end))))
 
     def _through_l2(self, asked: Waiting) -> None:
+        """Run accesses through L2, and count what they met."""
         line, sectors, words, side, access, _ = asked
         owner = self.owner
         rank = ranks(owner.control, self.layout, line, owner.seed)
