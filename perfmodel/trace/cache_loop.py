@@ -96,7 +96,7 @@ def run(rules: Any, table: Any, touches: Any, outcome: Any, gone: Any, n: int) -
                 # The way goes along in the lowest bits.
                 for k in range(USUAL):
                     least = min(least, table[s, age_at + k] << 8 | k)
-                w = least & 255
+                w = int(least & 255)
             else:
                 for k in range(ways):
                     r = table[s, age_at + k]
