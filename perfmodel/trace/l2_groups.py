@@ -65,7 +65,7 @@ def _by_group(shape: L2Shape, asked: Lookups, groups: int) -> tuple[tuple[Array,
     ends = np.concatenate([[0], np.cumsum(count.sum(axis=0))])
     # Each thread's accesses of a group lie behind those of the one before it.
     at = ends[:-1] + np.cumsum(count, axis=0) - count
-    ordered = tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int64, np.uint16))
+    ordered = tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int64, np.uint32))
 
     def put(row: int, low: int, high: int) -> None:
         scatter(part(low, high), place[low:high], _SHIFT, low, at[row], ordered)
