@@ -30,7 +30,7 @@ from perfmodel.traffic import Traffic
 
 SCHEMA: Final = "perfmodel.simulation/1"
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = 7.5
 """Simulation of one prediction that is run whole [s]; longer ones are sampled."""
 
 

@@ -21,9 +21,10 @@ from perfmodel.expressions.nodes import COMPARISONS
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
-from perfmodel.trace.cache import Engine, mix
-from perfmodel.trace.coalescer import LANES, Lines, atomic_groups, coalesce
+from perfmodel.trace.cache import COUNT, LINE, Engine, mix, uses_numba
+from perfmodel.trace.coalescer import LANES, atomic_groups, lines_of, ordered
 from perfmodel.trace.layout import Layout
+from perfmodel.trace.patterns import MOST, Patterns, Warps, patterns, warps
 
 Array = npt.NDArray[Any]
 AXES: Final = "xyz"
@@ -34,7 +35,13 @@ THREAD: Final = frozenset(f"threadIdx.{axis}" for axis in AXES)
 class Requests:
     """Requests of one access of all warps of a wave in some iterations, as lines."""
 
-    lines: Lines  # `request` counts iterations, blocks and warps, the warps fastest
+    # As in `perfmodel.trace.coalescer.Lines`: of all iterations, blocks and warps, the warps
+    # fastest; where those of each block of an iteration end, 0 first; and their sectors.
+    line: Array
+    sectors: Array
+    words: Array
+    ends: Array
+    sums: Array
     # Requests that have a lane, and their lanes.
     requests: int
     lanes: int
@@ -53,6 +60,15 @@ class Wave:
     # Threads for which the kernel's guard holds; None is all; array of bool, shape (blocks, warps,
     # 32), or None
     mask: Array | None
+    # Which lanes of warps do anything, a bit each: all masks, and their numbers, shape (blocks,
+    # warps)
+    masks: Array
+    numbers: Array
+
+    def part(self, blocks: slice) -> Wave:
+        """Return some of the blocks."""
+        mask = None if self.mask is None else self.mask[blocks]
+        return Wave(self.blocks[blocks], mask, self.masks, self.numbers[blocks])
 
 
 class _Plan(NamedTuple):
@@ -64,11 +80,11 @@ class _Plan(NamedTuple):
 
     place: Node
     guard: Node | None
-    separable: bool
     size: int
     width: int
     pieces: int
     drawn: tuple[Histogram, Node] | None
+    warps: Warps | None  # of separable indices
 
 
 def sms_of(blocks: Array, sms: int, slots: int, seed: int) -> Array:
@@ -126,6 +142,7 @@ class Generator:
             ]
         } | {n: Interval(int(v), int(v)) for n, v in instance.known.items()}
         self.plans = [self._plan(i) for i in range(len(kernel.accesses))]
+        self._patterns: dict[tuple[int, int], tuple[bytes, Patterns]] = {}
 
     def waves(self, slots: int) -> Iterator[Wave]:
         """Yield the blocks of the grid, `slots` at a time; those without work make room."""
@@ -140,19 +157,26 @@ class Generator:
             blocks = np.concatenate([blocks, wave.blocks[busy]])
             masks = mask[busy] if masks is None else np.concatenate([masks, mask[busy]])
             if len(blocks) >= slots:
-                yield Wave(blocks[:slots], masks[:slots])
+                yield self._wave(blocks[:slots], masks[:slots])
                 blocks, masks = blocks[slots:], masks[slots:]
         if masks is not None and len(blocks):
-            yield Wave(blocks, masks)
+            yield self._wave(blocks, masks)
 
     def wave(self, blocks: Array) -> Wave:
         """Return some blocks as a wave."""
         if self._holds(self.guard, blocks):
-            return Wave(blocks, None)
+            return self._wave(blocks, None)
         assert self.guard is not None
         holds = evaluate(self.guard, self._values(blocks, {}) | self.threads)
         full = np.broadcast_to(np.asarray(holds, dtype=bool), (1, len(blocks), self.warps, LANES))
-        return Wave(blocks, full[0] & self.inside)
+        return self._wave(blocks, full[0] & self.inside)
+
+    def _wave(self, blocks: Array, mask: Array | None) -> Wave:
+        lanes = self.inside if mask is None else mask
+        bits = np.packbits(lanes, axis=-1, bitorder="little").view("<u4")[..., 0]
+        masks, numbers = np.unique(bits, return_inverse=True)
+        numbers = np.broadcast_to(numbers.reshape(bits.shape), (len(blocks), self.warps))
+        return Wave(blocks, mask, masks, np.ascontiguousarray(numbers, dtype=np.int32))
 
     def requests(
         self, position: int, piece: int, wave: Wave, loops: Mapping[str, Array], iterations: int
@@ -160,12 +184,10 @@ class Generator:
         """Return what an access asks for, in some iterations of a wave."""
         access, plan = self.instance.kernel.accesses[position], self.plans[position]
         values = self._values(wave.blocks, loops)
-        base = self.layout.start(access.buffer) + piece * plan.width
-        stores = access.kind != "load"
         shape = (iterations, len(wave.blocks), self.warps, LANES)
-        free = self._holds(plan.guard, wave.blocks)
-        if plan.separable and free and access.kind != "atomic":
-            return self._by_pattern(plan, wave, values, shape, base, stores)
+        base = self.layout.start(access.buffer) + piece * plan.width
+        if self.by_pattern(position, wave):
+            return self._by_pattern(position, piece, wave, values, shape[:3])
         everything = values | self.threads
         if plan.drawn:
             likely, key = plan.drawn
@@ -173,22 +195,40 @@ class Generator:
             everything |= {BIN: likely.draw(keys)}
         element = np.broadcast_to(np.asarray(evaluate(plan.place, everything)), shape)
         address = (element * plan.size + base).reshape(-1, LANES)
-        active = None
+        active, free = None, self._holds(plan.guard, wave.blocks)
         if wave.mask is not None or not free or not self.inside.all():
             taking = np.broadcast_to(self._full(wave), shape)
             if plan.guard is not None and not free:
                 taking = taking & np.asarray(evaluate(plan.guard, everything), dtype=bool)
             active = taking.reshape(-1, LANES)
-        lines = coalesce(address, active, plan.width, stores, self.engine)
+        address = ordered(address, active, self.engine)
+        lines = lines_of(address, plan.width, access.kind != "load", self.engine)
         lanes = address.size if active is None else int(active.sum())
         requests = len(address) if active is None else int(active.any(axis=1).sum())
-        if access.kind != "atomic":
-            return Requests(lines, requests, lanes)
-        return Requests(lines, requests, lanes, *atomic_groups(address, active))
+        groups = atomic_groups(address, self.engine) if access.kind == "atomic" else (0, 0, 0)
+        ends = np.searchsorted(lines.request, np.arange(0, len(address) + 1, self.warps))
+        sums = np.diff(np.concatenate([[0], np.cumsum(COUNT[lines.sectors], dtype=np.int64)])[ends])
+        return Requests(*lines[1:], ends, sums, requests, lanes, *groups)
+
+    def by_pattern(self, position: int, wave: Wave) -> bool:
+        """Say whether a few patterns stand for all requests of an access."""
+        plan = self.plans[position]
+        if plan.warps is None or self.instance.kernel.accesses[position].kind == "atomic":
+            return False
+        patterns = len(wave.masks) * len(plan.warps.steps) * LINE
+        return patterns <= MOST and self._holds(plan.guard, wave.blocks)
 
     def pieces(self, position: int) -> int:
         """Return how many instructions move an element of an access."""
         return self.plans[position].pieces
+
+    def most_lines(self, position: int) -> int:
+        """Return how many lines a request of an access can touch."""
+        of_warps = self.plans[position].warps
+        if of_warps is None:
+            return LANES
+        spans = np.ptp(of_warps.steps // LINE, axis=1) + 2
+        return min(LANES, int(spans.max()))
 
     def _plan(self, position: int) -> _Plan:
         access, instance = self.instance.kernel.accesses[position], self.instance
@@ -201,59 +241,47 @@ class Generator:
         if part is not None:
             index, (key, bins) = part[0], part[1].operands
             drawn = histogram(access, int(evaluate(bins, instance.known)), instance.known), key
-        split = _separable(index, self.moving)
-        return _Plan(index, guard, split, size, width, moved // width, drawn)
+        lanes = None
+        if drawn is None and uses_numba(self.engine) and _separable(index, self.moving):
+            still = dict.fromkeys(self.moving, 0)
+            place = np.asarray(evaluate(index, {**instance.known, **still, **self.threads}))
+            origin = evaluate(index, {**instance.known, **still, **dict.fromkeys(THREAD, 0)})
+            lanes = warps((np.broadcast_to(place, self.inside.shape)[0] - origin) * size)
+        return _Plan(index, guard, size, width, moved // width, drawn, lanes)
 
     def _by_pattern(
         self,
-        plan: _Plan,
+        position: int,
+        piece: int,
         wave: Wave,
         values: Mapping[str, Any],
         shape: tuple[int, ...],
-        base: int,
-        stores: bool,
     ) -> Requests:
-        """As `requests`, for separable indices: an address a warp, and each pattern coalesced once.
+        """As `requests`, for separable indices; see `perfmodel.trace.patterns`."""
+        from perfmodel.trace.pattern_loop import expand
 
-        Patterns are lanes that take part, their distances from the first, and its place in a line.
-        """
-        still = dict.fromkeys(self.moving, 0)
-        zero = dict.fromkeys(THREAD, 0)
-        known = self.instance.known
-        origin = evaluate(plan.place, {**known, **still, **zero})
-        lane = np.asarray(evaluate(plan.place, {**known, **still, **self.threads}))
-        lane = np.broadcast_to(lane, self.inside.shape)[0] - origin
-        rest = np.asarray(evaluate(plan.place, {**values, **zero}))
-        rest = rest.reshape(rest.shape[:3] if rest.ndim == 4 else (1, 1, 1))
-        address = np.broadcast_to((rest + lane[:, 0]) * plan.size + base, shape[:3]).reshape(-1)
-        steps = (lane - lane[:, :1]) * plan.size
-        _, kinds = np.unique(steps, axis=0, return_inverse=True)
-        mask = self._full(wave)
-        bits = np.packbits(mask, axis=-1, bitorder="little").view("<u4")[..., 0]
-        masks, number, times = np.unique(bits, return_inverse=True, return_counts=True)
-        key = (number.reshape(bits.shape) * self.warps + kinds.reshape(-1)) << 7
-        key = np.broadcast_to(key, shape[:3]).reshape(-1) | (address & 127)
-
-        # Any request of a pattern is its example.
-        example = np.full(int(key.max(initial=0)) + 1, -1)
-        example[key] = np.arange(len(key))
-        first = example[example >= 0]
-        example[example >= 0] = np.arange(len(first))
-        row = example[key]
-        warp = first % (len(wave.blocks) * self.warps)
-        lanes = address[first][:, None] + steps[warp % self.warps]
-        active = mask.reshape(-1, LANES)[warp]
-        found = coalesce(lanes, active, plan.width, stores, self.engine)
-
-        count = np.bincount(found.request, minlength=len(first))
-        start, many = np.cumsum(count) - count, count[row]
-        request = np.repeat(np.arange(len(row)), many)
-        at = np.arange(len(request)) + np.repeat(start[row] - (np.cumsum(many) - many), many)
-        line = found.line[at] + (address - address[first][row] >> 7)[request]
-        lines = Lines(request, line, found.sectors[at], found.words[at])
-        some = sum(int(n) for m, n in zip(masks, times, strict=True) if m)
-        taking = sum(int(n) * int(m).bit_count() for m, n in zip(masks, times, strict=True))
-        return Requests(lines, some * shape[0], taking * shape[0])
+        access, plan = self.instance.kernel.accesses[position], self.plans[position]
+        assert plan.warps is not None
+        base = self.layout.start(access.buffer) + piece * plan.width
+        known, made = self._patterns.get((position, piece), (b"", None))
+        if made is None or known != wave.masks.tobytes():
+            step = math.gcd(plan.size, LINE)
+            how = plan.width, access.kind != "load"
+            made = patterns(wave.masks, plan.warps.steps, base, step, how)
+            self._patterns[position, piece] = wave.masks.tobytes(), made
+        place = np.asarray(evaluate(plan.place, {**values, **dict.fromkeys(THREAD, 0)}))
+        place = place.reshape(place.shape[:3] if place.ndim == 4 else (1, 1, 1))
+        address = np.broadcast_to(place[..., 0] * plan.size + base, shape[:2]).reshape(-1)
+        most = math.prod(shape) * int(np.diff(made.start).max())
+        line, sectors, words = (np.empty(most, column.dtype) for column in made[1:4])
+        ends, sums = np.zeros(len(address) + 1, np.int64), np.empty(len(address), np.int64)
+        lead, kind, steps = plan.warps
+        out = (line, sectors, words, ends, sums)
+        n = expand(address, wave.numbers, (lead, kind, len(steps)), tuple(made), out)
+        times = np.bincount(wave.numbers.reshape(-1), minlength=len(wave.masks)) * shape[0]
+        lanes = [int(mask).bit_count() for mask in wave.masks]
+        some = int(times[wave.masks != 0].sum())
+        return Requests(line[:n], sectors[:n], words[:n], ends, sums, some, int(times @ lanes))
 
     def _values(self, blocks: Array, loops: Mapping[str, Array]) -> dict[str, Any]:
         """Return parameters, and blocks and loops as arrays over (iteration, block, 1, 1)."""

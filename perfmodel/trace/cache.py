@@ -8,10 +8,8 @@ access after the other, which numba compiles.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
-from itertools import pairwise
+from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -35,9 +33,6 @@ STREAMING, NORMAL, PERSISTING = 0, 1, 2
 
 CLASS_SHIFT: Final = 50
 """A line's rank for replacement is its property above this bit, and its age below."""
-
-_THREADS: Final = 2
-_WORTH_A_THREAD: Final = 4096
 
 COUNT: Final = np.array([bin(mask).count("1") for mask in range(16)], dtype=np.uint8)
 """Sectors of a mask of four."""
@@ -89,9 +84,16 @@ class CacheShape:
     renewed: bool = True
 
 
-class CacheState(NamedTuple):
-    """Contents of a cache, changed in place: [set, way], and counts and limits by set."""
+COLUMNS, LIMITS = 3, 4
 
+
+class CacheState(NamedTuple):
+    """Contents of a cache, changed in place: [set, way], and counts and limits by set.
+
+    All are parts of one table, whose rows are sets, so that a set's are neighbours in memory.
+    """
+
+    table: Array  # int64, shape (sets, 3 * ways + 4)
     line: Array
     rank: Array
     valid: Array
@@ -105,18 +107,22 @@ class CacheState(NamedTuple):
 
 def empty(shape: CacheShape) -> CacheState:
     """Return an empty cache."""
-    full = (shape.sets, shape.ways)
-    return CacheState(
-        line=np.full(full, -1, dtype=np.int64),
-        rank=np.zeros(full, dtype=np.int64),
-        valid=np.zeros(full, dtype=np.uint8),
-        dirty=np.zeros(full, dtype=np.uint8),
-        words=np.zeros(full, dtype=np.uint32),
-        dirty_lines=np.zeros(shape.sets, dtype=np.int16),
-        dirty_most=_shared_out(shape, shape.dirty_ways),
-        persisting=np.zeros(shape.sets, dtype=np.int16),
-        persisting_most=_whole_ways(shape, shape.persisting_ways),
-    )
+    ways = shape.ways
+    table = np.zeros((shape.sets, COLUMNS * ways + LIMITS), dtype=np.int64)
+    state = _state(table, ways)
+    state.line[:] = -1
+    state.dirty_most[:] = _shared_out(shape, shape.dirty_ways)
+    state.persisting_most[:] = _whole_ways(shape, shape.persisting_ways)
+    return state
+
+
+def _state(table: Array, ways: int) -> CacheState:
+    line, rank = (table[:, k * ways : (k + 1) * ways] for k in range(2))
+    # Of a way's last 8 bytes: valid and dirty sectors a byte each, and 4 of filled words.
+    by_byte = table.view("<u1")[:, 2 * ways * 8 : 3 * ways * 8]
+    words = table.view("<u4")[:, 2 * ways * 2 + 1 : 3 * ways * 2 : 2]
+    limits = (table[:, COLUMNS * ways + k] for k in range(LIMITS))
+    return CacheState(table, line, rank, by_byte[:, ::8], by_byte[:, 1::8], words, *limits)
 
 
 def mixed(x: Any) -> Any:
@@ -181,16 +187,29 @@ def access(
         return outcome
     from perfmodel.trace.cache_loop import run
 
+    gone = np.empty((2 * n, 3), np.int64)
     # Plain tuples: numba knows their types sooner.
-    job = partial(run, rules, tuple(state), tuple(touches), tuple(outcome))
-    if n < _WORTH_A_THREAD:
-        job(0, shape.sets)
-        return outcome
-    # Sets do not know of each other: each thread has its own, so the counts stay the same.
-    edges = [shape.sets * i // _THREADS for i in range(_THREADS + 1)]
-    for running in [_pool().submit(job, low, high) for low, high in pairwise(edges)]:
-        running.result()
+    some = run(rules, state.table, tuple(touches), tuple(outcome[:3]), gone, n)
+    line, masks, number = gone[:some].T
+    for replaced, into in ((True, outcome[3:5]), (False, outcome[6:8])):
+        which = (number >= 0) == replaced
+        at = np.where(number < 0, ~number, number)[which]
+        into[0][at], into[1][at] = masks[which] & 15, masks[which] >> 4
+        if not replaced:
+            outcome.cleaned[at] = line[which]
     return outcome
+
+
+def room(n: int) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Return room for touches and outcomes of compiled loops, of their first three columns."""
+    kinds = (np.int64, np.int64, np.uint8, np.uint32, np.uint8, np.uint8, np.int64)
+    touches = tuple(np.zeros(n, kind) for kind in kinds)
+    return touches, tuple(np.empty(n, kind) for kind in (np.uint8, np.uint8, np.int64))
+
+
+def memo() -> Array:
+    """Return what compiled loops remember of where runs of lines start."""
+    return np.full((256, 2), -1, np.int64)
 
 
 @cache
@@ -204,11 +223,6 @@ def has_numba() -> bool:
 def uses_numba(engine: Engine) -> bool:
     """Say whether compiled loops do the work."""
     return engine == "numba" or (engine == "auto" and has_numba())
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS)
 
 
 def _whole_ways(shape: CacheShape, mean: float) -> Array:

@@ -15,7 +15,9 @@ from perfmodel.trace import cache
 from perfmodel.trace.cache import (
     ATOMIC,
     CLASS_SHIFT,
+    COLUMNS,
     COPY,
+    LIMITS,
     NORMAL,
     PASS,
     PERSISTING,
@@ -26,88 +28,111 @@ from perfmodel.trace.cache import (
 SHIFT = CLASS_SHIFT
 AGE = (1 << SHIFT) - 1
 LAST = np.int64(1 << 62)
+# Ways of L1 and L2.
+USUAL = 16
+# Where the third column of a way has what is dirty and which words are filled; the sectors that
+# are valid have the lowest bits.
+DIRTY_SHIFT, WORDS_SHIFT = 8, 32
+# After the ways.
+DIRTY_LINES, DIRTY_MOST, PERSISTING_LINES, PERSISTING_MOST = range(LIMITS)
 
 
 draw = njit(cache.draw)
+mixed = njit(cache.mixed)
 
 
 @njit(nogil=True, cache=True)
-def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int) -> None:
-    """Run accesses to the sets from `low` to before `high`; see `perfmodel.trace.cache.access`.
+def run(rules: Any, table: Any, touches: Any, outcome: Any, gone: Any, n: int) -> int:
+    """Run the first `n` accesses; return how many lines were written back.
 
-    `rules` are those of `perfmodel.trace.cache_rounds`.
+    `rules` are those of `perfmodel.trace.cache_rounds`; `outcome`: `hit`, `fetched` and `victim`.
     """
     renewed, fetch, dirty_age = rules
-    lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
     row, line, sectors, filled, kind, rank, stamp = touches
-    hit, fetched, victim, written, partial, cleaned, clean_written, clean_partial = outcome
-    ways = lines.shape[1]
-    for i in range(len(line)):
+    hit, fetched, victim = outcome
+    ways = (table.shape[1] - LIMITS) // COLUMNS
+    age_at, held_at, most_at = ways, 2 * ways, COLUMNS * ways
+    out = 0
+    for i in range(n):
         s = row[i]
-        if s < low or s >= high:
+        if s < 0:
+            hit[i], fetched[i], victim[i] = 0, 0, -1
             continue
         wanted = line[i]
         w = -1
-        # Without a break, so that it is done in vectors.
-        for k in range(ways):
-            if lines[s, k] == wanted:
-                w = k
+        # Without a break, so that it is done in vectors; 16 ways without a loop.
+        if ways == USUAL:
+            for k in range(USUAL):
+                if table[s, k] == wanted:
+                    w = k
+        else:
+            for k in range(ways):
+                if table[s, k] == wanted:
+                    w = k
         new = w < 0
         level = np.int64(rank[i])
-        if level == PERSISTING and persisting_most[s] == 0:
+        if level == PERSISTING and table[s, most_at + PERSISTING_MOST] == 0:
             level = np.int64(NORMAL)
-        joins = level == PERSISTING and (new or ranks[s, w] >> SHIFT != PERSISTING)
-        if joins and persisting[s] >= persisting_most[s]:
+        joins = level == PERSISTING and (new or table[s, age_at + w] >> SHIFT != PERSISTING)
+        if joins and table[s, most_at + PERSISTING_LINES] >= table[s, most_at + PERSISTING_MOST]:
             # One more than the set keeps: the oldest becomes a normal line.
             oldest = -1
-            for k in range(ways):
-                if ranks[s, k] >> SHIFT == PERSISTING and (
-                    oldest < 0 or ranks[s, k] < ranks[s, oldest]
+            for k in range(age_at, age_at + ways):
+                if table[s, k] >> SHIFT == PERSISTING and (
+                    oldest < 0 or table[s, k] < table[s, oldest]
                 ):
                     oldest = k
-            ranks[s, oldest] = (NORMAL << SHIFT) | (ranks[s, oldest] & AGE)
-            persisting[s] -= 1
+            table[s, oldest] = (NORMAL << SHIFT) | (table[s, oldest] & AGE)
+            table[s, most_at + PERSISTING_LINES] -= 1
         if new:
             # A streaming line takes the place of another one, if there is one.
             among = False
             if level == STREAMING:
                 for k in range(ways):
-                    if lines[s, k] >= 0 and ranks[s, k] >> SHIFT == STREAMING:
+                    if table[s, k] >= 0 and table[s, age_at + k] >> SHIFT == STREAMING:
                         among = True
-            w = 0
-            least = LAST
-            for k in range(ways):
-                r = ranks[s, k]
-                if among and (lines[s, k] < 0 or r >> SHIFT != STREAMING):
-                    r = LAST
-                if r < least:
-                    least = r
-                    w = k
-            if lines[s, w] >= 0:
-                victim[i] = lines[s, w]
-                if dirty[s, w]:
-                    written[i] = dirty[s, w]
-                    partial[i] = np.int64(dirty[s, w]) & ~np.int64(valid[s, w])
-                    dirty_lines[s] -= 1
-                if ranks[s, w] >> SHIFT == PERSISTING:
-                    persisting[s] -= 1
-            lines[s, w] = wanted
-            valid[s, w] = 0
-            dirty[s, w] = 0
-            words[s, w] = 0
-        elif ranks[s, w] >> SHIFT == PERSISTING:
-            persisting[s] -= 1
+            least, w = LAST, ways
+            if ways == USUAL and not among:
+                # The way goes along in the lowest bits.
+                for k in range(USUAL):
+                    least = min(least, table[s, age_at + k] << 8 | k)
+                w = int(least & 255)
+            else:
+                for k in range(ways):
+                    r = table[s, age_at + k]
+                    if among and (table[s, k] < 0 or r >> SHIFT != STREAMING):
+                        r = LAST
+                    if r < least:
+                        least, w = r, k
+            victim[i] = table[s, w]
+            if table[s, w] >= 0:
+                held = table[s, held_at + w]
+                dirty = (held >> DIRTY_SHIFT) & 15
+                if dirty:
+                    gone[out, 0] = table[s, w]
+                    gone[out, 1] = dirty | (dirty & ~held) << 4
+                    gone[out, 2] = i
+                    out += 1
+                    table[s, most_at + DIRTY_LINES] -= 1
+                if table[s, age_at + w] >> SHIFT == PERSISTING:
+                    table[s, most_at + PERSISTING_LINES] -= 1
+            table[s, w] = wanted
+            held = np.int64(0)
+        else:
+            victim[i] = -1
+            held = table[s, held_at + w]
+            if table[s, age_at + w] >> SHIFT == PERSISTING:
+                table[s, most_at + PERSISTING_LINES] -= 1
         if level == PERSISTING:
-            persisting[s] += 1
-        age = stamp[i] if new or renewed else ranks[s, w] & AGE
-        ranks[s, w] = (level << SHIFT) | age
+            table[s, most_at + PERSISTING_LINES] += 1
+        age = stamp[i] if new or renewed else table[s, age_at + w] & AGE
 
-        asked = np.int64(sectors[i])
-        here = np.int64(valid[s, w])
-        if kind[i] == WRITE:
-            hit[i] = asked
-        elif kind[i] != PASS:
-            hit[i] = asked & here
+        asked, here = np.int64(sectors[i]), held & 15
+        found, bring = asked, np.int64(0)
+        if kind[i] == PASS:
+            found = np.int64(0)
+        elif kind[i] != WRITE:
+            found = asked & here
             bring = asked & ~here
             if kind[i] != COPY:
                 if fetch == 2:
@@ -115,33 +140,54 @@ def run(rules: Any, state: Any, touches: Any, outcome: Any, low: int, high: int)
                 elif fetch == 4 and bring:
                     bring = np.int64(15)
             bring &= ~here
-            fetched[i] = bring
-            here |= bring
-        if kind[i] == WRITE or kind[i] == ATOMIC:
-            mask = np.int64(words[s, w]) | np.int64(filled[i])
+            held |= bring
+        writes = kind[i] == WRITE or kind[i] == ATOMIC
+        if writes:
+            words = (held >> WORDS_SHIFT) | np.int64(filled[i])
             for k in range(4):
-                if (mask >> 8 * k) & 255 == 255:
-                    here |= 1 << k
-            words[s, w] = mask
-            if dirty[s, w] == 0:
-                dirty_lines[s] += 1
-            dirty[s, w] = np.int64(dirty[s, w]) | asked
-        if dirty[s, w]:
-            ranks[s, w] += dirty_age
-        valid[s, w] = here
-        if dirty_lines[s] > dirty_most[s]:
-            left = draw(stamp[i], s) % dirty_lines[s]
+                if (words >> 8 * k) & 255 == 255:
+                    held |= 1 << k
+            if (held >> DIRTY_SHIFT) & 15 == 0:
+                table[s, most_at + DIRTY_LINES] += 1
+            held |= words << WORDS_SHIFT | asked << DIRTY_SHIFT
+        if (held >> DIRTY_SHIFT) & 15:
+            age += dirty_age
+        table[s, age_at + w] = (level << SHIFT) + age
+        table[s, held_at + w] = held
+        if writes and table[s, most_at + DIRTY_LINES] > table[s, most_at + DIRTY_MOST]:
+            left = draw(stamp[i], np.int64(s)) % table[s, most_at + DIRTY_LINES]
             for k in range(ways):
-                if dirty[s, k]:
+                held = table[s, held_at + k]
+                if (held >> DIRTY_SHIFT) & 15:
                     if left == 0:
-                        gone = np.int64(dirty[s, k])
-                        cleaned[i] = lines[s, k]
-                        clean_written[i] = gone
-                        clean_partial[i] = gone & ~np.int64(valid[s, k])
-                        valid[s, k] = gone | np.int64(valid[s, k])
-                        dirty[s, k] = 0
-                        ranks[s, k] -= dirty_age
-                        words[s, k] = 0
-                        dirty_lines[s] -= 1
+                        dirty = (held >> DIRTY_SHIFT) & 15
+                        gone[out, 0] = table[s, k]
+                        gone[out, 1] = dirty | (dirty & ~held) << 4
+                        gone[out, 2] = ~i
+                        out += 1
+                        table[s, held_at + k] = (held & 15) | dirty
+                        table[s, age_at + k] -= dirty_age
+                        table[s, most_at + DIRTY_LINES] -= 1
                         break
                     left -= 1
+        hit[i], fetched[i] = found, bring
+    return out
+
+
+@njit(nogil=True, error_model="numpy")
+def sets_of(line: Any, sets: int, run: int, memo: Any, found: Any) -> None:
+    """Find the sets of lines; see `perfmodel.trace.cache.place`.
+
+    `memo`: where runs that are known start, -1 if none; shape (some power of two, 2).
+    """
+    for i in range(len(line)):
+        if run == 0:
+            found[i] = line[i] % sets
+            continue
+        stretch = line[i] // run
+        k = stretch & (len(memo) - 1)
+        if memo[k, 0] != stretch or memo[k, 1] < 0:
+            memo[k, 0] = stretch
+            memo[k, 1] = np.int64(mixed(np.uint64(stretch)) % np.uint64(sets))
+        place = line[i] - stretch * run + memo[k, 1]
+        found[i] = place - sets if place >= sets else place

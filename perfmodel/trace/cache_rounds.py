@@ -53,7 +53,9 @@ def _round(
     rules: Rules, state: CacheState, touches: Touches, outcome: Outcome, some: Array
 ) -> None:
     renewed, fetch, dirty_age = rules
-    lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = state
+    _, lines, ranks, valid, dirty, words, dirty_lines, dirty_most, persisting, persisting_most = (
+        state
+    )
     row, line, sectors, filled, kind, rank, stamp = touches
     same = lines[row] == line[:, None]
     w = same.argmax(axis=1)
@@ -114,7 +116,7 @@ def _replace(
     state: CacheState, touches: Touches, streams: Array, outcome: Outcome, some: Array, at: Array
 ) -> Array:
     """Put new lines in place of others, and return their ways."""
-    lines, ranks, valid, dirty, words, dirty_lines, _, persisting, _ = state
+    _, lines, ranks, valid, dirty, words, dirty_lines, _, persisting, _ = state
     row, line = touches.row[at], touches.line[at]
     key = ranks[row]
     if streams.any():
@@ -142,7 +144,7 @@ def _clean(
     dirty_age: int, state: CacheState, outcome: Outcome, some: Array, row: Array, stamp: Array
 ) -> None:
     """Write back one of the dirty lines of each set, which stays."""
-    lines, ranks, valid, dirty, words, dirty_lines, *_ = state
+    _, lines, ranks, valid, dirty, words, dirty_lines, *_ = state
     left = draw(stamp, row) % dirty_lines[row]
     passed = np.cumsum(dirty[row] > 0, axis=1)
     w = (passed > left[:, None]).argmax(axis=1)

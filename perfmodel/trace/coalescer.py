@@ -54,21 +54,37 @@ def coalesce(
     engine : {"auto", "numpy", "numba"}
         Who counts; the lines are the same. "auto" is numba if it is installed.
     """
-    if uses_numba(engine):
-        from perfmodel.trace.coalescer_loop import run
+    return lines_of(ordered(address, active, engine), width, words, engine)
 
-        lanes = np.empty((0, LANES), bool) if active is None else active
-        return Lines(*run(np.ascontiguousarray(address), lanes, width, words))
+
+def ordered(address: Array, active: Array | None, engine: Engine = "auto") -> Array:
+    """Return the addresses of each request in order, lanes that take no part last.
+
+    `address`, `active`: as for `coalesce`.
+    """
+    if uses_numba(engine):
+        from perfmodel.trace.coalescer_loop import order
+
+        lanes = np.empty((0, LANES), bool) if active is None else np.ascontiguousarray(active)
+        return np.asarray(order(np.ascontiguousarray(address), lanes))
     if active is not None:
         address = np.where(active, address, _UNUSED)
     if np.any(address[:, 1:] < address[:, :-1]):
         address = np.sort(address, axis=1)
+    return address
+
+
+def lines_of(address: Array, width: int, words: bool, engine: Engine = "auto") -> Lines:
+    """Return what `coalesce` does, from the addresses that `ordered` returns."""
+    if uses_numba(engine):
+        from perfmodel.trace.coalescer_loop import lines
+
+        return Lines(*lines(address, width, words))
     sector = address >> _SECTOR_SHIFT
     first = np.empty(address.shape, dtype=bool)
     first[:, 0] = True
     np.not_equal(sector[:, 1:], sector[:, :-1], out=first[:, 1:])
-    if active is not None:
-        first &= address != _UNUSED
+    first &= address != _UNUSED
     at = np.flatnonzero(first)
     touched = sector.reshape(-1)[at]
     request = at >> LANES.bit_length() - 1
@@ -87,13 +103,13 @@ def coalesce(
     return Lines(request[starts], line[starts], masks, filled)
 
 
-def atomic_groups(address: Array, active: Array | None) -> tuple[int, int, int]:
+def atomic_groups(address: Array, engine: Engine = "auto") -> tuple[int, int, int]:
     """Return how the lanes of atomics meet, all requests together.
 
     These are distinct addresses, lanes at each request's busiest one, and passes through sectors:
     lanes at one address take turns, and those at others of its sector go with them.
 
-    `address`, `active`: as for `coalesce`.
+    `address`: as `ordered` returns them.
 
     Notes
     -----
@@ -101,15 +117,16 @@ def atomic_groups(address: Array, active: Array | None) -> tuple[int, int, int]:
     4 lanes each at the 8 words of a sector
     (measurements/suite/h200-sxm/sweeps/atomics-counters.csv).
     """
-    if active is not None:
-        address = np.where(active, address, -1 - np.arange(LANES))
-    ordered = np.sort(address, axis=1)
-    new = np.ones(ordered.shape, dtype=bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    if uses_numba(engine):
+        from perfmodel.trace.coalescer_loop import groups
+
+        return tuple(map(int, groups(address)))  # type: ignore[return-value]
+    new = np.ones(address.shape, dtype=bool)
+    new[:, 1:] = address[:, 1:] != address[:, :-1]
     start = np.flatnonzero(new)
-    place = ordered.reshape(-1)[start]
-    lanes = np.diff(start, append=ordered.size)
-    request, place, lanes = (each[place >= 0] for each in (start // LANES, place, lanes))
+    place = address.reshape(-1)[start]
+    lanes = np.diff(start, append=address.size)
+    request, place, lanes = (each[place != _UNUSED] for each in (start // LANES, place, lanes))
     if not place.size:
         return 0, 0, 0
     other = np.diff(request, prepend=-1) != 0

@@ -1,6 +1,6 @@
-"""Coalescing one request after the other: the loop that numba compiles.
+"""Coalescing one request after the other: the loops that numba compiles.
 
-Gives what `perfmodel.trace.coalescer` gives with NumPy. Imported only where numba is installed.
+They give what `perfmodel.trace.coalescer` gives with NumPy. Imported only where numba is installed.
 """
 
 from __future__ import annotations
@@ -10,64 +10,128 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+LANES = 32
 # 128 B lines, 32 B sectors, 4 B words.
 LINE_BITS, SECTOR_BITS, WORD_BITS = 7, 5, 2
+UNUSED = np.iinfo(np.int64).max
+# Requests that are put in order together, so that a comparison is one instruction for several.
+TOGETHER = 64
 
 
 @njit(nogil=True, cache=True)
-def run(address: Any, active: Any, width: int, words: bool) -> tuple[Any, Any, Any, Any]:
-    """Return the arrays of `perfmodel.trace.coalescer.Lines`."""
+def order(address: Any, active: Any) -> Any:
+    """Return the addresses of each request in order; those of lanes that take no part are last.
+
+    `active`: as `address`, or without rows if all lanes take part.
+    """
+    found = np.empty(address.shape, np.int64)
+    whole = active.shape[0] == 0
+    waiting, m = np.empty(TOGETHER, np.int64), 0
+    for r in range(address.shape[0]):
+        falls = 0
+        for lane in range(LANES):
+            found[r, lane] = address[r, lane] if whole or active[r, lane] else UNUSED
+        for lane in range(1, LANES):
+            falls += found[r, lane] < found[r, lane - 1]
+        if falls:
+            waiting[m] = r
+            m += 1
+        if m == TOGETHER:
+            _sort(found, waiting)
+            m = 0
+    _sort(found, waiting[:m])
+    return found
+
+
+@njit(nogil=True)
+def _sort(address: Any, rows: Any) -> None:
+    """Sort some rows by Batcher's odd-even merge sort, which compares the same places in all."""
+    columns = np.empty((LANES, TOGETHER), np.int64)
+    for i in range(len(rows)):
+        for lane in range(LANES):
+            columns[lane, i] = address[rows[i], lane]
+    p = 1
+    while p < LANES:
+        k = p
+        while k > 0:
+            for j in range(k % p, LANES - k, 2 * k):
+                for i in range(min(k, LANES - j - k)):
+                    if (i + j) // (2 * p) == (i + j + k) // (2 * p):
+                        _exchange(columns[i + j], columns[i + j + k])
+            k //= 2
+        p *= 2
+    for i in range(len(rows)):
+        for lane in range(LANES):
+            address[rows[i], lane] = columns[lane, i]
+
+
+@njit(nogil=True)
+def _exchange(low: Any, high: Any) -> None:
+    for i in range(TOGETHER):
+        a, b = low[i], high[i]
+        low[i] = min(a, b)
+        high[i] = max(a, b)
+
+
+@njit(nogil=True, cache=True)
+def lines(address: Any, width: int, words: bool) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays of `perfmodel.trace.coalescer.Lines` from addresses in order."""
     most = address.size
     request, line = np.empty(most, np.int64), np.empty(most, np.int64)
     sectors, filled = np.empty(most, np.uint8), np.empty(most, np.uint32)
-    whole = active.shape[0] == 0
-    some = np.zeros((32, 4), dtype=np.uint32)
-    n = 0
+    n = -1
     for r in range(address.shape[0]):
-        first = n
-        for lane in range(32):
-            if not whole and not active[r, lane]:
-                continue
+        last, mask, bits = np.int64(UNUSED), np.int64(0), np.int64(0)
+        # Words of which the first, second, third and last byte is touched.
+        first = second = third = fourth = np.int64(0)
+        for lane in range(LANES):
             a = address[r, lane]
-            mine = a >> LINE_BITS
-            k = n - 1
-            if n == first or line[k] != mine:
-                # Lines are kept in order; most lanes go up and land at the end.
-                k = n
-                while k > first and line[k - 1] > mine:
-                    k -= 1
-                if k > first and line[k - 1] == mine:
-                    k -= 1
-                else:
-                    for j in range(n, k, -1):
-                        line[j] = line[j - 1]
-                        sectors[j] = sectors[j - 1]
-                        if words:
-                            for byte in range(4):
-                                some[j - first, byte] = some[j - first - 1, byte]
-                    n += 1
-                    request[k] = r
-                    request[n - 1] = r
-                    line[k] = mine
-                    sectors[k] = 0
-                    if words:
-                        for byte in range(4):
-                            some[k - first, byte] = 0
-            sectors[k] |= 1 << ((a >> SECTOR_BITS) & 3)
+            if a == UNUSED:
+                break
+            if a >> LINE_BITS != last:
+                last = a >> LINE_BITS
+                n += 1
+                request[n] = r
+                line[n] = last
+                mask = bits = first = second = third = fourth = np.int64(0)
+            mask |= 1 << ((a >> SECTOR_BITS) & 3)
             if words:
-                word = (a >> WORD_BITS) & 31
+                word, start = (a >> WORD_BITS) & 31, a & 3
                 if width >= 4:
-                    bits = ((1 << (width >> WORD_BITS)) - 1) << word
-                    for byte in range(4):
-                        some[k - first, byte] |= np.uint32(bits)
+                    bits |= ((1 << (width >> WORD_BITS)) - 1) << word
                 else:
-                    for byte in range(a & 3, (a & 3) + width):
-                        some[k - first, byte] |= np.uint32(1 << word)
-        for k in range(first, n):
-            bits = np.uint32(0)
-            if words:
-                bits = some[k - first, 0]
-                for byte in range(1, 4):
-                    bits &= some[k - first, byte]
-            filled[k] = bits
+                    end = start + width
+                    first |= np.int64(start == 0) << word
+                    second |= np.int64(start <= 1 < end) << word
+                    third |= np.int64(start <= 2 < end) << word
+                    fourth |= np.int64(end == 4) << word
+                    bits = first & second & third & fourth
+            sectors[n] = mask
+            filled[n] = bits
+    n += 1
     return request[:n], line[:n], sectors[:n], filled[:n]
+
+
+@njit(nogil=True, cache=True)
+def groups(address: Any) -> tuple[int, int, int]:
+    """Return what `perfmodel.trace.coalescer.atomic_groups` does, from addresses in order."""
+    distinct, busiest, passes = 0, 0, 0
+    for r in range(address.shape[0]):
+        most = in_sector = lanes = 0
+        for lane in range(LANES):
+            a = address[r, lane]
+            if a == UNUSED:
+                break
+            if lane > 0 and a == address[r, lane - 1]:
+                lanes += 1
+            else:
+                distinct += 1
+                lanes = 1
+            if lane > 0 and a >> SECTOR_BITS != address[r, lane - 1] >> SECTOR_BITS:
+                passes += in_sector
+                in_sector = 0
+            in_sector = max(in_sector, lanes)
+            most = max(most, lanes)
+        passes += in_sector
+        busiest += most
+    return distinct, busiest, passes

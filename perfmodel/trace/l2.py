@@ -40,6 +40,7 @@ from perfmodel.trace.cache import (
     access,
     empty,
     place,
+    uses_numba,
 )
 
 Array = npt.NDArray[Any]
@@ -127,7 +128,7 @@ def l2_shape(
         dirty_age=int(min(DIRTY_AGE_MOST, DIRTY_AGE * stores_under_way / size) * ticks),
     )
     run = max(1, int(sets * RUN_SHARE))
-    return L2Shape(cache, partitions, run, epoch, int(FAR_AGE * ticks))
+    return L2Shape(cache, partitions, run, max(1, epoch // one_in), int(FAR_AGE * ticks))
 
 
 class Lookups(NamedTuple):
@@ -171,11 +172,29 @@ class L2:
         """Return the set of lines in any partition."""
         return place(line, self.shape.cache.sets, self.shape.run) // self.shape.partitions
 
-    def epoch(self, asked: Lookups) -> tuple[Answers, Written]:
+    def run(self, asked: Lookups) -> tuple[Answers, Written]:
+        """Run accesses, so many at a time as are under way together."""
+        began, n = self._time, len(asked.line)
+        self._time += 2 * n
+        if uses_numba(self.engine):
+            from perfmodel.trace.l2_groups import run
+
+            return run(self.shape, self.state, asked, began)
+        epoch = self.shape.epoch
+        parts = [
+            self._epoch(Lookups(*(column[first : first + epoch] for column in asked)), first, began)
+            for first in range(0, n, epoch)
+        ]
+        answers, written = (
+            [np.concatenate(columns) for columns in zip(*each, strict=True)]
+            for each in zip(*parts, strict=True)
+        )
+        return Answers(*answers), Written(*written)
+
+    def _epoch(self, asked: Lookups, before: int, began: int) -> tuple[Answers, Written]:
         """Run the accesses that are under way together; those for the far side come last."""
         shape, kind, n = self.shape, asked.kind, len(asked.line)
-        stamp = self._time + np.arange(n)
-        self._time += 2 * n
+        stamp = began + 2 * before + np.arange(n)
         anywhere = place(asked.line, shape.cache.sets, shape.run)
         where = anywhere // shape.partitions
         home = anywhere - where * shape.partitions
@@ -184,7 +203,7 @@ class L2:
         copies, passes = far & (kind == READ), far & (kind == WRITE)
         # Atomics for the far side touch nothing here; reads and writes take a line, which never
         # persists: copies would take room of the set-aside again.
-        row = np.where(far & (kind == ATOMIC), -1, asked.side * each + where)
+        row = np.where(far & (kind == ATOMIC), -1, asked.side.astype(np.int64) * each + where)
         near_kind, rank = kind, asked.rank
         if shape.partitions > 1:
             near_kind = np.where(copies, COPY, np.where(passes, PASS, kind)).astype(np.uint8)
@@ -205,7 +224,7 @@ class L2:
         self, asked: Lookups, row: Array, sectors: Array, kind: Array, rank: Array, stamp: Array
     ) -> Outcome:
         touches = Touches(row, asked.line, sectors, asked.words, kind, rank, stamp)
-        return access(self.shape.cache, self.state, touches, self.engine)
+        return access(self.shape.cache, self.state, touches, "numpy")
 
 
 def dirty_sectors(state: CacheState) -> int:

@@ -7,26 +7,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.kernels.instance import Instance
-from perfmodel.trace.addresses import Generator, Wave, sms_of
-from perfmodel.trace.cache import (
-    ATOMIC,
-    COUNT,
-    NORMAL,
-    READ,
-    SECTOR,
-    WRITE,
-    CacheShape,
-    Touches,
-    access,
-    empty,
-    place,
-)
+from perfmodel.trace.addresses import Generator, Requests, Wave, sms_of
+from perfmodel.trace.batch import Waiting, ask, instructions, left_over
+from perfmodel.trace.cache import ATOMIC, COUNT, READ, SECTOR, WRITE
 from perfmodel.trace.counts import (
     ACCESS_FIELDS,
     BUFFER_FIELDS,
@@ -38,6 +27,7 @@ from perfmodel.trace.counts import (
     Simulation,
     Sums,
 )
+from perfmodel.trace.l1 import L1
 from perfmodel.trace.l2 import Lookups, dirty_sectors
 from perfmodel.trace.layout import Layout, ranks
 from perfmodel.trace.program import Batch, Body, batches, executions, program
@@ -50,6 +40,7 @@ from perfmodel.trace.sampling import (
     relative_error,
     windows,
 )
+from perfmodel.trace.tally import met
 
 if TYPE_CHECKING:
     from perfmodel.trace.simulate import Simulator
@@ -57,12 +48,15 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Progress = Callable[[float], None]
 
-L1_WAYS: Final = 16
-"""Lines of a set of L1 (assumed)."""
+_EPOCHS: Final = 16
+"""Epochs of L2 that are run together, so that a group of its sets has many accesses."""
 
-# What a batch of a small grid may hold: its iterations are put in order one by one.
+# What a batch of a small grid may hold.
 _MOST_ITERATIONS: Final = 1024
 _L2_SECTORS: Final = ACCESS_FIELDS.index("l2_sectors")
+_L2_MET: Final = [
+    ACCESS_FIELDS.index(f) for f in ("l2_near_sectors", "l2_missed_sectors", "dram_read_sectors")
+]
 _KINDS: Final = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 
 
@@ -72,22 +66,6 @@ class Residency:
 
     blocks_per_sm: int  # blocks at a time
     l1_bytes: int  # what shared memory leaves of L1 [B]
-
-
-class Asked(NamedTuple):
-    """Lines that warps ask for, in their order; arrays of one length."""
-
-    sm: Array
-    # As in `perfmodel.trace.coalescer.Lines`.
-    line: Array
-    sectors: Array
-    words: Array
-    access: Array  # positions in the kernel
-    when: Array  # points of the series over time
-
-    def at(self, places: Array | slice) -> Asked:
-        """Return some of them."""
-        return Asked(*(column[places] for column in self))
 
 
 class Run:
@@ -103,21 +81,18 @@ class Run:
         self.program = program(instance)
         self.slots = owner.device.sm_count * max(1, residency.blocks_per_sm)
         kernel = instance.kernel
+        self.lines = max(map(self.generator.most_lines, range(len(kernel.accesses))))
         self.loads = np.array([a.kind == "load" for a in kernel.accesses])
         self.cached = np.array([a.kind == "load" and a.cache == "l1" for a in kernel.accesses])
         self.kinds = np.array([_KINDS[a.kind] for a in kernel.accesses], dtype=np.uint8)
         self.by_access = Sums(ACCESS_FIELDS, len(kernel.accesses))
         self.by_buffer = Sums(BUFFER_FIELDS, len(layout.names) + 1)
         self.over_time = Sums(SERIES_FIELDS, SERIES)
-        self.l1_lines = max(L1_WAYS, residency.l1_bytes // 128)
-        self.l1_sets = self.l1_lines // L1_WAYS
-        self.l1_shape = CacheShape(self.l1_sets * owner.device.sm_count, L1_WAYS)
-        self.l1 = empty(self.l1_shape)
-        self.l1_time = 1
+        self.l1 = L1(owner.device.sm_count, residency.l1_bytes, owner.engine)
         self.steps = max(1, executions(self.program) * self.generator.total_blocks)
         self.done = 0
         self.sets = SetSample(owner.sets)
-        self.waiting: list[Asked] = []
+        self.waiting: list[Waiting] = []
         self.queued = 0
 
     def all(self, share: float, progress: Progress | None) -> Simulation:
@@ -215,7 +190,7 @@ class Run:
             blocks = np.arange(self.generator.total_blocks)
             waves = (self.generator.wave(blocks[a:b]) for a, b in pairwise(ends))
         for wave in waves:
-            size = len(wave.blocks) * self.generator.warps
+            size = len(wave.blocks) * self.generator.warps * self.lines
             most = min(_MOST_ITERATIONS, max(1, self.owner.batch // size))
             for batch in batches(self.program, most, None if by_wave else part):
                 self._batch(wave, batch)
@@ -223,110 +198,83 @@ class Run:
                     self.progress(min(1.0, self.done / self.steps))
 
     def _batch(self, wave: Wave, batch: Batch) -> None:
-        """Coalesce all accesses of a batch, put them in order, and run them through L1."""
-        per_step = len(wave.blocks) * self.generator.warps
-        found = []
-        device = self.owner.device
-        sms = sms_of(wave.blocks, device.sm_count, self.slots, self.owner.seed)
-        leaves = [(a, p) for a in batch.accesses for p in range(self.generator.pieces(a))]
-        for position, piece in leaves:
-            asked = self.generator.requests(position, piece, wave, batch.loops, batch.iterations)
-            lines = asked.lines
+        """Coalesce all accesses of a batch, and run them through L1 in their order."""
+        owner, device = self.owner, self.owner.device
+        asked, by_leaf = ask(self.generator, wave, batch)
+        access = np.array([position for position, _ in instructions(self.generator, batch)])
+        for (position, piece), parts in zip(
+            instructions(self.generator, batch), by_leaf, strict=True
+        ):
+            self._count_requests(position, piece, parts)
+        sm = sms_of(wave.blocks, device.sm_count, self.slots, owner.seed)
+        hits = self.l1.run(asked, self.cached[access], sm).sum(axis=2)
+        sums = asked.sums.sum(axis=2)
+        per_step = len(batch.accesses) * len(wave.blocks)
+        steps = self.done + np.arange(batch.iterations) * per_step
+        when = np.minimum(steps * SERIES // self.steps, SERIES - 1)
+        self.done += batch.iterations * per_step
+        self.by_access.add("l1_hit_sectors", access, hits.sum(axis=0))
+        self.by_access.add("l2_sectors", access, (sums - hits).sum(axis=0))
+        self.over_time.add("l1_sectors", when, sums[:, self.loads[access]].sum(axis=1))
+        self.over_time.add("l1_hits", when, hits.sum(axis=1))
+        self.over_time.add("l2_sectors", when, (sums - hits).sum(axis=1))
+        self._to_l2(left_over(asked, owner.sides[sm], access, when, owner.engine))
+
+    def _to_l2(self, left: Waiting) -> None:
+        """Queue what L1 has left."""
+        if self.sets.one_in > 1:
+            left = left.at(self.sets.chosen(self.owner.l2, left.line))
+        self.waiting.append(left)
+        self.queued += len(left.line)
+        self._drain(everything=False)
+
+    def _count_requests(self, position: int, piece: int, parts: list[Requests]) -> None:
+        """Count the requests of an instruction, of which the first counts its lanes."""
+        for asked in parts:
             for field, amount in (
                 ("requests", asked.requests),
                 ("lanes", asked.lanes if piece == 0 else 0),
-                ("sectors", COUNT[lines.sectors].sum(dtype=np.int64)),
-                ("lines", len(lines.line)),
+                ("sectors", asked.sums.sum()),
+                ("lines", len(asked.line)),
                 ("atomic_addresses", asked.addresses),
                 ("atomic_busiest", asked.busiest),
                 ("atomic_passes", asked.passes),
             ):
                 self.by_access.sums[position, ACCESS_FIELDS.index(field)] += amount
-            step = lines.request // per_step
-            sm = sms[lines.request % per_step // self.generator.warps]
-            columns = [sm, *lines[1:], np.full(len(sm), position)]
-            found.append((columns, np.searchsorted(step, np.arange(batch.iterations + 1))))
-        # Iteration by iteration, the accesses of each in their order.
-        pieces = [
-            ([column[ends[t] : ends[t + 1]] for column in columns], t)
-            for t in range(batch.iterations)
-            for columns, ends in found
-        ]
-        sm, line, sectors, words, number = (
-            np.concatenate(parts) for parts in zip(*(part for part, _ in pieces), strict=True)
-        )
-        per_step = len(batch.accesses) * len(wave.blocks)
-        at = [(self.done + t * per_step) * SERIES // self.steps for _, t in pieces]
-        when = np.repeat(np.minimum(at, SERIES - 1), [len(part[0]) for part, _ in pieces])
-        self.done += batch.iterations * per_step
-        self._to_l2(self._through_l1(Asked(sm, line, sectors, words, number, when)))
-
-    def _through_l1(self, asked: Asked) -> Asked:
-        """Return what goes on to L2."""
-        loaded = np.where(self.loads[asked.access], COUNT[asked.sectors], 0)
-        self.over_time.add("l1_sectors", asked.when, loaded)
-        some = np.flatnonzero(self.cached[asked.access])
-        if not some.size:
-            return asked
-        sm, line, sectors, words, access_, when = asked.at(some)
-        zeros = np.zeros(len(some), dtype=np.uint8)
-        row = sm * self.l1_sets + place(line, self.l1_sets, self.l1_sets)
-        stamp = self.l1_time + np.arange(len(some))
-        touches = Touches(row, line, sectors, words, zeros, zeros + np.uint8(NORMAL), stamp)
-        hit = access(self.l1_shape, self.l1, touches, self.owner.engine).hit
-        self.l1_time += len(some)
-        self.by_access.add("l1_hit_sectors", access_, COUNT[hit])
-        self.over_time.add("l1_hits", when, COUNT[hit])
-        left = asked.sectors.copy()
-        left[some] &= ~hit
-        return asked._replace(sectors=left).at(np.flatnonzero(left))
-
-    def _to_l2(self, asked: Asked) -> None:
-        sectors = COUNT[asked.sectors]
-        self.by_access.add("l2_sectors", asked.access, sectors)
-        self.over_time.add("l2_sectors", asked.when, sectors)
-        if self.sets.one_in > 1:
-            asked = asked.at(self.sets.chosen(self.owner.l2, asked.line))
-        self.waiting.append(asked)
-        self.queued += len(asked.line)
-        self._drain(everything=False)
 
     def _drain(self, everything: bool) -> None:
         """Run whole epochs of what waits for L2, so that batches do not matter; or all of it."""
-        size = max(1, self.owner.l2.shape.epoch // self.sets.one_in)
+        epoch = self.owner.l2.shape.epoch
+        size = _EPOCHS * epoch
         if not self.queued or (self.queued < size and not everything):
             return
-        asked = Asked(*(np.concatenate(parts) for parts in zip(*self.waiting, strict=True)))
-        end = self.queued if everything else self.queued // size * size
-        for first in range(0, end, size):
-            self._epoch(asked.at(slice(first, min(first + size, end))))
+        asked = Waiting(*(np.concatenate(parts) for parts in zip(*self.waiting, strict=True)))
+        end = self.queued if everything else self.queued // epoch * epoch
+        # Taken out first: what an interruption stops is not run again.
         self.waiting = [asked.at(slice(end, None))]
         self.queued -= end
+        for first in range(0, end, size):
+            self._through_l2(asked.at(slice(first, min(first + size, end))))
 
-    def _epoch(self, asked: Asked) -> None:
-        sm, line, sectors, words, access_, when = asked
+    def _through_l2(self, asked: Waiting) -> None:
+        """Run accesses through L2, and count what they met."""
+        line, sectors, words, side, access, _ = asked
         owner = self.owner
         rank = ranks(owner.control, self.layout, line, owner.seed)
-        answers, written = owner.l2.epoch(
-            Lookups(line, sectors, words, self.kinds[access_], rank, owner.sides[sm])
+        answers, written = owner.l2.run(
+            Lookups(line, sectors, words, self.kinds[access], rank, side)
         )
-        times = np.int64(self.sets.one_in)  # each set stands for as many
-        near, missed, fetched, hits, gone, partial = (
-            COUNT[mask] * times
-            for mask in (*answers, sectors & ~answers.missed, written.sectors, written.partial)
-        )
+        times = self.sets.one_in  # each set stands for as many
         if times > 1:
-            self.sets.add(owner.l2, line, fetched)
-            self.sets.add(owner.l2, written.line, gone + partial)
-        self.by_access.add("l2_near_sectors", access_, near)
-        self.by_access.add("l2_missed_sectors", access_, missed)
-        self.by_access.add("dram_read_sectors", access_, fetched)
-        self.over_time.add("l2_hits", when, hits)
-        buffer, written_buffer = self.layout.owner(line), self.layout.owner(written.line)
-        self.by_buffer.add("dram_read_sectors", buffer, fetched)
-        self.by_buffer.add("dram_write_sectors", written_buffer, gone)
-        self.by_buffer.add("partial_sectors", written_buffer, partial)
-        self.by_buffer.add("dram_read_sectors", written_buffer, partial)
+            self.sets.add(owner.l2, line, COUNT[answers.fetched] * np.int64(times))
+            gone = COUNT[written.sectors] + COUNT[written.partial]
+            self.sets.add(owner.l2, written.line, gone * np.int64(times))
+        found = met(asked, answers, written, len(self.kinds), self.layout, owner.engine)
+        self.by_access.sums[:, _L2_MET] += found.by_access * times
+        self.over_time.sums[:, SERIES_FIELDS.index("l2_hits")] += found.over_time * times
+        # What completes partly written sectors is read as well.
+        read, gone, partial = found.by_buffer.T * times
+        self.by_buffer.sums += np.stack([read + partial, gone, partial], axis=1)
 
     def _result(
         self,

@@ -41,10 +41,16 @@ class Layout:
         """Return how long a buffer is [B]."""
         return self.sizes[self.names.index(name)]
 
+    def spans(self) -> Array:
+        """Return the first line of each buffer, and the one after its last, shape (buffers, 2)."""
+        ends = [
+            (a // LINE, -(-(a + n) // LINE)) for a, n in zip(self.starts, self.sizes, strict=True)
+        ]
+        return np.array(ends, dtype=np.int64).reshape(-1, 2)
+
     def owner(self, line: Array) -> Array:
         """Return the positions of the buffers that lines belong to; one past the last for none."""
-        first = np.array([start // LINE for start in self.starts])
-        last = np.array([-(-(a + n) // LINE) for a, n in zip(self.starts, self.sizes, strict=True)])
+        first, last = self.spans().T
         found = np.searchsorted(first, line, side="right") - 1
         return np.where((found >= 0) & (line < last[found]), found, len(self.names))
 

@@ -20,15 +20,15 @@ from perfmodel.trace.launch import Progress, Residency, Run
 from perfmodel.trace.layout import ALIGNMENT, check_window, lay_out
 from perfmodel.trace.program import batches, executions, program
 
-BATCH: Final = 1 << 14
-"""Warp requests worked on at a time; the counts do not depend on it."""
+BATCH: Final = 1 << 21
+"""Lines worked on at a time, if requests touch as many as they can; counts do not depend on it."""
 
 MOST_SETS: Final = 64
 """Most sets that one may stand for: of an H200's 30,720, several hundred are left."""
 
 # Lines of warp requests a second, of whole kernels (benchmarks/simulator.py), by whether numba is
-# there: 1.7 to 2.6 million from 1 to 32 lines a request; up to 7 where L1 has most of them.
-_RATES: Final = {True: 2.0e6, False: 0.65e6}
+# there: 6 to 20 million with it, on two cores; more where L1 has most of them.
+_RATES: Final = {True: 8.0e6, False: 0.5e6}
 _LOOKED: Final = 16
 
 
@@ -43,7 +43,7 @@ class Simulator:
         Decides which SMs are next to which L2 partition and which lines of a window are picked.
     engine : {"auto", "numpy", "numba"}
     batch : int
-        Warp requests worked on at a time.
+        Lines worked on at a time.
     sets : int
         Simulate one of so many sets of L2, which stands for the others.
     """
@@ -160,7 +160,7 @@ def lines_per_request(instance: Instance) -> float:
         for position in batch.accesses:
             for piece in range(generator.pieces(position)):
                 asked = generator.requests(position, piece, wave, batch.loops, batch.iterations)
-                lines += len(asked.lines.line)
+                lines += len(asked.line)
             requests += generator.warps * batch.iterations
     return lines / requests
 

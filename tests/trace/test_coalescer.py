@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel.kernels.instance import Instance
 from perfmodel.trace.addresses import Generator
-from perfmodel.trace.coalescer import Lines, atomic_groups, coalesce
+from perfmodel.trace.coalescer import Lines, atomic_groups, coalesce, ordered
 from perfmodel.trace.layout import lay_out
 from perfmodel.trace.program import batches, program
 
@@ -90,15 +90,42 @@ def test_distinct_sectors_and_lines(case: tuple[int, list[list[int | None]]]) ->
         assert sum(int(m).bit_count() for m in lines.words[some]) == words
 
 
-def test_atomics_group_by_address() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_atomics_group_by_address(engine: Any) -> None:
+    def groups(address: np.ndarray, active: np.ndarray | None = None) -> tuple[int, int, int]:
+        return atomic_groups(ordered(address, active, engine), engine)
+
     # by hand: 32 lanes on one address; on 2; and 3 lanes of which two share
     one = np.zeros((1, 32), dtype=np.int64)
-    assert atomic_groups(one, None) == (1, 32, 32)
-    assert atomic_groups(np.arange(32).reshape(1, 32) % 2 * 4, None) == (2, 16, 16)
-    assert atomic_groups(np.arange(32).reshape(1, 32) % 2 * 32, None) == (2, 16, 32)
-    assert atomic_groups(*lanes(0, 4, 4)) == (2, 2, 2)
-    assert atomic_groups(one, np.zeros((1, 32), bool)) == (0, 0, 0)
-    assert atomic_groups(np.concatenate([one, one]), None) == (2, 64, 64)
+    assert groups(one) == (1, 32, 32)
+    assert groups(np.arange(32).reshape(1, 32) % 2 * 4) == (2, 16, 16)
+    assert groups(np.arange(32).reshape(1, 32) % 2 * 32) == (2, 16, 32)
+    assert groups(*lanes(0, 4, 4)) == (2, 2, 2)
+    assert groups(one, np.zeros((1, 32), bool)) == (0, 0, 0)
+    assert groups(np.concatenate([one, one])) == (2, 64, 64)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lanes_in_order(engine: Any) -> None:
+    # property: NumPy's sort, of more requests than are sorted together, those that are in order
+    # already between others
+    random = np.random.default_rng(3)
+    address = random.integers(-(2**40), 2**40, (1000, 32))
+    address[::3].sort(axis=1)
+    active = random.random(address.shape) < 0.9
+    expected = np.sort(np.where(active, address, np.iinfo(np.int64).max), axis=1)
+    assert np.array_equal(ordered(address, active, engine), expected)
+    assert np.array_equal(ordered(address, None, engine), np.sort(address, axis=1))
+
+
+@given(requests)
+@settings(max_examples=100, deadline=None)
+def test_both_engines_group_atomics_alike(case: tuple[int, list[list[int | None]]]) -> None:
+    # property
+    address = np.array([[4 * (lane or 0) for lane in row] for row in case[1]], dtype=np.int64)
+    active = np.array([[lane is not None for lane in row] for row in case[1]])
+    one, other = (atomic_groups(ordered(address, active, e), e) for e in ENGINES)  # type: ignore[arg-type]
+    assert one == other
 
 
 shapes = st.sampled_from([(32, 1, 1), (256, 1, 1), (16, 16, 1), (8, 8, 2), (48, 1, 1), (7, 5, 1)])
@@ -141,7 +168,7 @@ def counted(instance: Instance, slots: int = 3) -> dict[str, int]:
             for piece in range(generator.pieces(0)):
                 asked = generator.requests(0, piece, wave, batch.loops, batch.iterations)
                 sums["requests"] += asked.requests
-                sums["sectors"] += sum(int(m).bit_count() for m in asked.lines.sectors)
-                sums["lines"] += len(asked.lines.line)
+                sums["sectors"] += sum(int(m).bit_count() for m in asked.sectors)
+                sums["lines"] += len(asked.line)
                 sums["active_lanes"] += asked.lanes
     return sums

@@ -380,9 +380,9 @@ def test_what_is_drawn_depends_on_the_seed_alone(
     assert run(engine="numpy") == base
     for batch in (1, 700):
         assert run(batch=batch) == base
-    monkeypatch.setattr("perfmodel.trace.cache._WORTH_A_THREAD", 1)
+    monkeypatch.setattr("perfmodel.trace.threads.WORTH_A_THREAD", 1)
     for workers in (1, 3):
-        monkeypatch.setattr("perfmodel.trace.cache._THREADS", workers)
+        monkeypatch.setattr("perfmodel.trace.threads.THREADS", workers)
         assert run() == base
     assert run(seed=6) != base
 
