@@ -1,0 +1,155 @@
+"""Grids: a launch predicted at every combination of values of parameters and knobs, in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.hardware import Device
+from perfmodel.kernels import Kernel, bind
+from perfmodel.kernels.l2_control import L2Control
+from perfmodel.prediction.memory_size import (
+    TooLargeForMemoryError,
+    capacity_text,
+    needed_bytes,
+)
+from perfmodel.prediction.menu import combinations
+from perfmodel.prediction.predict import Predictions, predict, predict_many
+from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.sweep import KNOBS
+
+CHUNK: Final = 1 << 14
+"""Predictions that are worked on together, those of open menus among them."""
+SOURCES: Final = 8
+"""Launches of a program that are."""
+
+_NUMBERS: Final = ("time_s", "dram_read_bytes", "dram_write_bytes", "l2_hit_rate")
+_TEXTS: Final = ("bottleneck", "refused")
+
+_Columns = Mapping[str, Any]  # arrays, or what all rows share
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The values of a parameter of the kernel, or of a key of `perfmodel.prediction.sweep.KNOBS`.
+
+    Whole numbers, floats or words, one-dimensional.
+    """
+
+    name: str
+    values: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A launch at every combination of some values, the last axis fastest."""
+
+    # The kernel, or what gives the one at values of all axes but knobs: of a program's launch.
+    kernel: Kernel | Callable[[Mapping[str, int]], Kernel]
+    axes: tuple[Axis, ...]
+    params: Mapping[str, Any]  # the kernel's other parameters
+    control: L2Control  # where the other knobs stand
+    platform: Mapping[str, Any]  # other arguments of `perfmodel.predict`, the device as `Device`
+
+    @property
+    def size(self) -> int:
+        """Configurations."""
+        return prod(len(axis.values) for axis in self.axes)
+
+    def chunks(self) -> Iterator[range]:
+        """Yield the configurations in pieces, which do not depend on who predicts them."""
+        step = SOURCES
+        if isinstance(self.kernel, Kernel):
+            given = {**self.params, **{axis.name: axis.values for axis in self.axes}}
+            step = max(1, CHUNK // len(combinations(self.kernel, given)))
+        for start in range(0, self.size, step):
+            yield range(start, min(start + step, self.size))
+
+
+def predicted_rows(grid: Grid, chunk: range) -> dict[str, Array]:
+    """Return the rows of some configurations, by column.
+
+    Values of the axes; the time [s], DRAM bytes read and written, L2's hit rate, what binds; and
+    "refused": why the device's memory cannot hold the buffers, else empty. Numbers of a refused
+    configuration are NaN.
+
+    Raises
+    ------
+    PerfmodelError
+        As `perfmodel.predict_many`, but for buffers over the device's memory.
+    """
+    shape = [len(axis.values) for axis in grid.axes]
+    places = np.unravel_index(np.arange(chunk.start, chunk.stop), shape)
+    values = {a.name: a.values[i] for a, i in zip(grid.axes, places, strict=True)}
+    found: dict[str, Array] = {name: np.full(len(chunk), np.nan) for name in _NUMBERS}
+    found |= {name: np.full(len(chunk), "", dtype=object) for name in _TEXTS}
+    separate = [
+        i
+        for a, i in zip(grid.axes, places, strict=True)
+        if a.name in KNOBS or not isinstance(grid.kernel, Kernel)
+    ]
+    for group in _alike(separate, len(chunk)):
+        some = {name: column[group] for name, column in values.items()}
+        for rows, columns in _group(grid, some, len(group)):
+            for name, column in columns.items():
+                found[name][group[rows]] = column
+    return {**values, **found}
+
+
+def _alike(places: list[Array], size: int) -> Iterator[Array]:
+    """Yield the rows of each combination of places on some axes."""
+    if not places:
+        yield np.arange(size)
+        return
+    _, group = np.unique(np.stack(places), axis=1, return_inverse=True)
+    for number in range(int(group.max()) + 1):
+        yield np.flatnonzero(np.ravel(group) == number)
+
+
+def _group(grid: Grid, values: dict[str, Array], count: int) -> Iterator[tuple[Array, _Columns]]:
+    """Yield rows with their columns, of configurations that share all knobs, or a launch."""
+    control = grid.control
+    for name in [name for name in values if name in KNOBS]:
+        control = KNOBS[name](control, values.pop(name)[0])
+    if isinstance(grid.kernel, Kernel):
+        params = {**grid.params, **values}
+        yield from _of_kernel(grid.kernel, control, grid.platform, params, count)
+        return
+    kernel = grid.kernel({name: int(column[0]) for name, column in values.items()})
+    try:
+        yield np.arange(count), _columns(predict(kernel, l2=control, **grid.platform))
+    except TooLargeForMemoryError as error:
+        yield np.arange(count), {"refused": str(error)}
+
+
+def _of_kernel(
+    kernel: Kernel,
+    control: L2Control,
+    platform: Mapping[str, Any],
+    params: Mapping[str, Any],
+    count: int,
+) -> Iterator[tuple[Array, _Columns]]:
+    held = np.arange(count)
+    try:
+        yield held, _columns(predict_many(kernel, l2=control, **platform, **params))
+        return
+    except TooLargeForMemoryError:
+        gpu: Device = platform["device"]
+        needed = np.broadcast_to(needed_bytes(bind(kernel, dict(params))), count)
+    for row in np.flatnonzero(needed > gpu.dram_size):
+        reason = f"needs {capacity_text(needed[row])} of {capacity_text(gpu.dram_size)} of memory"
+        yield np.array([row]), {"refused": reason}
+    held = np.flatnonzero(needed <= gpu.dram_size)
+    if held.size:
+        some = {name: value[held] if np.ndim(value) else value for name, value in params.items()}
+        yield held, _columns(predict_many(kernel, l2=control, **platform, **some))
+
+
+def _columns(found: Prediction | Predictions) -> _Columns:
+    columns = {"time_s": found.time_s, "bottleneck": found.bottleneck}
+    return columns | {name: found.traffic[name] for name in _NUMBERS[1:]}
