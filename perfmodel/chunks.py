@@ -144,9 +144,7 @@ def check_cluster(cluster: str) -> None:
         wanted = "a scheduler's address such as tcp://host:8786, or local:8 for 8 processes"
         raise PerfmodelError(f"cluster {shown(cluster)} must be {wanted}")
     if cluster.startswith("local:") and (matched is None or not int(matched[1])):
-        raise PerfmodelError(
-            f"cluster {shown(cluster)} must be local:N, N from 1 to 9999 processes"
-        )
+        raise PerfmodelError(f"cluster {shown(cluster)} must be local:N, with N from 1 to 9999")
     try:
         import distributed  # noqa: F401
     except ImportError:
@@ -158,6 +156,7 @@ def check_cluster(cluster: str) -> None:
 @contextmanager
 def _over_dask(cluster: str) -> Iterator[Workers]:
     from distributed import Client, KilledWorker
+    from distributed.comm import CommClosedError
 
     # Errors say what the user needs to know of a connection that is lost.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
@@ -188,7 +187,8 @@ def _over_dask(cluster: str) -> Iterator[Workers]:
         def count() -> int:  # they may come and go
             return max(1, sum(map(int, client.nthreads().values())))
 
-        gone = {KilledWorker: _ENDED, CancelledError: f"the Dask scheduler at {cluster} was lost"}
+        lost = f"the Dask scheduler at {cluster} was lost"
+        gone = {KilledWorker: _ENDED, CancelledError: lost, CommClosedError: lost}
         yield Workers(submit, count, gone)
 
 
@@ -225,7 +225,7 @@ def _local_cluster(processes: int) -> Iterator[Any]:
         LocalCluster(
             n_workers=processes,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # no port that somebody may have
             # That a worker was lost and another one started is not for the user.
             silence_logs=logging.CRITICAL,
             preload=["import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"],

@@ -79,34 +79,35 @@ class RowsFile:
         Raises
         ------
         PerfmodelError
-            If the file or its parts are of something else, or cannot be written.
+            If the file or its parts are of something else.
         """
-        there = [p for p in (self.path, self._parts) if p.exists()]
+        begun = self._part(0).exists()
+        there = [self.path] * self.path.exists() + [self._parts] * begun
         if there:
             self._check_origin(there)
         if self.path in there:
             shutil.rmtree(self._parts, ignore_errors=True)
             return -1
-        write_file(self._note, json.dumps(asdict(self.origin), indent=2) + "\n")
-        try:
-            self._parts.mkdir(exist_ok=True)
-        except OSError as error:
-            raise _not_written(self._parts, error) from None
         return next(n for n in count() if not self._part(n).exists())
 
     def add(self, number: int, content: bytes) -> None:
-        """Keep a part, the parts before it being there; as `encoded` gives the content."""
+        """Keep a part, the parts before it being there; as `encoded` gives the content.
+
+        Raises
+        ------
+        PerfmodelError
+            If it cannot be written.
+        """
+        if number == 0:
+            write_file(self._note, json.dumps(asdict(self.origin), indent=2) + "\n")
+            try:
+                self._parts.mkdir(exist_ok=True)
+            except OSError as error:
+                raise _not_written(self._parts, error) from None
         write_file(self._part(number), content)
 
-    def parts(self) -> Iterator[bytes]:
-        """Yield the content of the parts, in order."""
-        for number in count():
-            if not (part := self._part(number)).exists():
-                return
-            yield part.read_bytes()
-
-    def finish(self) -> None:
-        """Join the parts to the file, one at a time in memory.
+    def finish(self, number: int) -> None:
+        """Join so many parts to the file, one at a time in memory.
 
         Raises
         ------
@@ -114,9 +115,10 @@ class RowsFile:
             If it cannot be written.
         """
         whole = self._parts / f"whole{self.path.suffix}"
+        parts = (self._part(n).read_bytes() for n in range(number))
         try:
             join = _join_parquet if self._suffix == ".parquet" else _join_csv
-            join(self.parts(), whole)
+            join(parts, whole)
             os.replace(whole, self.path)
         except OSError as error:
             raise _not_written(self.path, error) from None
@@ -174,7 +176,7 @@ def fill(
     for number, content in enumerate(some.in_order(encode, chunks[done:]), done):
         rows.add(number, content)
         tell(number + 1)
-    rows.finish()
+    rows.finish(len(chunks))
 
 
 def _encoded_rows(work: Callable[[Any], Columns], suffix: str, chunk: Any) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any, Final
 
@@ -93,9 +94,15 @@ def predicted_rows(grid: Grid, chunk: range) -> dict[str, Array]:
         for a, i in zip(grid.axes, places, strict=True)
         if a.name in KNOBS or not isinstance(grid.kernel, Kernel)
     ]
+
+    @cache  # for it takes long
+    def made(launch: tuple[tuple[str, int], ...]) -> Kernel:
+        assert not isinstance(grid.kernel, Kernel)
+        return grid.kernel(dict(launch))
+
     for group in _alike(separate, len(chunk)):
         some = {name: column[group] for name, column in values.items()}
-        for rows, columns in _group(grid, some, len(group)):
+        for rows, columns in _group(grid, made, some, len(group)):
             for name, column in columns.items():
                 found[name][group[rows]] = column
     return {**values, **found}
@@ -111,7 +118,12 @@ def _alike(places: list[Array], size: int) -> Iterator[Array]:
         yield np.flatnonzero(np.ravel(group) == number)
 
 
-def _group(grid: Grid, values: dict[str, Array], count: int) -> Iterator[tuple[Array, _Columns]]:
+def _group(
+    grid: Grid,
+    made: Callable[[tuple[tuple[str, int], ...]], Kernel],
+    values: dict[str, Array],
+    count: int,
+) -> Iterator[tuple[Array, _Columns]]:
     """Yield rows with their columns, of configurations that share all knobs, or a launch."""
     control = grid.control
     for name in [name for name in values if name in KNOBS]:
@@ -120,7 +132,7 @@ def _group(grid: Grid, values: dict[str, Array], count: int) -> Iterator[tuple[A
         params = {**grid.params, **values}
         yield from _of_kernel(grid.kernel, control, grid.platform, params, count)
         return
-    kernel = grid.kernel({name: int(column[0]) for name, column in values.items()})
+    kernel = made(tuple((name, int(column[0])) for name, column in values.items()))
     try:
         yield np.arange(count), _columns(predict(kernel, l2=control, **grid.platform))
     except TooLargeForMemoryError as error:
