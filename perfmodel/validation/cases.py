@@ -121,21 +121,22 @@ def cases_of(
     work = partial(_cases, device, switched_off())
     some = workers if len(works) >= _WORTH_WORKERS else HERE
     if rows is not None:
-        return written_cases(rows, work, _pieces(works, _TOGETHER), some, tell)
+        pieces = _pieces(works, _TOGETHER)
+        return written_cases(
+            rows, work, pieces, some, lambda done: tell(min(done * _TOGETHER, len(works)))
+        )
     step = len(works) // SAMPLE if sampled is not None and len(works) >= 2 * SAMPLE else 1
-    order = [i for i in range(len(works)) if step > 1 and i % step == 0]
-    first = len(order)
-    order += [i for i in range(len(works)) if i % step or step == 1]
-    # The sample ends with a chunk.
+    first = list(range(0, len(works), step)) if step > 1 else []
+    rest = [i for i in range(len(works)) if not first or i % step]
     together = 1 if some.submit is None else _TOGETHER
-    chunks = [*_pieces(order[:first], together), *_pieces(order[first:], together)]
+    chunks = [*_pieces(first, together), *_pieces(rest, together)]
     found: dict[int, Case] = {}
     sent = ([works[i] for i in chunk] for chunk in chunks)
     for chunk, cases in zip(chunks, some.in_order(work, sent), strict=True):
         tell(len(found))
         found.update(zip(chunk, cases, strict=True))
-        if sampled is not None and len(found) == first:
-            sampled([found[i] for i in order[:first]], step)
+        if sampled is not None and len(found) == len(first):
+            sampled([found[i] for i in first], step)
     tell(len(works))
     return [found[i] for i in range(len(works))]
 
