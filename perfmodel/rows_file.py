@@ -13,7 +13,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import count
@@ -161,22 +161,22 @@ class RowsFile:
 
 def fill(
     rows: RowsFile,
-    done: int,
+    parts: range,
+    chunk: Callable[[int], C],
     work: Callable[[C], Columns],
-    chunks: Sequence[C],
     some: Workers,
     tell: Callable[[int], Any] = lambda done: None,
 ) -> None:
-    """Write the rows of all chunks, a part each, but for those that are `done`; and finish.
+    """Write the parts that are left, each the rows of ``work(chunk(number))``; and finish.
 
-    `tell` is told how many chunks are done, at first and after each one.
+    `tell` is told how many parts are done, at first and after each one.
     """
-    tell(done)
+    tell(parts.start)
     encode = partial(_encoded_rows, work, rows.path.suffix)
-    for number, content in enumerate(some.in_order(encode, chunks[done:]), done):
+    for number, content in zip(parts, some.in_order(encode, map(chunk, parts)), strict=True):
         rows.add(number, content)
         tell(number + 1)
-    rows.finish(len(chunks))
+    rows.finish(parts.stop)
 
 
 def _encoded_rows(work: Callable[[Any], Columns], suffix: str, chunk: Any) -> bytes:

@@ -38,15 +38,21 @@ def write_rows(
     if (done := rows.resume()) < 0:
         already_whole(output)
         return
-    chunks = list(grid.chunks())
-    ends = [0, *(chunk.stop for chunk in chunks)]
+    step = grid.step
+    parts = range(done, -(-grid.size // step))
     with (
         resumable(output),
         progress_bar("predicting") as tell,
-        workers(min(cores(), len(chunks) - done), cluster) as some,
+        workers(min(cores(), len(parts)), cluster) as some,
     ):
-        work = partial(predicted_rows, grid)
-        fill(rows, done, work, chunks, some, lambda done: tell(ends[done], grid.size))
+        fill(
+            rows,
+            parts,
+            lambda number: grid.values(number * step, (number + 1) * step),
+            partial(predicted_rows, grid.launches),
+            some,
+            lambda done: tell(min(done * step, grid.size), grid.size),
+        )
     wrote(output)
 
 
@@ -54,12 +60,12 @@ def _facts(grid: Grid) -> Iterator[Any]:
     """Yield what the rows of a grid follow from; see `perfmodel.rows_file.origin`."""
     # NumPy's repr leaves out most of a long array, and a device's its figures' sources.
     yield [(axis.name, axis.values.tolist()) for axis in grid.axes]
-    yield from (grid.kernel, grid.params, grid.control, grid.platform)
-    yield dict(grid.platform["device"].figures)
+    yield grid.launches
+    yield dict(grid.launches.platform["device"].figures)
 
 
 def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> Grid:
-    from perfmodel.prediction.grid import Grid
+    from perfmodel.prediction.grid import Grid, Launches
     from perfmodel.prediction.sweep import KNOBS, check_name
 
     named, gpu = chosen.named(kernel)
@@ -81,7 +87,7 @@ def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> Grid:
             check_name(name, base.kernel)
     platform = chosen.platform(base.kernel, gpu, base.values)
     made = base.kernel if named.launches is None else _AtValues(named.launches, params)
-    grid = Grid(made, axes, base.values, platform.pop("l2"), platform)
+    grid = Grid(Launches(made, base.values, platform.pop("l2"), platform), axes)
     if grid.size > MOST:
         raise too_many("the --over options", grid.size, MOST)
     return grid

@@ -47,32 +47,45 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """A launch at every combination of some values, the last axis fastest."""
+class Launches:
+    """What is launched, but for what axes vary."""
 
     # The kernel, or what gives the one at values of all axes but knobs: of a program's launch.
     kernel: Kernel | Callable[[Mapping[str, int]], Kernel]
-    axes: tuple[Axis, ...]
     params: Mapping[str, Any]  # the kernel's other parameters
     control: L2Control  # where the other knobs stand
     platform: Mapping[str, Any]  # other arguments of `perfmodel.predict`, the device as `Device`
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Launches at every combination of some values, the last axis fastest, in chunks."""
+
+    launches: Launches
+    axes: tuple[Axis, ...]
 
     @property
     def size(self) -> int:
         """Configurations."""
         return prod(len(axis.values) for axis in self.axes)
 
-    def chunks(self) -> Iterator[range]:
-        """Yield the configurations in pieces, which do not depend on who predicts them."""
-        step = SOURCES
-        if isinstance(self.kernel, Kernel):
-            given = {**self.params, **{axis.name: axis.values for axis in self.axes}}
-            step = max(1, CHUNK // len(combinations(self.kernel, given)))
-        for start in range(0, self.size, step):
-            yield range(start, min(start + step, self.size))
+    @property
+    def step(self) -> int:
+        """Configurations of a chunk, however many predict them."""
+        kernel = self.launches.kernel
+        if not isinstance(kernel, Kernel):
+            return SOURCES
+        given = {**self.launches.params, **{axis.name: axis.values for axis in self.axes}}
+        return max(1, CHUNK // len(combinations(kernel, given)))
+
+    def values(self, start: int, stop: int) -> dict[str, Array]:
+        """Return the values of some configurations, by axis; no more than there are."""
+        rows = np.arange(start, min(stop, self.size))
+        places = np.unravel_index(rows, [len(axis.values) for axis in self.axes])
+        return {a.name: a.values[i] for a, i in zip(self.axes, places, strict=True)}
 
 
-def predicted_rows(grid: Grid, chunk: range) -> dict[str, Array]:
+def predicted_rows(launches: Launches, values: Mapping[str, Array]) -> dict[str, Array]:
     """Return the rows of some configurations, by column.
 
     Values of the axes; the time [s], DRAM bytes read and written, L2's hit rate, what binds; and
@@ -84,57 +97,53 @@ def predicted_rows(grid: Grid, chunk: range) -> dict[str, Array]:
     PerfmodelError
         As `perfmodel.predict_many`, but for buffers over the device's memory.
     """
-    shape = [len(axis.values) for axis in grid.axes]
-    places = np.unravel_index(np.arange(chunk.start, chunk.stop), shape)
-    values = {a.name: a.values[i] for a, i in zip(grid.axes, places, strict=True)}
-    found: dict[str, Array] = {name: np.full(len(chunk), np.nan) for name in _NUMBERS}
-    found |= {name: np.full(len(chunk), "", dtype=object) for name in _TEXTS}
-    separate = [
-        i
-        for a, i in zip(grid.axes, places, strict=True)
-        if a.name in KNOBS or not isinstance(grid.kernel, Kernel)
-    ]
+    count = len(next(iter(values.values())))
+    found: dict[str, Array] = {name: np.full(count, np.nan) for name in _NUMBERS}
+    found |= {name: np.full(count, "", dtype=object) for name in _TEXTS}
+    every = not isinstance(launches.kernel, Kernel)
+    separate = [column for name, column in values.items() if every or name in KNOBS]
 
     @cache  # for it takes long
     def made(launch: tuple[tuple[str, int], ...]) -> Kernel:
-        assert not isinstance(grid.kernel, Kernel)
-        return grid.kernel(dict(launch))
+        assert not isinstance(launches.kernel, Kernel)
+        return launches.kernel(dict(launch))
 
-    for group in _alike(separate, len(chunk)):
+    for group in _alike(separate, count):
         some = {name: column[group] for name, column in values.items()}
-        for rows, columns in _group(grid, made, some, len(group)):
+        for rows, columns in _group(launches, made, some, len(group)):
             for name, column in columns.items():
                 found[name][group[rows]] = column
     return {**values, **found}
 
 
-def _alike(places: list[Array], size: int) -> Iterator[Array]:
-    """Yield the rows of each combination of places on some axes."""
-    if not places:
-        yield np.arange(size)
+def _alike(columns: list[Array], count: int) -> Iterator[Array]:
+    """Yield the rows of each combination of values."""
+    if not columns:
+        yield np.arange(count)
         return
+    places = [np.unique(column, return_inverse=True)[1] for column in columns]
     _, group = np.unique(np.stack(places), axis=1, return_inverse=True)
     for number in range(int(group.max()) + 1):
         yield np.flatnonzero(np.ravel(group) == number)
 
 
 def _group(
-    grid: Grid,
+    launches: Launches,
     made: Callable[[tuple[tuple[str, int], ...]], Kernel],
     values: dict[str, Array],
     count: int,
 ) -> Iterator[tuple[Array, _Columns]]:
     """Yield rows with their columns, of configurations that share all knobs, or a launch."""
-    control = grid.control
+    control, platform = launches.control, launches.platform
     for name in [name for name in values if name in KNOBS]:
         control = KNOBS[name](control, values.pop(name)[0])
-    if isinstance(grid.kernel, Kernel):
-        params = {**grid.params, **values}
-        yield from _of_kernel(grid.kernel, control, grid.platform, params, count)
+    if isinstance(launches.kernel, Kernel):
+        params = {**launches.params, **values}
+        yield from _of_kernel(launches.kernel, control, platform, params, count)
         return
     kernel = made(tuple((name, int(column[0])) for name, column in values.items()))
     try:
-        yield np.arange(count), _columns(predict(kernel, l2=control, **grid.platform))
+        yield np.arange(count), _columns(predict(kernel, l2=control, **platform))
     except TooLargeForMemoryError as error:
         yield np.arange(count), {"refused": str(error)}
 

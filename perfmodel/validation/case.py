@@ -72,7 +72,8 @@ def written_cases(
     `tell` is told how many chunks are done.
     """
     if (done := rows.resume()) >= 0:
-        fill(rows, done, partial(_columns_of, work), chunks, workers, tell)
+        parts = range(done, len(chunks))
+        fill(rows, parts, chunks.__getitem__, partial(_columns_of, work), workers, tell)
     columns = decoded(rows.path.read_bytes(), rows.path.suffix, _kinds())
     lines = zip(*columns.values(), strict=True)
     return [_case(dict(zip(columns, cells, strict=True))) for cells in lines]

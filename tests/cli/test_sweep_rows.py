@@ -130,11 +130,11 @@ def test_an_interrupted_command_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
     run(*GRID, "-o", "whole.csv")
     asked: list[int] = []
 
-    def predicted(some: grid.Grid, chunk: range, stop: int) -> dict[str, Any]:
-        asked.append(chunk.start)
+    def predicted(launches: grid.Launches, values: Any, stop: int) -> dict[str, Any]:
+        asked.append(int(values["M"][0]))
         if len(asked) > stop:
             raise KeyboardInterrupt
-        return rows_of(some, chunk)
+        return rows_of(launches, values)
 
     rows_of = grid.predicted_rows
     monkeypatch.setattr(grid, "predicted_rows", lambda *args: predicted(*args, 3))
@@ -144,8 +144,8 @@ def test_an_interrupted_command_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
     assert len(list(Path("rows.csv.parts").iterdir())) == 3
     monkeypatch.setattr(grid, "predicted_rows", lambda *args: predicted(*args, 99))
     run(*GRID, "-o", "rows.csv")
-    # by hand: chunks of 100; the fourth was asked for twice
-    assert asked == [0, 100, 200, 300, *range(300, 4000, 100)]
+    # by hand: chunks of 100, of one M; the fourth was asked for twice
+    assert asked == [1, 2, 3, 4, *range(4, 41)]
     assert Path("rows.csv").read_bytes() == Path("whole.csv").read_bytes()
     assert not Path("rows.csv.parts").exists()
 

@@ -15,7 +15,7 @@ from perfmodel.kernels import Kernel, find_kernel, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import grid as module
 from perfmodel.prediction import predict, predict_many
-from perfmodel.prediction.grid import Axis, Grid, predicted_rows
+from perfmodel.prediction.grid import Axis, Grid, Launches, predicted_rows
 from perfmodel.prediction.sweep import sweep
 
 H100 = load_device("h100-sxm")
@@ -26,11 +26,12 @@ def grid(
 ) -> Grid:
     found = tuple(Axis(name, np.array(values)) for name, values in axes.items())
     given: dict[str, Any] = {"params": {}, "control": L2Control(), "platform": {"device": H100}}
-    return Grid(kernel, found, **{**given, **more})
+    return Grid(Launches(kernel, **{**given, **more}), found)
 
 
 def all_rows(some: Grid) -> dict[str, list[Any]]:
-    parts = [predicted_rows(some, chunk) for chunk in some.chunks()]
+    chunks = (some.values(at, at + some.step) for at in range(0, some.size, some.step))
+    parts = [predicted_rows(some.launches, values) for values in chunks]
     return {name: [v for part in parts for v in part[name].tolist()] for name in parts[0]}
 
 
@@ -101,11 +102,12 @@ def test_what_memory_cannot_hold_is_refused_row_by_row() -> None:
 def test_chunks_cover_the_grid_and_know_of_menus(monkeypatch: pytest.MonkeyPatch) -> None:
     # property: each configuration once, in order, and fewer where each has many choices
     some = grid(find_kernel("copy"), {"bytes": range(16, 16000, 16), "vector": [4, 8, 16]})
+    whole = all_rows(some)
     monkeypatch.setattr(module, "CHUNK", 1000)
-    assert [place for chunk in some.chunks() for place in chunk] == list(range(some.size))
-    assert {len(chunk) for chunk in some.chunks()} == {1000, 999 * 3 % 1000}
+    assert some.step == 1000
+    assert all_rows(some) == whole
     tiles = grid(find_kernel("gemm", "tensor-core"), {"N": range(1, 100)})
-    assert len(next(tiles.chunks())) < 1000 / 4
+    assert tiles.step < 1000 / 4
 
 
 def test_a_kernel_of_a_launch_is_made_once_for_all_knobs(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_numbers_are_kept_to_the_last_bit(suffix: str) -> None:
 def test_parts_are_joined_in_order(suffix: str, tmp_path: Path) -> None:
     rows = RowsFile(tmp_path / f"rows{suffix}", origin("a", 1))
     told: list[int] = []
-    fill(rows, rows.resume(), partial(thirds, []), CHUNKS, HERE, told.append)
+    fill(rows, range(rows.resume(), 3), CHUNKS.__getitem__, partial(thirds, []), HERE, told.append)
     assert told == [0, 1, 2, 3]
     assert {path.name for path in tmp_path.iterdir()} == {f"rows{suffix}", f"rows{suffix}.json"}
     found = decoded(rows.path.read_bytes(), suffix, {"n": int, "third": float, "word": str})
@@ -75,7 +75,7 @@ def test_parts_are_joined_in_order(suffix: str, tmp_path: Path) -> None:
 
 def test_an_interrupted_file_goes_on_and_is_the_same(suffix: str, tmp_path: Path) -> None:
     whole = RowsFile(tmp_path / f"whole{suffix}", origin("a", 1))
-    fill(whole, 0, partial(thirds, []), CHUNKS, HERE)
+    fill(whole, range(0, 3), CHUNKS.__getitem__, partial(thirds, []), HERE)
 
     def interrupted(chunk: range) -> dict[str, Any]:
         if chunk.start == 8:
@@ -84,11 +84,11 @@ def test_an_interrupted_file_goes_on_and_is_the_same(suffix: str, tmp_path: Path
 
     rows = RowsFile(tmp_path / f"rows{suffix}", origin("a", 1))
     with pytest.raises(KeyboardInterrupt):
-        fill(rows, rows.resume(), interrupted, CHUNKS, HERE)
+        fill(rows, range(rows.resume(), 3), CHUNKS.__getitem__, interrupted, HERE)
     assert not rows.path.exists()
     assert rows.resume() == 2
     calls: list[int] = []
-    fill(rows, rows.resume(), partial(thirds, calls), CHUNKS, HERE)
+    fill(rows, range(rows.resume(), 3), CHUNKS.__getitem__, partial(thirds, calls), HERE)
     assert calls == [8]  # by hand: what was not there yet
     assert rows.path.read_bytes() == whole.path.read_bytes()
     # and then there is nothing left to do
@@ -97,7 +97,7 @@ def test_an_interrupted_file_goes_on_and_is_the_same(suffix: str, tmp_path: Path
 
 def test_parts_left_by_an_end_while_joining_leave(tmp_path: Path) -> None:
     rows = RowsFile(tmp_path / "rows.csv", origin("a", 1))
-    fill(rows, 0, partial(thirds, []), CHUNKS, HERE)
+    fill(rows, range(0, 3), CHUNKS.__getitem__, partial(thirds, []), HERE)
     before = rows.path.read_bytes()
     (tmp_path / "rows.csv.parts").mkdir()
     (tmp_path / "rows.csv.parts" / "000000.csv").write_text("n\n")
@@ -115,7 +115,7 @@ def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
         other.resume()
     with pytest.raises(PerfmodelError, match=r"of other input files, or of another version"):
         RowsFile(path, origin("a", 2)).resume()
-    fill(rows, rows.resume(), partial(thirds, []), CHUNKS, HERE)
+    fill(rows, range(rows.resume(), 3), CHUNKS.__getitem__, partial(thirds, []), HERE)
     with pytest.raises(PerfmodelError, match=r"of another command.*delete .*rows\.csv', or give"):
         other.resume()
     (tmp_path / "rows.csv.json").unlink()
@@ -149,7 +149,7 @@ def test_names_that_no_rows_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_csv_has_one_head(tmp_path: Path) -> None:
     # independent: as the standard library reads it
     rows = RowsFile(tmp_path / "rows.csv", origin("a", 1))
-    fill(rows, 0, partial(thirds, []), CHUNKS, HERE)
+    fill(rows, range(0, 3), CHUNKS.__getitem__, partial(thirds, []), HERE)
     with rows.path.open(newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file))
     assert lines[0] == ["n", "third", "word"]
