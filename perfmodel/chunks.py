@@ -45,8 +45,10 @@ _WAITING: Final = 2
 """Chunks that a worker has at most: one in work, and one that waits for it."""
 _CONNECT_S: Final = 10
 _WORKERS_S: Final = 60
-_ENDED: Final = "worker processes were ended, perhaps for want of memory"
-_REMEDY: Final = "give the same command again"
+_ENDED: Final = (
+    "worker processes were ended, perhaps for want of memory: give the same command again, with "
+    "fewer of them if need be"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Workers:
 
     submit: Callable[[Callable[[Any], Any], Any], Future[Any]] | None = None
     count: Callable[[], int] = lambda: 1  # how many there are now
-    # What says that workers are gone, and what that means.
+    # What says that workers are gone, and what that means for the user.
     lost: Mapping[type[BaseException], str] = field(default_factory=dict)
 
     def in_order(self, work: Callable[[C], R], chunks: Iterable[C]) -> Iterator[R]:
@@ -80,7 +82,7 @@ class Workers:
                 yield waiting.popleft().result()
         except tuple(self.lost) as error:
             meaning = next(text for kind, text in self.lost.items() if isinstance(error, kind))
-            raise PerfmodelError(f"{meaning}: {_REMEDY}") from None
+            raise PerfmodelError(meaning) from None
         except ImportError as error:
             raise PerfmodelError(str(error)) from None
         finally:
@@ -187,7 +189,9 @@ def _over_dask(cluster: str) -> Iterator[Workers]:
         def count() -> int:  # they may come and go
             return max(1, sum(map(int, client.nthreads().values())))
 
-        lost = f"the Dask scheduler at {cluster} was lost"
+        lost = (
+            f"the Dask scheduler at {cluster} was lost: start it again, and give the same command"
+        )
         gone = {KilledWorker: _ENDED, CancelledError: lost, CommClosedError: lost}
         yield Workers(submit, count, gone)
 

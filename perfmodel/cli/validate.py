@@ -163,7 +163,9 @@ def _rows_file(path: str, recordings: Sequence[Recording], gpu: Device) -> RowsF
     from perfmodel.rows_file import RowsFile, check_rows_file, origin
 
     facts = (gpu, dict(gpu.figures), [(name(r.folder), r.session, r.topics) for r in recordings])
-    return RowsFile(check_rows_file(path), origin(command_line(), *facts))
+    rows = RowsFile(check_rows_file(path), origin(command_line(), *facts))
+    rows.resume()  # other rows are refused before anything is predicted
+    return rows
 
 
 def _found(device: str | None, folder: str | None) -> tuple[Device, list[Recording]]:
