@@ -3,6 +3,7 @@
     python -m benchmarks.record write              # 15 minutes on four cores
     python -m benchmarks.record compare            # exit code 1 if a bit differs
     python -m benchmarks.record compare --every 50 # one launch in so many
+    python -m benchmarks.record compare --cluster tcp://host:8786 # by Dask workers with a clone
 
 Times, terms and traffic of all rows that `perfmodel validate` scores and of all launches of source
 corpora (which need nvcc), as doubles without rounding. A rewrite that is to change no prediction
@@ -15,8 +16,6 @@ import argparse
 import os
 import sys
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 
 from rich.progress import track
@@ -24,21 +23,19 @@ from rich.progress import track
 from benchmarks.record.compare import differences, largest
 from benchmarks.record.launches import Part, parts, predict_part
 from benchmarks.record.store import Table, read, write
+from perfmodel.chunks import Workers, workers
 
 FOLDER = Path(__file__).parent
 SHOWN = 20
 
 
-def predict_all(chosen: list[Part], workers: int) -> dict[str, Table]:
+def predict_all(chosen: list[Part], some: Workers) -> dict[str, Table]:
     """Return what is predicted, by the file that it belongs to."""
     found: dict[str, Table] = defaultdict(dict)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(predict_part, part) for part in chosen]
-        done = as_completed(futures)
-        for future in track(done, "predicting", len(futures), disable=not sys.stderr.isatty()):
-            part, rows = future.result()
-            file = part.name.split()[0] if part.kind == "scoreboard" else "sources"
-            found[file].update(rows)
+    done = some.in_order(predict_part, chosen)
+    for part, rows in track(done, "predicting", len(chosen), disable=not sys.stderr.isatty()):
+        file = part.name.split()[0] if part.kind == "scoreboard" else "sources"
+        found[file].update(rows)
     return {file: dict(sorted(table.items())) for file, table in sorted(found.items())}
 
 
@@ -63,12 +60,15 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="one launch in so many")
     parser.add_argument("--only", choices=["scoreboard", "sources"])
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--cluster", help="a Dask scheduler's address, or local:N")
     given = parser.parse_args()
     if given.action == "write" and given.every > 1:
         parser.error("write records every launch: leave out --every")
     chosen = [p for p in parts(given.every) if given.only in (None, p.kind)]
     # The longest first, so that no process is left with one in the end.
-    found = predict_all(sorted(chosen, key=lambda p: p.kind == "scoreboard"), given.workers)
+    chosen.sort(key=lambda p: p.kind == "scoreboard")
+    with workers(given.workers, given.cluster) as some:
+        found = predict_all(chosen, some)
     if given.action == "compare":
         return 0 if compare(found) else 1
     for file, table in found.items():

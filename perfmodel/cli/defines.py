@@ -37,13 +37,17 @@ def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[s
 
 
 def parse_value_lists(
-    defines: Iterable[str], words: Collection[str] = (), option: str = "-D"
+    defines: Iterable[str],
+    words: Collection[str] = (),
+    option: str = "-D",
+    most: int = MOST_COMBINATIONS,
 ) -> dict[str, tuple[int | str, ...]]:
     """Return the parameters of ``-D NAME=VALUES`` options, in their order.
 
     Texts are such as ``"N=4096"``, ``"bytes=1MiB,16MiB"``, ``"M=128:1024:128"`` or
     ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly. Values of `words` are
-    words, and `option` is what the user wrote before the texts, for errors.
+    words, `option` is what the user wrote before the texts, for errors, and `most` how many values
+    a text may have.
     """
     found: dict[str, tuple[int | str, ...]] = {}
     for text in defines:
@@ -73,7 +77,7 @@ def parse_value_lists(
         if name in words:
             found[name] = tuple(word.strip() for word in values.split(","))
         else:
-            found[name] = _values(values, f"{option} {name}")
+            found[name] = _values(values, f"{option} {name}", most)
     return found
 
 
@@ -81,16 +85,16 @@ def combinations(values: Mapping[str, Sequence[int | str]]) -> list[dict[str, in
     """Return every combination of the parameters' values, the last parameter fastest."""
     total = prod(len(several) for several in values.values())
     if total > MOST_COMBINATIONS:
-        raise _too_many("the -D options", total)
+        raise too_many("the -D options", total)
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
 
 
-def _values(text: str, what: str) -> tuple[int, ...]:
+def _values(text: str, what: str, most: int) -> tuple[int, ...]:
     found: list[int] = []
     for part in text.split(","):
         several = _range(part, what) if ":" in part else (parse_size(part.strip(), what),)
-        if len(found) + len(several) > MOST_COMBINATIONS:
-            raise _too_many(what, len(found) + len(several))
+        if len(found) + len(several) > most:
+            raise too_many(what, len(found) + len(several), most)
         found.extend(several)
     return tuple(found)
 
@@ -120,8 +124,9 @@ def _range(text: str, what: str) -> Sequence[int]:
     return values
 
 
-def _too_many(what: str, total: int) -> PerfmodelError:
+def too_many(what: str, total: int, most: int = MOST_COMBINATIONS) -> PerfmodelError:
+    """Return what to say of options that make more configurations than are allowed."""
     return PerfmodelError(
-        f"{what} make {total} configurations, at most {MOST_COMBINATIONS} are allowed: use fewer "
+        f"{what} make {total} configurations, at most {most} are allowed: use fewer "
         "values or a larger step"
     )

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.cli.defines import parse_defines, parse_value_lists
+from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import NamedKernel
 from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import (
-    FIGURE,
     JSON,
     KERNEL,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
+from perfmodel.cli.over import values_over
 from perfmodel.cli.progress import progress_bar
-from perfmodel.errors import PerfmodelError, shown
+from perfmodel.cli.rows_options import CLUSTER, is_rows
+from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
+    from perfmodel.prediction.sweep import Sweep
 
 EXAMPLES = (
     "perfmodel sweep stream-persistent --over persistent_bytes=1MiB:64MiB:*2",
@@ -29,11 +31,23 @@ EXAMPLES = (
     "-o knobs.png",
     "perfmodel sweep saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 "
     "--over n=1Mi:256Mi:*4 -o saxpy.svg",
+    "perfmodel sweep gemm --mapping coalesced --over M=64:512:64 --over N=64:512:64 -o rows.csv",
+    "perfmodel sweep gemm --mapping tensor-core --over M=128:16384:128 --over N=128:16384:128 "
+    "--over K=1024:8192:*2 -o rows.parquet --cluster local:8",
     "perfmodel sweep table.cu --grid 65536 --block 256 --arg table=32MiB --set-aside 16MiB "
     "--window 32MiB --window-buffer table --over hit-ratio=0:1:0.125",
 )
 
-_FRACTIONS = ("hit-ratio", "compression")
+
+def _checked(path: str | None) -> str | None:
+    """Refuse a file that cannot be written before anything is computed."""
+    if path is not None:
+        from perfmodel.reports.figure_style import FORMATS
+        from perfmodel.rows_file import SUFFIXES
+        from perfmodel.text_files import check_target
+
+        check_target(path, "output", (*FORMATS, *SUFFIXES))
+    return path
 
 
 def sweep(
@@ -42,19 +56,56 @@ def sweep(
     over: list[str] = option(
         "What to vary: hit-ratio, set-aside, window, fetch-granularity, compression or a "
         "parameter; a list a,b,c or a range start:stop:step or start:stop:*factor. Several "
-        "have a panel each.",
+        "have a panel each, or in a file of rows a row for each combination.",
         metavar="NAME=VALUES",
         default=...,
     ),
     chosen: LaunchOptions,
-    output: str | None = FIGURE,
+    output: str | None = option(
+        "Draw it into a .svg, .png or .pdf file; or write a .csv or .parquet file (extra parquet) "
+        "with a row for each combination, any number of them.",
+        "-o",
+        "--output",
+        metavar="FILE",
+        callback=_checked,
+    ),
+    cluster: str | None = CLUSTER,
     json: bool = JSON,
 ) -> None:
-    """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel."""
+    """Vary one thing and see time and DRAM bytes: a knob of L2, or a size of the kernel.
+
+    Rows of a .csv or .parquet file come in parts, into FILE.parts, which are joined at the end.
+    When it was interrupted, or a worker died for good, the same command goes on where it stopped;
+    FILE.json says which command that was.
+    """
+    if output is not None and is_rows(output):
+        if json:
+            raise PerfmodelError("--json prints what a table has: leave it out with a file of rows")
+        from perfmodel.cli.sweep_rows import write_rows
+
+        write_rows(kernel, over, chosen, output, cluster)
+        return
+    if cluster is not None:
+        raise PerfmodelError("--cluster is for files of rows: give -o rows.csv or -o rows.parquet")
+    sweeps = _sweeps(kernel, over, chosen)
+    if output is not None:
+        from perfmodel.reports.sweep_figure import sweep_figure
+
+        save_drawing(sweep_figure(sweeps), output)
+    if json:
+        print_json([each.to_json() for each in sweeps])
+    elif output is None:
+        from perfmodel.reports.sweep_text import sweeps_report
+
+        show(sweeps_report(sweeps))
+
+
+def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> list[Sweep]:
+    """Return a sweep over each of the options' values."""
     from perfmodel.prediction.sweep import sweep as sweep_over
 
     named, gpu = chosen.named(kernel)
-    ranges = [_over(text, named.word_parameters) for text in over]
+    ranges = [values_over(text, named.word_parameters) for text in over]
     names = [name for name, _ in ranges]
     if again := next((name for name in names if names.count(name) > 1), None):
         raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
@@ -84,16 +135,7 @@ def sweep(
                     **platform,
                 )
             )
-    if output is not None:
-        from perfmodel.reports.sweep_figure import sweep_figure
-
-        save_drawing(sweep_figure(sweeps), output)
-    if json:
-        print_json([each.to_json() for each in sweeps])
-    elif output is None:
-        from perfmodel.reports.sweep_text import sweeps_report
-
-        show(sweeps_report(sweeps))
+    return sweeps
 
 
 def _of_launch(named: NamedKernel, name: str) -> bool:
@@ -101,33 +143,3 @@ def _of_launch(named: NamedKernel, name: str) -> bool:
     from perfmodel.prediction.sweep import KNOBS
 
     return named.launches is not None and name not in KNOBS
-
-
-def _over(text: str, words: Collection[str]) -> tuple[str, tuple[float | str, ...]]:
-    """Return the name and the values of an ``--over`` option; `words` names those not numbers."""
-    name, _, values = text.partition("=")
-    if name.strip() in _FRACTIONS:
-        return name.strip(), _fractions(values, text)
-    # A knob's name has a dash, which no parameter has.
-    plain = name.strip().replace("-", "_")
-    found = parse_value_lists([f"{plain}={values}"], words, option="--over")[plain]
-    return name.strip(), tuple(v if isinstance(v, str) else float(v) for v in found)
-
-
-def _fractions(values: str, text: str) -> tuple[float, ...]:
-    """Return the numbers of ``a,b,c`` or ``start:stop:step``."""
-    try:
-        if ":" not in values:
-            return tuple(float(part) for part in values.split(","))
-        start, stop, step = (float(part) for part in values.split(":"))
-    except ValueError:
-        raise PerfmodelError(
-            f"--over {shown(text)} must be NAME=a,b,c or NAME=start:stop:step"
-        ) from None
-    if not step > 0 or not start <= stop:
-        raise PerfmodelError(f"--over {shown(text)}: a range goes up, by steps above 0")
-    if not (stop - start) / step <= 10_000:
-        raise PerfmodelError(
-            f"--over {shown(text)} has over 10000 values: give a finite range of larger steps"
-        )
-    return tuple(start + i * step for i in range(int((stop - start) / step + 1e-9) + 1))

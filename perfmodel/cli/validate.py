@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -18,12 +17,14 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_json, save_drawing, show, show_meanwhile, wrote
 from perfmodel.cli.progress import progress_bar
+from perfmodel.cli.rows_options import CLUSTER, command_line, resumable
 from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_target, write_file
 
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.measure.recorded import Recording
+    from perfmodel.rows_file import RowsFile
     from perfmodel.validation.validate import Validation
 
 MANY: Final = 1000
@@ -34,7 +35,16 @@ EXAMPLES = (
     "perfmodel validate --device a100-sxm-80 --json",
     "perfmodel validate --from my-measurements --device my-gpu.toml",
     "perfmodel validate --transfer -o report.md --plot report.svg",
+    "perfmodel validate --rows launches.parquet --cluster tcp://host:8786",
 )
+
+
+def _checked_rows(path: str | None) -> str | None:
+    if path is not None:
+        from perfmodel.rows_file import check_rows_file
+
+        check_rows_file(path)
+    return path
 
 
 def validate(
@@ -62,6 +72,13 @@ def validate(
         "several together.",
         metavar="NAME",
     ),
+    rows: str | None = option(
+        "Write each launch with its prediction into a .csv or .parquet file (extra parquet), in "
+        "parts while they come: the same command goes on where it was interrupted.",
+        metavar="FILE",
+        callback=_checked_rows,
+    ),
+    cluster: str | None = CLUSTER,
     json: bool = JSON,
 ) -> None:
     """Compare predictions with measured times: a scoreboard by regime, with two rooflines.
@@ -70,6 +87,7 @@ def validate(
     What is recorded of a GPU takes minutes: a table of a sample, one in so many launches, comes
     first on standard error, unless --json is given.
     """
+    from perfmodel.chunks import cores, workers
     from perfmodel.validation.validate import transfers as transfers_from
     from perfmodel.validation.validate import validate as hold_against
 
@@ -77,15 +95,19 @@ def validate(
         check_target(output, "report", (".md",))
     gpu, recordings = _found(device, folder)
     if without:
-        _show_worth(recordings, gpu, without, json, (transfer, output, plot))
+        others = (transfer, output, plot, rows)
+        _show_worth(recordings, gpu, without, json, others, cluster)
         return
+    kept = None if rows is None else _rows_file(rows, recordings, gpu)
     announce(recordings)
-    with progress_bar("predicting") as tell:
-        first = None if json else _show_sample
-        workers = os.cpu_count() or 1
-        result = hold_against(recordings, gpu, tell, workers=workers, sampled=first)
-    with progress_bar("transfer") as tell:
-        transfers = transfers_from(gpu, tell, workers) if transfer else []
+    with workers(cores(), cluster) as some:
+        with resumable(rows), progress_bar("predicting") as tell:
+            first = None if json else _show_sample
+            result = hold_against(recordings, gpu, tell, some, None, first, kept)
+        with progress_bar("transfer") as tell:
+            transfers = transfers_from(gpu, tell, some) if transfer else []
+    if rows is not None:
+        wrote(rows)
     if plot is not None:
         from perfmodel.reports.validation_figure import validation_figure
 
@@ -112,24 +134,38 @@ def _show_worth(
     gpu: Device,
     names: Sequence[str],
     json: bool,
-    others: tuple[bool, str | None, str | None],
+    others: tuple[bool, str | None, str | None, str | None],
+    cluster: str | None,
 ) -> None:
     """Print what the scoreboard loses without some mechanisms."""
+    from perfmodel.chunks import cores, workers
     from perfmodel.models.mechanism import without
     from perfmodel.reports.worth_text import worth_record, worth_report
     from perfmodel.validation.worth import worth
 
     if any(others):
-        raise PerfmodelError("--without prints a table or --json: leave out --transfer, -o, --plot")
+        raise PerfmodelError(
+            "--without prints a table or --json: leave out --transfer, -o, --plot, --rows"
+        )
     with without(*names):  # unknown names are refused before minutes of work
         pass
     announce(recordings)
-    with progress_bar("predicting") as tell:
-        found = worth(recordings, gpu, names, tell, os.cpu_count() or 1)
+    with workers(cores(), cluster) as some, progress_bar("predicting") as tell:
+        found = worth(recordings, gpu, names, tell, some)
     if json:
         print_json(worth_record(found))
     else:
         show(worth_report(found))
+
+
+def _rows_file(path: str, recordings: Sequence[Recording], gpu: Device) -> RowsFile:
+    from perfmodel.measure.folders import name
+    from perfmodel.rows_file import RowsFile, check_rows_file, origin
+
+    facts = (gpu, dict(gpu.figures), [(name(r.folder), r.session, r.topics) for r in recordings])
+    rows = RowsFile(check_rows_file(path), origin(command_line(), *facts))
+    rows.resume()  # other rows are refused before anything is predicted
+    return rows
 
 
 def _found(device: str | None, folder: str | None) -> tuple[Device, list[Recording]]:

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
@@ -29,12 +30,8 @@ def check_memory(instance: Instance, gpu: Device) -> None:
     TooLargeForMemoryError
         Names the largest buffers, their sum, and what the device has.
     """
-    kept = [b.name for b in instance.kernel.buffers if b.space == "global"]
-    sizes = {
-        name: np.asarray(instance.lengths[name], float) * np.asarray(instance.element_bytes[name])
-        for name in kept
-    }
-    total = np.ravel(np.asarray(sum(sizes.values(), np.zeros(1))))
+    sizes = _sizes(instance)
+    total = needed_bytes(instance)
     largest = int(np.argmax(total))
     if total[largest] <= gpu.dram_size:
         return
@@ -45,6 +42,19 @@ def check_memory(instance: Instance, gpu: Device) -> None:
         gpu,
         "make them smaller, or choose a GPU with more memory",
     )
+
+
+def needed_bytes(instance: Instance) -> Array:
+    """Return the bytes of a launch's buffers in global memory together, of each configuration."""
+    return np.ravel(np.asarray(sum(_sizes(instance).values(), np.zeros(1))))
+
+
+def _sizes(instance: Instance) -> dict[str, Array]:
+    kept = [b.name for b in instance.kernel.buffers if b.space == "global"]
+    return {
+        name: np.asarray(instance.lengths[name], float) * np.asarray(instance.element_bytes[name])
+        for name in kept
+    }
 
 
 def not_held(

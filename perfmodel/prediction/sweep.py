@@ -101,7 +101,7 @@ def sweep(
     start = control or L2Control()
     given: dict[str, Any] = dict(params or {})
     if isinstance(kernel, Kernel):
-        _check_name(name, kernel)
+        check_name(name, kernel)
     found: list[tuple[float | str, Prediction]] = []
     refused: dict[float | str, str] = {}
     for done, value in enumerate(values):
@@ -127,7 +127,8 @@ def sweep(
     return Sweep(name, tuple(v for v, _ in found), tuple(p for _, p in found), refused)
 
 
-def _check_name(name: str, kernel: Kernel) -> None:
+def check_name(name: str, kernel: Kernel) -> None:
+    """Refuse a name that is no key of `KNOBS` and no parameter of the kernel."""
     parameters = [p.name for p in kernel.parameters]
     if name not in KNOBS and name not in parameters:
         known = [*KNOBS, *parameters]

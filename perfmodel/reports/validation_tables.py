@@ -8,7 +8,7 @@ from typing import Final
 
 from perfmodel.reports import units
 from perfmodel.reports.tables import Table
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.scores import Judged, Score, score, worst
 from perfmodel.validation.targets import reached

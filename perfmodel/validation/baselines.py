@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware import Device
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 Array = npt.NDArray[Any]
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
-from pathlib import Path
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
+from perfmodel.chunks import HERE, Workers
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, Figure
-from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, Row
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.mechanism import switch_off, switched_off
@@ -24,58 +21,18 @@ from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.interval import regime, residual_class
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
+from perfmodel.rows_file import RowsFile
+from perfmodel.validation.case import Case, written_cases
 from perfmodel.validation.sweeps import Sweep, sweeps
 
+T = TypeVar("T")
 Progress = Callable[[int, int], Any]
 
 SAMPLE: Final = 200
 """Cases of a sample that is scored first."""
-_WORTH_PROCESSES: Final = 200
-_work: Final[dict[str, Any]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One measured launch and its prediction; times in seconds."""
-
-    sweep: str
-    topic: str
-    line: int  # in the topic's CSV
-    kernel: str
-    params: Mapping[str, int | str]
-    use: str  # "fit" or "validation"
-    # Protocol.
-    timing: str
-    cache: str
-    measured_s: float
-    predicted_s: float
-    interval_s: tuple[float, float]  # 90% interval of the prediction
-    # Of the prediction: largest term, regime, and whose residuals its interval has.
-    bottleneck: str
-    regime: str
-    residual_class: str
-    # Standard deviation of the predicted time from the device's figures, as a share of it.
-    spread: float
-    flop: float  # useful operations
-    flop_peak: float  # data-sheet peak of their precision [FLOP/s]
-    # Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
-    roofline_bytes: float
-
-    @property
-    def label(self) -> str:
-        """Kernel and sizes, as one text."""
-        return " ".join([self.kernel, *(f"{name}={value}" for name, value in self.params.items())])
-
-    @property
-    def error(self) -> float:
-        """Predicted over measured time, less one."""
-        return self.predicted_s / self.measured_s - 1
-
-    @property
-    def covered(self) -> bool:
-        """Whether the 90% interval holds the measured time."""
-        low, high = self.interval_s
-        return low <= self.measured_s <= high
+_WORTH_WORKERS: Final = 200
+_TOGETHER: Final = 64
+"""Cases of a chunk."""
 
 
 def matched(recording: Recording) -> Iterator[tuple[Sweep, Row]]:
@@ -124,8 +81,9 @@ def cases_of(
     device: Device,
     progress: Progress | None = None,
     use: str | None = None,
-    workers: int = 1,
+    workers: Workers = HERE,
     sampled: Callable[[list[Case], int], Any] | None = None,
+    rows: RowsFile | None = None,
 ) -> list[Case]:
     """Return all cases of recordings, in their order, predicted for a device.
 
@@ -135,107 +93,91 @@ def cases_of(
         Is told how many cases of how many are done.
     use : {"fit", "validation"}, optional
         Which cases; all by default.
-    workers : int
-        Processes that share the work; more than one need a main module that can be imported.
+    workers : Workers
+        Who predicts, if there are some hundred cases.
     sampled : callable, optional
         Is given a sample of the cases before the others are predicted, and that it is one in so
         many: about `SAMPLE` of them, evenly spaced in their order. Not called where there are less
         than twice as many.
+    rows : RowsFile, optional
+        Where cases are written as they come, and where those of an earlier run are read; without a
+        sample.
 
     Raises
     ------
     PerfmodelError
         If a row cannot be predicted, or a recording has none that a kernel describes.
     """
-    works = _works(recordings, use)
-    for number, recording in enumerate(recordings):
-        if use is None and not any(work.recording == number for work in works):
-            raise PerfmodelError(
-                f"measurement folder {str(recording.folder)!r} has no row that a kernel "
-                "describes: give a folder that `perfmodel measure` wrote"
-            )
-    step = len(works) // SAMPLE if sampled is not None and len(works) >= 2 * SAMPLE else 1
-    first = range(0, len(works), step) if step > 1 else range(0)
-    order = [*first, *(i for i in range(len(works)) if i % step or step == 1)]
-    found: dict[int, Case] = {}
-    for position, case in zip(
-        order, _each(recordings, device, use, works, order, workers), strict=True
-    ):
+    works = [
+        _Work(str(recording.folder), sweep, row, _floors(device, recording, row))
+        for recording in recordings
+        for sweep, row in _described(recording, use)
+    ]
+
+    def tell(done: int) -> None:
         if progress is not None:
-            progress(len(found), len(works))
-        found[position] = case
+            progress(done, len(works))
+
+    work = partial(_cases, device, switched_off())
+    some = workers if len(works) >= _WORTH_WORKERS else HERE
+    if rows is not None:
+        pieces = _pieces(works, _TOGETHER)
+        return written_cases(
+            rows, work, pieces, some, lambda done: tell(min(done * _TOGETHER, len(works)))
+        )
+    step = len(works) // SAMPLE if sampled is not None and len(works) >= 2 * SAMPLE else 1
+    first = list(range(0, len(works), step)) if step > 1 else []
+    rest = [i for i in range(len(works)) if not first or i % step]
+    together = 1 if some.submit is None else _TOGETHER
+    chunks = [*_pieces(first, together), *_pieces(rest, together)]
+    found: dict[int, Case] = {}
+    sent = ([works[i] for i in chunk] for chunk in chunks)
+    for chunk, cases in zip(chunks, some.in_order(work, sent), strict=True):
+        tell(len(found))
+        found.update(zip(chunk, cases, strict=True))
         if sampled is not None and len(found) == len(first):
             sampled([found[i] for i in first], step)
-    if progress is not None:
-        progress(len(works), len(works))
+    tell(len(works))
     return [found[i] for i in range(len(works))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A row to be predicted, of the recording of a number."""
+    """A row to be predicted."""
 
-    recording: int
+    folder: str  # of its recording
     sweep: Sweep
     row: Row
+    floors: Mapping[str, float]  # see `_floors`
 
 
-def _works(recordings: Sequence[Recording], use: str | None) -> list[_Work]:
-    return [
-        _Work(number, sweep, row)
-        for number, recording in enumerate(recordings)
-        for sweep, row in matched(recording)
-        if use in (None, sweep.use_of(row))
-    ]
+def _described(recording: Recording, use: str | None) -> list[tuple[Sweep, Row]]:
+    every = list(matched(recording))
+    if use is None and not every:
+        raise PerfmodelError(
+            f"measurement folder {str(recording.folder)!r} has no row that a kernel "
+            "describes: give a folder that `perfmodel measure` wrote"
+        )
+    return [(sweep, row) for sweep, row in every if use in (None, sweep.use_of(row))]
 
 
-def _each(
-    recordings: Sequence[Recording],
-    device: Device,
-    use: str | None,
-    works: Sequence[_Work],
-    order: Sequence[int],
-    workers: int,
-) -> Iterator[Case]:
-    """Yield the cases in an order of their positions."""
-    if workers < 2 or len(works) < _WORTH_PROCESSES:
-        for i in order:
-            yield _case(recordings[works[i].recording], device, works[i].sweep, works[i].row)
-        return
-    with ProcessPoolExecutor(
-        workers,
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=([(r.folder, tuple(r.topics)) for r in recordings], device, use, switched_off()),
-    ) as pool:
-        yield from pool.map(_nth_case, order, chunksize=8)
+def _pieces(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[i : i + size] for i in range(0, len(items), size)]
 
 
-def _start_worker(
-    read: Sequence[tuple[Path, Sequence[str]]],
-    device: Device,
-    use: str | None,
-    off: frozenset[str],
-) -> None:
+def _cases(device: Device, off: frozenset[str], works: Sequence[_Work]) -> list[Case]:
+    """Return the cases of some rows, predicted without the mechanisms that are off."""
     switch_off(off)
-    # An interruption is for the process that asked: it stops, and these with it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A recording is full of views that cannot be sent to another process: each reads its own.
-    recordings = [with_topics(folders.recording(folder), topics) for folder, topics in read]
-    _work.update(recordings=recordings, device=device, works=_works(recordings, use))
+    return [_case(device, work) for work in works]
 
 
-def _nth_case(position: int) -> Case:
-    work: _Work = _work["works"][position]
-    return _case(_work["recordings"][work.recording], _work["device"], work.sweep, work.row)
-
-
-def _case(recording: Recording, device: Device, sweep: Sweep, row: Row) -> Case:
+def _case(device: Device, work: _Work) -> Case:
     """Return the case of a row; what makes it none is named with its file and line."""
+    row = work.row
     try:
-        return one_case(sweep, row, as_timed(device, recording, row))
+        return one_case(work.sweep, row, _stated(device, work.floors))
     except PerfmodelError as error:
-        where = f"measurement folder {str(recording.folder)!r}, {row.topic}.csv, line {row.line}"
+        where = f"measurement folder {work.folder!r}, {row.topic}.csv, line {row.line}"
         raise PerfmodelError(f"{where}: {error}") from None
 
 
@@ -246,10 +188,16 @@ def at_floor(device: Device, floor: float | None) -> Device:
 
 def as_timed(device: Device, recording: Recording, row: Row) -> Device:
     """Return a device as the host and the profiler of a row see it."""
+    return _stated(device, _floors(device, recording, row))
+
+
+def _floors(device: Device, recording: Recording, row: Row) -> dict[str, float]:
+    """Return the figures that the host and the profiler of a row have instead of a device's."""
     floor, cold = recording.event_floor(row), recording.cold_event_floor(row)
     if cold is not None:
         floor = cold - COLD_CODE(device)  # which a cold launch has beside its floor
-    return _stated(at_floor(device, floor), recording.profiler_floors(row))
+    floors = {} if floor is None else {"event_floor": floor}
+    return floors | recording.profiler_floors(row)
 
 
 def _stated(device: Device, values: Mapping[str, float]) -> Device:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.prediction.interval import CLASSES, INTERVALS, NORMAL_90
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names, parse
 from perfmodel.tables import check_keys
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 _FILE: Final = Path(__file__).parent / "reasons.toml"
 _KEYS: Final = ("kernel", "regime", "timing", "error", "when", "text")

@@ -10,11 +10,13 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
+from perfmodel.chunks import HERE, Workers
 from perfmodel.hardware import device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import read_recording
 from perfmodel.prediction.interval import INTERVALS
-from perfmodel.validation.cases import Case, cases_of
+from perfmodel.validation.case import Case
+from perfmodel.validation.cases import cases_of
 from perfmodel.validation.first_looks import first_looks, translated_over_described
 from perfmodel.validation.intervals import fit_intervals
 
@@ -22,11 +24,11 @@ FIRST_LOOKS: Final = tuple(f"source-kernels/h200-sxm/corpus-blind{n}" for n in r
 """Programs whose first looks widen the intervals of translated kernels; later ones judge it."""
 
 
-def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
+def refit_intervals(path: Path = INTERVALS, workers: Workers = HERE) -> None:
     """Fit the intervals to all recorded measurements, ours and published ones, and write them.
 
-    `path`: the data file; by default the one that predictions read. `workers`: processes that share
-    the predictions.
+    `path`: the data file; by default the one that predictions read. `workers`: who share the
+    predictions.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def refit_intervals(path: Path = INTERVALS, workers: int = 1) -> None:
     fit_intervals(measured, published, about, path, translated_over_described(looks))
 
 
-def _cases(device: str, folder: Path, workers: int) -> list[Case]:
+def _cases(device: str, folder: Path, workers: Workers) -> list[Case]:
     """Return the cases of a folder, those of each kernel a sweep of their own."""
     found = cases_of([read_recording(folder)], load_device(device), use="fit", workers=workers)
     return [replace(case, sweep=f"{device}: {case.sweep}: {case.kernel}") for case in found]

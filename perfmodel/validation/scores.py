@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.prediction.interval import REGIMES
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 Array = npt.NDArray[Any]
 

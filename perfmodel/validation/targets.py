@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.expressions import evaluate, names, parse
 from perfmodel.tables import check_keys
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 _FILE: Final = Path(__file__).parent / "targets.toml"
 _WHAT: Final = ("median", "worst", "worst_us", "knee_steps")

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from perfmodel.chunks import HERE, Workers
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording
+from perfmodel.rows_file import RowsFile
 from perfmodel.validation.baselines import Constants, data_sheet, fit_constants, fitted
-from perfmodel.validation.cases import Case, Progress, cases_of, left_out, with_topics
+from perfmodel.validation.case import Case
+from perfmodel.validation.cases import Progress, cases_of, left_out, with_topics
 from perfmodel.validation.scores import Judged
 from perfmodel.validation.transfer import transferred
 
@@ -79,9 +82,10 @@ def validate(
     recordings: Sequence[Recording],
     device: Device,
     progress: Progress | None = None,
-    workers: int = 1,
+    workers: Workers = HERE,
     use: Use | None = None,
     sampled: Callable[[Validation, int], Any] | None = None,
+    rows: RowsFile | None = None,
 ) -> Validation:
     """Return how a device's predictions and the baselines compare with recordings of one GPU.
 
@@ -93,7 +97,7 @@ def validate(
         if sampled is not None:
             sampled(_judged(recordings, device, cases), step)
 
-    cases = cases_of(recordings, device, progress, use, workers, first if sampled else None)
+    cases = cases_of(recordings, device, progress, use, workers, first if sampled else None, rows)
     return _judged(recordings, device, cases)
 
 
@@ -118,7 +122,7 @@ def _timed(recording: Recording) -> int:
 
 
 def transfers(
-    teacher: Device, progress: Progress | None = None, workers: int = 1
+    teacher: Device, progress: Progress | None = None, workers: Workers = HERE
 ) -> list[Transfer]:
     """Return the measurements of all other GPUs as a teacher that we measured predicts them.
 
@@ -152,7 +156,7 @@ def _transfer(
     listed: Device,
     teacher: Device,
     recordings: Sequence[Recording],
-    workers: int,
+    workers: Workers,
     use: Use | None = None,
 ) -> Transfer:
     own = listed.name in device_names()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from perfmodel.chunks import HERE, Workers
 from perfmodel.hardware import Device
 from perfmodel.measure.recorded import Recording
 from perfmodel.models.mechanism import without
@@ -33,7 +34,7 @@ def worth(
     device: Device,
     names: Sequence[str],
     progress: Progress | None = None,
-    workers: int = 1,
+    workers: Workers = HERE,
 ) -> Worth:
     """Return what the scoreboard loses without some mechanisms; nothing is fitted again.
 

@@ -18,12 +18,13 @@ Run = Callable[..., str]
 
 SLOW = ("simulate", "report", "validate", "measure", "calibrate")  # their own tests run them small
 BROUGHT = (".cu", ".ptx", "my-model.toml", "my-drills.toml")  # the user's, with or without nvcc
+CLUSTER = "--cluster"  # test_sweep_rows.py has one
 EXAMPLES = [
     example.partition(" > ")[0]
     for command in COMMANDS
     if command not in SLOW
     for example in import_module(f"perfmodel.cli.{command}").EXAMPLES
-    if not any(part in example for part in BROUGHT)
+    if not any(part in example for part in (*BROUGHT, CLUSTER))
 ]
 
 
@@ -38,7 +39,8 @@ def test_an_example(
     words = shlex.split(example)
     assert words[0] == "perfmodel"
     shown = run(*words[1:], columns=80)
-    drawn = {w for w in words if w.endswith((".svg", ".png"))}
+    drawn = {w for w in words if w.endswith((".svg", ".png", ".csv"))}
+    drawn |= {f"{w}.json" for w in drawn if w.endswith(".csv")}
     assert {path.name for path in tmp_path.iterdir()} == {"my-kernel.toml", "my-gpu.toml", *drawn}
     assert shown or drawn
 

@@ -21,7 +21,8 @@ from perfmodel.prediction.interval import (
     residual_class,
     residuals,
 )
-from perfmodel.validation.cases import Case, at_floor, matched, one_case
+from perfmodel.validation.case import Case
+from perfmodel.validation.cases import at_floor, matched, one_case
 from perfmodel.validation.sweeps import KERNELS
 
 H200 = load_device("h200-sxm")

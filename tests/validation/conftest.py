@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 CASE = Case(
     sweep="copy",

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.validation.baselines import FEWEST_FITTED, data_sheet, fit_constants, fitted
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 
 Make = Callable[..., Case]
 GPU = load_device("h200-sxm")

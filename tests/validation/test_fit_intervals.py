@@ -13,7 +13,7 @@ import pytest
 
 from perfmodel import PerfmodelError
 from perfmodel.prediction.interval import CLASSES, INTERVALS, NORMAL_90
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 from perfmodel.validation.intervals import (
     LEAST_CASES,
     LEAST_HALF_WIDTH,

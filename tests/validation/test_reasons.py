@@ -11,7 +11,7 @@ import pytest
 import perfmodel.validation
 from perfmodel.kernels import builtin_names
 from perfmodel.prediction.interval import REGIMES
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 from perfmodel.validation.reasons import reason
 from perfmodel.validation.sweeps import KERNELS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 from perfmodel.validation.scores import Judged, by_protocol, by_regime, by_sweep, score, worst
 
 Make = Callable[..., Case]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from perfmodel.validation.cases import Case
+from perfmodel.validation.case import Case
 from perfmodel.validation.targets import Reached, reached
 
 Make = Callable[..., Case]

@@ -10,7 +10,8 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import seal
-from perfmodel.validation.cases import Case, cases_of
+from perfmodel.validation.case import Case
+from perfmodel.validation.cases import cases_of
 
 H200 = load_device("h200-sxm")
 SESSION = 'format = 1\n[machine]\ndevice = "h200-sxm"\n'

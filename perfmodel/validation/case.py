@@ -1,0 +1,111 @@
+"""A measured launch with its prediction, and files that have one a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, TypeVar, get_type_hints
+
+import numpy as np
+
+from perfmodel.chunks import Workers
+from perfmodel.rows_file import Columns, RowsFile, decoded, fill
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measured launch and its prediction; times in seconds."""
+
+    sweep: str
+    topic: str
+    line: int  # in the topic's CSV
+    kernel: str
+    params: Mapping[str, int | str]
+    use: str  # "fit" or "validation"
+    # Protocol.
+    timing: str
+    cache: str
+    measured_s: float
+    predicted_s: float
+    interval_s: tuple[float, float]  # 90% interval of the prediction
+    # Of the prediction: largest term, regime, and whose residuals its interval has.
+    bottleneck: str
+    regime: str
+    residual_class: str
+    # Standard deviation of the predicted time from the device's figures, as a share of it.
+    spread: float
+    flop: float  # useful operations
+    flop_peak: float  # data-sheet peak of their precision [FLOP/s]
+    # Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
+    roofline_bytes: float
+
+    @property
+    def label(self) -> str:
+        """Kernel and sizes, as one text."""
+        return " ".join([self.kernel, *(f"{name}={value}" for name, value in self.params.items())])
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured time, less one."""
+        return self.predicted_s / self.measured_s - 1
+
+    @property
+    def covered(self) -> bool:
+        """Whether the 90% interval holds the measured time."""
+        low, high = self.interval_s
+        return low <= self.measured_s <= high
+
+
+def written_cases(
+    rows: RowsFile,
+    work: Callable[[C], Sequence[Case]],
+    chunks: Sequence[C],
+    workers: Workers,
+    tell: Callable[[int], Any],
+) -> list[Case]:
+    """Return the cases of all chunks, which a file has in the end, those of earlier runs read.
+
+    `tell` is told how many chunks are done.
+    """
+    if (done := rows.resume()) >= 0:
+        parts = range(done, len(chunks))
+        fill(rows, parts, chunks.__getitem__, partial(_columns_of, work), workers, tell)
+    columns = decoded(rows.path.read_bytes(), rows.path.suffix, _kinds())
+    lines = zip(*columns.values(), strict=True)
+    return [_case(dict(zip(columns, cells, strict=True))) for cells in lines]
+
+
+def _kinds() -> dict[str, type]:
+    """Return the columns of a file of cases, in their order, with the types of their values."""
+    kinds = get_type_hints(Case)
+    names = [field.name for field in fields(Case)]
+    place = names.index("interval_s")
+    names[place : place + 1] = ["low_s", "high_s"]
+    return {
+        name: float if name in ("low_s", "high_s") else str if name == "params" else kinds[name]
+        for name in names
+    }
+
+
+def _columns_of(work: Callable[[C], Sequence[Case]], chunk: C) -> Columns:
+    cells = [_cells(case) for case in work(chunk)]
+    return {
+        name: np.array([row[name] for row in cells], dtype=object if kind is str else kind)
+        for name, kind in _kinds().items()
+    }
+
+
+def _cells(case: Case) -> dict[str, Any]:
+    found = {field.name: getattr(case, field.name) for field in fields(case)}
+    low, high = found.pop("interval_s")
+    return {**found, "params": json.dumps(dict(case.params)), "low_s": low, "high_s": high}
+
+
+def _case(cells: Mapping[str, Any]) -> Case:
+    own = {name: value for name, value in cells.items() if name not in ("low_s", "high_s")}
+    own |= {"params": json.loads(cells["params"]), "interval_s": (cells["low_s"], cells["high_s"])}
+    return Case(**own)
