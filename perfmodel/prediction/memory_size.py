@@ -31,13 +31,14 @@ def check_memory(instance: Instance, gpu: Device) -> None:
     """
     kept = [b.name for b in instance.kernel.buffers if b.space == "global"]
     sizes = {
-        name: np.asarray(instance.lengths[name], float) * np.asarray(instance.element_bytes[name])
+        name: np.asanyarray(instance.lengths[name], float)
+        * np.asanyarray(instance.element_bytes[name])
         for name in kept
     }
-    total = np.ravel(np.asarray(sum(sizes.values(), np.zeros(1))))
-    largest = int(np.argmax(total))
-    if total[largest] <= gpu.dram_size:
+    total = np.ravel(np.asanyarray(sum(sizes.values(), np.zeros(1))))
+    if not np.any(total > gpu.dram_size):
         return
+    largest = int(np.argmax(total))
     each = {name: float(np.ravel(size)[largest % np.size(size)]) for name, size in sizes.items()}
     raise not_held(
         f"the buffers of {instance.kernel.name}",

@@ -1,0 +1,76 @@
+"""What launches are predicted under: the GPU, the protocol, and L2 control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import Device, load_device
+from perfmodel.kernels import Instance, Kernel, bind, find_kernel
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.time.stage import Timing
+from perfmodel.prediction.compiled.forms import Forms, forms_of
+from perfmodel.prediction.details import Details
+from perfmodel.prediction.evaluate import evaluate
+from perfmodel.prediction.l2_rules import l2_setting
+from perfmodel.prediction.record import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What launches are predicted under; fields are the arguments of `perfmodel.predict`."""
+
+    device: Device
+    timing: Timing
+    cache: CacheState
+    l2: L2Control | None = None
+    mig: bool = False
+    mps: bool = False
+    concurrent: Sequence[AccessPolicyWindow] = ()
+
+    def evaluated(
+        self, instance: Instance, method: Method = "closed-form", sets: int = 1
+    ) -> Details:
+        """Return bound launches evaluated under these conditions."""
+        setting = l2_setting(
+            *(self.l2 or L2Control(), instance, self.device),
+            mig=self.mig,
+            mps=self.mps,
+            concurrent=self.concurrent,
+        )
+        return evaluate(instance, self.device, self.timing, self.cache, setting, method, sets)
+
+    def details(self, kernel: Kernel, given: Mapping[str, Any]) -> Details:
+        """Return a launch of a kernel with its parameters evaluated."""
+        return self.evaluated(bind(kernel, given))
+
+    def forms(self, kernel: Kernel, given: Mapping[str, Any]) -> Forms | None:
+        """Return the compiled forms of such launches; None where there may be none."""
+        if self.l2 is not None or self.mig or self.mps or self.concurrent:
+            return None
+        return forms_of(kernel, self.device, given, (self.timing, self.cache))
+
+
+def kernel_of(kernel: str | Path | Kernel, mapping: str | None) -> Kernel:
+    """Return the kernel of a name, a file or itself."""
+    return kernel if isinstance(kernel, Kernel) else find_kernel(kernel, mapping)
+
+
+def device_of(device: str | Path | Device) -> Device:
+    """Return the device of a name, a file or itself."""
+    return device if isinstance(device, Device) else load_device(device)
+
+
+def check_protocol(timing: str, cache: str, traffic: str = "closed-form") -> None:
+    """Refuse a protocol that there is not."""
+    for name, value, allowed in (
+        ("timing", timing, ("profiler", "events")),
+        ("cache", cache, ("cold", "warm")),
+        ("traffic", traffic, ("closed-form", "simulated")),
+    ):
+        if value not in allowed:
+            raise PerfmodelError(f"{name} {value!r} is unknown; choose {' or '.join(allowed)}")
