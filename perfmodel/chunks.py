@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -36,6 +36,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.records import record
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -51,7 +52,7 @@ _ENDED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Workers:
     """Who works on chunks: other processes, or this one where nothing can be submitted."""
 

@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from perfmodel.chunks import Workers, installed
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 from perfmodel.text_files import check_target, write_file
 
 C = TypeVar("C")
@@ -35,7 +36,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 """By name, of one length: whole numbers, floats, or text."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """What rows are of."""
 
@@ -66,7 +67,7 @@ def check_rows_file(path: str | Path) -> Path:
     return checked
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowsFile:
     """Where rows go; as `check_rows_file` gives the path."""
 

@@ -178,12 +178,12 @@ class Traffic:
     def l1_fill_sectors(self) -> Array:
         """Sectors that loads bring into L1, merged or not."""
         fills = (a.l1_fill_sectors for a in self.accesses if a.kind == "load")
-        return np.asarray(sum(fills, np.zeros(1)))
+        return np.asanyarray(sum(fills, np.zeros(1)))
 
     @property
     def requests(self) -> Array:
         """Warp requests of all memory accesses."""
-        return np.asarray(
+        return np.asanyarray(
             self.global_load_requests
             + self.global_store_requests
             + self.global_atomic_requests
@@ -194,8 +194,8 @@ class Traffic:
 
     def numbers(self, position: int = 0) -> dict[str, float]:
         """Return the totals of one configuration as plain numbers, by name."""
-        return {
-            f.name: float(np.atleast_1d(getattr(self, f.name))[position])
-            for f in fields(self)
-            if f.name not in _NO_NUMBERS
-        }
+        return {name: float(np.atleast_1d(getattr(self, name))[position]) for name in NUMBERS}
+
+
+NUMBERS: Final = tuple(f.name for f in fields(Traffic) if f.name not in _NO_NUMBERS)
+"""Names of the totals of a launch."""

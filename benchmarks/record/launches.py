@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from perfmodel import predict
 from perfmodel.cuda.compile.program import Program, load_program
@@ -20,6 +20,7 @@ from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, read_recording
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.conditions import by_the_models
 from perfmodel.validation.cases import as_timed, launch_of, matched
 from perfmodel.validation.validate import find_recordings
 
@@ -87,12 +88,17 @@ def _recording(name: str) -> tuple[Device, Recording]:
     return load_device(device), read_recording(folders.root() / folder)
 
 
+def _predicted(*args: Any, **launch: Any) -> Values:
+    with by_the_models():
+        return values(predict(*args, **launch))
+
+
 def _scoreboard(part: Part) -> Iterator[tuple[str, Values]]:
     device, recording = _recording(part.name)
     for sweep, row in list(matched(recording))[part.first :: part.step]:
         timed = as_timed(device, recording, row)
         name = f"{part.name} {row.topic} {row.line}"
-        yield name, values(predict(**launch_of(sweep, row, timed)))
+        yield name, _predicted(**launch_of(sweep, row, timed))
 
 
 def _sources() -> list[str]:
@@ -116,8 +122,8 @@ def _source(part: Part) -> Iterator[tuple[str, Values]]:
     for number, program, launch in launches:
         kernel = translated(program, launch)
         for device in SOURCE_DEVICES:
-            found = predict(kernel, device=load_device(device))
-            yield f"{device} {part.name} {number}", values(found)
+            found = _predicted(kernel, device=load_device(device))
+            yield f"{device} {part.name} {number}", found
 
 
 def _compiled(path: Path, part: Part) -> Iterator[tuple[int, Program, LaunchSpec]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from perfmodel.cli.over import axis_over
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.rows_options import already_whole, command_line, resumable
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.cli.program_launches import ProgramLaunches
@@ -93,7 +93,7 @@ def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> Grid:
     return grid
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _AtValues:
     """A program's kernel at some values of what its launch follows from."""
 

@@ -59,7 +59,14 @@ def evaluate(
             value = values[name]
         except KeyError:
             raise PerfmodelError(_missing(name, values)) from None
-        given[name] = value if type(value) in (int, float) else _number_or_array(name, value)
+        if type(value) in (int, float):
+            given[name] = value
+        elif (noted := getattr(type(value), "evaluated", None)) is not None:
+            # An array that sees what is done with it.
+            found: npt.NDArray[Any] = noted(evaluate, node, {n: values[n] for n in names(node)})
+            return found
+        else:
+            given[name] = _number_or_array(name, value)
     if any(isinstance(value, np.ndarray) for value in given.values()):
         return evaluate_arrays(node, given, parts)
     for name, value in given.items():

@@ -14,10 +14,8 @@ from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.parameter_values import plain
 
-# Whether `vector` elements of `element_bytes` can be one access, as [element_bytes, vector].
-_WIDTHS: Final = np.array(
-    [[width_fault(size, vector) is None for vector in range(17)] for size in range(17)]
-)
+_WIDEST: Final = 16
+"""Bytes that one access of a thread moves at most."""
 
 
 class Binding:
@@ -46,7 +44,9 @@ class Binding:
         """Return how many elements an access moves at once, as many as an instruction can."""
         what = f"vector of the {access.kind} {access.name or access.buffer!r}"
         value = self.whole(access.vector, what, 1, max(ELEMENT_BYTES))
-        wrong = ~_WIDTHS[size, value]
+        moved = size * value
+        # As `width_fault` says of numbers: several elements are a power of two.
+        wrong = (value > 1) & ((moved > _WIDEST) | (moved & (moved - 1) != 0))
         if np.any(wrong):
             at = self._first(wrong)
             fault = width_fault(self._at(size, at), self._at(value, at))
@@ -66,7 +66,7 @@ class Binding:
 
         Without a remedy, the parameters of the expression `node` are to be changed.
         """
-        wrong = np.asarray(value < least)
+        wrong = np.asanyarray(value < least)
         if most is not None:
             wrong = wrong | (value > most)
         if np.any(wrong):

@@ -8,6 +8,7 @@ really does it, while an error that hides in the middle of an odd pattern can go
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, Number, Operation, evaluate, names
 from perfmodel.expressions.fold import folded
 from perfmodel.kernels.access import Access
+from perfmodel.kernels.divisors import divisor
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.records import record
@@ -69,16 +71,48 @@ def check_bounds(instance: Instance) -> None:
         _check_access(instance, access, int(vector))
 
 
+def surely_fits(instance: Instance, whole: Callable[[Any], Any] = int) -> bool:
+    """Say whether every access is shown to stay within its buffer, and its vectors to be aligned.
+
+    That is by interval arithmetic alone; False says nothing. `whole` makes one whole number of a
+    value of the instance's.
+    """
+    pairs = zip(instance.kernel.accesses, instance.vectors, strict=True)
+    return all(
+        access.counted is not None or _fits(instance, access, vector, whole) == (True, True)
+        for access, vector in pairs
+    )
+
+
+def _fits(
+    instance: Instance, access: Access, vector: Any, whole: Callable[[Any], Any]
+) -> tuple[bool, bool]:
+    """Say whether an access is shown to stay within its buffer, and to be aligned."""
+    largest = _largest(instance, access, whole)
+    if any(most < 0 for most in largest.values()):
+        return True, True  # a loop of no iterations
+    index, guard = instance.expression(access.index), instance.condition(access)
+    known = {name: whole(value) for name, value in instance.known.items()}
+    variables = {name: Interval(value, value) for name, value in known.items()}
+    variables |= {name: Interval(0, most) for name, most in largest.items()}
+    ranges = Ranges(variables)
+    if guard is not None:
+        ranges.assume(guard)
+    found, count = ranges.of(index), int(whole(vector))
+    last = whole(instance.lengths[access.buffer]) - count
+    inside = found is not None and found.low >= 0 and found.high <= last
+    still = {name: 0 for name, most in largest.items() if most == 0}
+    return bool(inside), count == 1 or divisor(index, known | still, count) == count
+
+
 def _check_access(instance: Instance, access: Access, vector: int) -> None:
-    largest = _largest(instance, access)
-    if min(largest.values()) < 0:
-        return  # a loop of no iterations
+    within, aligned = _fits(instance, access, vector, int)
+    if within and aligned:
+        return
+    largest = _largest(instance, access, int)
     length = int(instance.lengths[access.buffer])
     index = instance.expression(access.index)
     condition = instance.condition(access)
-    within = _stays_within(instance, largest, index, condition, length - vector)
-    if within and vector == 1:
-        return
     still = {name: 0 for name, most in largest.items() if most == 0}
     fixed = {name: int(value) for name, value in instance.known.items()} | still
     index = folded(index, fixed)
@@ -94,28 +128,15 @@ def _check_access(instance: Instance, access: Access, vector: int) -> None:
         _check_points(search, _guard_edges(search, points), length, vector)
 
 
-def _largest(instance: Instance, access: Access) -> dict[str, int]:
+def _largest(instance: Instance, access: Access, whole: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the largest value of each variable, slowest first; all start at 0."""
     largest = {}
     for base, sizes in (("blockIdx", instance.grid), ("threadIdx", instance.block)):
         for axis, size in reversed([*zip("xyz", sizes, strict=True)]):
-            largest[f"{base}.{axis}"] = int(size) - 1
+            largest[f"{base}.{axis}"] = whole(size) - 1
     for loop in instance.kernel.loop_nest(access.loop):
-        largest[loop.variable] = int(instance.trips[loop.variable]) - 1
+        largest[loop.variable] = whole(instance.trips[loop.variable]) - 1
     return largest
-
-
-def _stays_within(
-    instance: Instance, largest: dict[str, int], index: Node, guard: Node | None, last: int
-) -> bool:
-    """Say whether interval arithmetic shows the index to be from 0 to `last`."""
-    variables = {name: Interval(int(value), int(value)) for name, value in instance.known.items()}
-    variables |= {name: Interval(0, most) for name, most in largest.items()}
-    ranges = Ranges(variables)
-    if guard is not None:
-        ranges.assume(guard)
-    found = ranges.of(index)
-    return found is not None and found.low >= 0 and found.high <= last
 
 
 def _check_points(search: _Search, points: Points, length: int, vector: int) -> None:

@@ -140,14 +140,14 @@ class Instance:
         """Return how often a loop runs, in those around it, an array of floats; 1 for None."""
         times = np.ones(1)
         for around in self.kernel.loop_nest(loop):
-            times = times * np.asarray(self.trips[around.variable], dtype=float)
+            times = times * np.asanyarray(self.trips[around.variable], dtype=float)
         return times
 
     def turns(self, loop: str | None) -> Any:
         """Return how often a block goes through a loop until its last warp is done."""
         times = self.runs(loop)
         nest = self.kernel.loop_nest(loop)
-        return times * np.asarray(self.number(nest[-1].turns), dtype=float) if nest else times
+        return times * np.asanyarray(self.number(nest[-1].turns), dtype=float) if nest else times
 
     def number(self, node: Node) -> Numbers:
         """Return the value of an expression that all threads share, of `shape`."""
@@ -287,9 +287,9 @@ def _atomic_values(
 
     sizes = np.array(list(DATA_TYPES.values()))
     if access.dtype is None:
-        dtype = np.where(np.asarray(size) == 8, _LONG, 0)
+        dtype = np.where(np.asanyarray(size) == 8, _LONG, 0)
     else:
-        dtype = np.asarray(bound.whole(access.dtype, f"dtype {what}", 0, len(sizes) - 1))
+        dtype = np.asanyarray(bound.whole(access.dtype, f"dtype {what}", 0, len(sizes) - 1))
         # Several small elements may make one of the type, or a vector of it.
         alone = access.vector == Number(1)
         bound.check(

@@ -8,14 +8,19 @@ nothing can be said. A guard narrows any part of an expression that it compares:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from functools import reduce
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from perfmodel.expressions import Name, Node, Number, Operation
 from perfmodel.expressions.nodes import COMPARISONS
 
 _LARGEST_SHIFT: Final = 62
 # Intervals past this are of no use: evaluation refuses such integers.
-_LARGEST: Final = 2**200
+_LARGEST: Final = 2**62
+# Where nothing is known; past what is of use, and still of 64 bits after a step or two.
+_NOWHERE: Final = 3 * 2**61
 
 
 class Interval(NamedTuple):
@@ -40,7 +45,7 @@ class Ranges:
             narrowed = self._narrowed.get(node)
             if narrowed is not None:
                 found = narrowed if found is None else _meet(found, narrowed)
-            if found is not None and max(-found.low, found.high) > _LARGEST:
+            if found is not None and (found.low < -_LARGEST or found.high > _LARGEST):
                 found = None
             self._known[node] = found
         return self._known[node]
@@ -69,7 +74,7 @@ class Ranges:
 
     def _narrow(self, node: Node, low: int | None, high: int | None) -> None:
         """Note bounds of an expression, and what follows from them for its parts."""
-        low, high = -_LARGEST if low is None else low, _LARGEST if high is None else high
+        low, high = -_NOWHERE if low is None else low, _NOWHERE if high is None else high
         found = Interval(low, high)
         self._narrowed[node] = _meet(self._narrowed.get(node, found), found)
         self._known.clear()
@@ -93,9 +98,9 @@ class Ranges:
         if isinstance(node, Name):
             return self._variables.get(node.name)
         if node.operator == "where":
-            return _hull(self.of(node.operands[1]), self.of(node.operands[2]))
+            return self._chosen(*node.operands)
         if node.operator in _TRUTHS:
-            return Interval(0, 1)
+            return self._truth(node)
         parts = [self.of(operand) for operand in node.operands]
         operands = [part for part in parts if part is not None]
         if len(operands) < len(parts):
@@ -104,6 +109,45 @@ class Ranges:
         if any(part.low > part.high for part in operands):
             return Interval(1, 0)
         return _operate(node.operator, operands)
+
+    def _chosen(self, condition: Node, chosen: Node, other: Node) -> Interval | None:
+        decided = _constant(self.of(condition))
+        if decided is not None:
+            return self.of(chosen if decided else other)
+        return _hull(self.of(chosen), self.of(other))
+
+    def _truth(self, node: Operation) -> Interval:
+        """Return 1 or 0 for a condition that ranges decide, from 0 to 1 for others."""
+        parts = [self.of(operand) for operand in node.operands]
+        if node.operator in _BY_RANGE:
+            first, second = parts[0], parts[-1]
+            if first is None or second is None:
+                return _OPEN
+            return _BY_RANGE[node.operator](first, second)
+        truths = [_OPEN if part is None else _truth_of(part) for part in parts]
+        if node.operator == "not":
+            return Interval(1 - truths[0].high, 1 - truths[0].low)
+        most = min if node.operator == "and" else max
+        return Interval(most(t.low for t in truths), most(t.high for t in truths))
+
+
+def _truth_of(part: Interval) -> Interval:
+    """Return whether a number is not 0."""
+    never, always = part.low == 0 == part.high, part.low > 0 or part.high < 0
+    return Interval(int(always), int(not never))
+
+
+def _less(a: Interval, b: Interval) -> Interval:
+    return Interval(int(a.high < b.low), int(a.low < b.high))
+
+
+def _less_equal(a: Interval, b: Interval) -> Interval:
+    return Interval(int(a.high <= b.low), int(a.low <= b.high))
+
+
+def _equal(a: Interval, b: Interval) -> Interval:
+    together = a.low <= b.high and b.low <= a.high
+    return Interval(int(a.low == a.high == b.low == b.high), int(together))
 
 
 def _operate(operator: str, operands: list[Interval]) -> Interval | None:
@@ -124,7 +168,7 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
         case "%" if b.low > 0:
             if b.low == b.high and a.low // b.low == a.high // b.low:
                 return Interval(a.low % b.low, a.high % b.low)
-            return Interval(0, min(b.high - 1, a.high) if a.low >= 0 else b.high - 1)
+            return Interval(0, _least(b.high - 1, a.high) if a.low >= 0 else b.high - 1)
         case "random" | "shuffled" if b.low > 0:
             return Interval(0, b.high - 1)
         case "<<" if b.low >= 0 and b.high <= _LARGEST_SHIFT:
@@ -132,7 +176,7 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
         case ">>" if b.low >= 0 and b.high <= _LARGEST_SHIFT:
             return _corners(a, b, lambda x, y: x >> y)
         case "&" if a.low >= 0 and b.low >= 0:
-            return Interval(0, min(a.high, b.high))
+            return Interval(0, _least(a.high, b.high))
         case "&" if a.low >= 0 or b.low >= 0:
             return Interval(0, a.high if a.low >= 0 else b.high)
         case "|" | "^" if a.low >= 0 and b.low >= 0:
@@ -141,9 +185,11 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
             most = 1 << max(x.bit_length() for x in (a.low, a.high, b.low, b.high))
             return Interval(-most, most - 1)
         case "min":
-            return Interval(min(x.low for x in operands), min(x.high for x in operands))
+            lows, highs = zip(*operands, strict=True)
+            return Interval(_least(*lows), _least(*highs))
         case "max":
-            return Interval(max(x.low for x in operands), max(x.high for x in operands))
+            lows, highs = zip(*operands, strict=True)
+            return Interval(_greatest(*lows), _greatest(*highs))
         case "abs":
             nearest = 0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
             return Interval(nearest, max(abs(a.low), abs(a.high)))
@@ -152,26 +198,44 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
     return None
 
 
+def _least(*numbers: Any) -> Any:
+    """Return the least of whole numbers, Python's or recorded ones."""
+    return min(numbers) if all(type(n) is int for n in numbers) else reduce(np.minimum, numbers)
+
+
+def _greatest(*numbers: Any) -> Any:
+    return max(numbers) if all(type(n) is int for n in numbers) else reduce(np.maximum, numbers)
+
+
 def _meet(a: Interval, b: Interval) -> Interval:
-    return Interval(max(a.low, b.low), min(a.high, b.high))
+    return Interval(_greatest(a.low, b.low), _least(a.high, b.high))
 
 
 def _hull(a: Interval | None, b: Interval | None) -> Interval | None:
     if a is None or b is None:
         return None
-    return Interval(min(a.low, b.low), max(a.high, b.high))
+    return Interval(_least(a.low, b.low), _greatest(a.high, b.high))
 
 
 def _corners(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:
     """Return the range of a function that is monotone in each operand, the other being fixed."""
     results = [function(x, y) for x in a for y in b]
-    return Interval(min(results), max(results))
+    return Interval(_least(*results), _greatest(*results))
 
 
 def _constant(interval: Interval | None) -> int | None:
     return interval.low if interval is not None and interval.low == interval.high else None
 
 
+_OPEN: Final = Interval(0, 1)
+_BY_RANGE: Final[dict[str, Callable[[Interval, Interval], Interval]]] = {
+    "<": _less,
+    ">": lambda a, b: _less(b, a),
+    "<=": _less_equal,
+    ">=": lambda a, b: _less_equal(b, a),
+    "==": _equal,
+    "!=": lambda a, b: Interval(1 - _equal(a, b).high, 1 - _equal(a, b).low),
+}
 _TRUTHS: Final = COMPARISONS | {"and", "or", "not"}
 
 # By how much, at least, the left side is below and above the right one.

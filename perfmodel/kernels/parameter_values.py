@@ -101,7 +101,7 @@ def _integers(value: Any, parameter: Parameter, what: str) -> Any:
         _check_range(value, value, parameter, what)
         return value
     try:
-        array = np.asarray(value)
+        array = np.asanyarray(value)
     except (ValueError, TypeError, OverflowError):
         raise PerfmodelError(f"{what} must be whole numbers, not {shown(value)}") from None
     if array.dtype.kind not in "iu":
@@ -111,7 +111,7 @@ def _integers(value: Any, parameter: Parameter, what: str) -> Any:
             else f"{what} must be whole numbers, not an array of type {array.dtype}"
         )
     if array.size:
-        _check_range(int(array.min()), int(array.max()), parameter, what, array)
+        _check_range(array.min(), array.max(), parameter, what, array)
     return array.item() if array.ndim == 0 else array.astype(np.int64)
 
 
@@ -147,7 +147,7 @@ def _check_range(
     least, most = parameter.minimum, parameter.maximum
     if low < least or high > most:
         raise PerfmodelError(
-            f"{what} must be {least} to {most}, not {shown(low if low < least else high)}"
+            f"{what} must be {least} to {most}, not {shown(int(low if low < least else high))}"
         )
     if parameter.choices:
         wrong = {low} if array is None else set(np.unique(array).tolist())

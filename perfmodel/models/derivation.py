@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,10 @@ class Node:
     formula: Formula | None = None
     scope: Access | None = None
 
+    def __repr__(self) -> str:
+        """Return what it is called, and its value: what it is made of goes on and on."""
+        return f"Node({self.kind!r}, {self.name!r}, {self.value!r})"
+
     def sources(self) -> Iterator[Node]:
         """Yield the nodes that it is made of."""
         yield from _nodes(self.inputs)
@@ -77,9 +81,10 @@ class Decision:
 
 
 class Recorded(np.ndarray[Any, Any]):
-    """An array that knows its node.
+    """An array that knows its node, which has the value.
 
-    ``np.asarray`` of one is a plain array, which ends the way: models use ``np.asanyarray``.
+    ``np.asarray`` of one is a plain array, which ends the way: models use ``np.asanyarray``. What
+    an array of NumPy's holds itself is NaN, so that whatever reads it past the node shows.
     """
 
     node: Node
@@ -110,17 +115,25 @@ class Recorded(np.ndarray[Any, Any]):
         """Record the choice of some elements."""
         return _done("getitem", _item, (self, key), {})
 
+    def __iter__(self) -> Iterator[Any]:
+        """Record the choice of each element."""
+        return (self[place] for place in range(len(self)))
+
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
+        """Record the change of type."""
+        return _done("astype", _cast, (self, np.dtype(dtype)), {})
+
+    def item(self, *_: Any) -> Any:
+        """Note the decision."""
+        return self._decided(_only)
+
+    def tolist(self) -> Any:
+        """Note the decisions."""
+        return self.item() if self.ndim == 0 else [each.tolist() for each in self]
+
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """Record the change of shape."""
         return _done("reshape", _reshaped, (self, *shape), kwargs)
-
-    def ravel(self, *args: Any, **kwargs: Any) -> Any:
-        """Record the change of shape."""
-        return _done("ravel", np.ravel, (self, *args), kwargs)
-
-    def copy(self, order: Any = "C") -> Any:
-        """Record the copy, which is not to be written to either."""
-        return _done("copy", np.copy, (self,), {"order": order})
 
     def transpose(self, *axes: Any) -> Any:
         """Record the change of axes."""
@@ -130,6 +143,17 @@ class Recorded(np.ndarray[Any, Any]):
     def T(self) -> Any:  # noqa: N802  # NumPy's name
         """Record the change of axes."""
         return self.transpose()
+
+    @classmethod
+    def evaluated(cls, work: Callable[..., Any], node: Any, values: Mapping[str, Any]) -> Any:
+        """Record an expression's value, by `work` on its tree and the values of its names."""
+        return _done("evaluate", _on_names(work), (node,), values)
+
+    def __repr__(self) -> str:
+        """Return the value's."""
+        return f"Recorded({self.node.value!r})"
+
+    __str__ = __repr__
 
     def __bool__(self) -> bool:
         """Note the decision."""
@@ -155,19 +179,47 @@ class Recorded(np.ndarray[Any, Any]):
         return answer
 
 
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def recorded(self: Recorded, *args: Any, **kwargs: Any) -> Any:
+        return _done(function.__name__, function, (self, *args), kwargs)
+
+    return recorded
+
+
+# Methods that NumPy works out without asking the class, by the functions that they stand for.
+for _function in (
+    np.ravel,
+    np.copy,
+    np.argmax,
+    np.argmin,
+    np.argsort,
+    np.cumsum,
+    np.repeat,
+    np.take,
+):
+    setattr(Recorded, _function.__name__, _method(_function))
+
+_NOTHING: Final = {"f": np.nan, "i": -(2**31), "U": "unread"}
+"""What recorded arrays hold by their kind of type: nothing that anybody should read."""
 _decisions: Final[ContextVar[list[Decision] | None]] = ContextVar("decisions", default=None)
+_in_parts: Final[ContextVar[bool]] = ContextVar("in_parts", default=False)
 _scope: Final[ContextVar[Access | None]] = ContextVar("scope", default=None)
 
 
 @contextmanager
-def recording() -> Iterator[list[Decision]]:
-    """Note decisions by recorded numbers within the block."""
+def recording(*, in_parts: bool = False) -> Iterator[list[Decision]]:
+    """Note decisions by recorded numbers within the block.
+
+    `in_parts`: formulas that a function works out another way are recorded as what that does.
+    """
     decisions: list[Decision] = []
-    token = _decisions.set(decisions)
+    tokens = _decisions.set(decisions), _in_parts.set(in_parts)
     try:
-        yield decisions
+        with np.errstate(invalid="ignore"):  # a change of type of what is not to be read
+            yield decisions
     finally:
-        _decisions.reset(token)
+        _decisions.reset(tokens[0])
+        _in_parts.reset(tokens[1])
 
 
 def is_recording() -> bool:
@@ -185,7 +237,7 @@ def scope(access: Access) -> Iterator[None]:
         _scope.reset(token)
 
 
-def figure(name: str, value: float | tuple[float, ...]) -> Recorded:
+def figure(name: str, value: float | tuple[float, ...] | Array) -> Recorded:
     """Return a figure of the device, or a coefficient, as a recorded number or table of numbers."""
     found: Recorded = _of(Node("figure", name, value))
     return found
@@ -199,25 +251,52 @@ def number(value: Any) -> float:
     return float(value)
 
 
+def records_parts() -> bool:
+    """Return whether formulas that are worked out another way are recorded as what that does."""
+    return _in_parts.get()
+
+
 def formula(of: Formula, work: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Return what a formula gives on its symbols' values, by some work, recorded."""
     given = {name: value for name, value in values.items() if name in of.symbols}
     return _done(of.name, work, (), given, "formula", of)
 
 
-def definition(work: Work) -> Work:
+@overload
+def definition(work: Work, /) -> Work: ...
+
+
+@overload
+def definition(
+    *, one: Callable[..., Any] | None = None, replaces: bool = False
+) -> Callable[[Work], Work]: ...
+
+
+def definition(
+    work: Any = None, /, *, one: Callable[..., Any] | None = None, replaces: bool = False
+) -> Any:
     """Let a function of numbers and arrays be one node, whatever it does inside.
 
-    For algorithms, such as handing out blocks in turn, that write in place or go by loops.
+    For algorithms, such as handing out blocks in turn, that write in place or go by loops. `one`
+    does the same of one configuration, on plain numbers. A function that `replaces` takes first
+    which configurations it is about, then what it gives for all others.
     """
+    if work is None:
+        return lambda given: _definition(given, one, replaces)
+    return _definition(work, None, False)
+
+
+def _definition(work: Any, one: Callable[..., Any] | None, replaces: bool) -> Any:
+    plain: Any = unrecorded(work)
+    plain.one, plain.replaces = one, replaces
 
     @wraps(work)
     def recorded(*inputs: Any, **named: Any) -> Any:
         if is_recording():
-            return _done(work.__name__, unrecorded(work), inputs, named)
+            return _done(work.__name__, plain, inputs, named)
         return work(*inputs, **named)
 
-    return cast(Work, recorded)
+    return recorded
 
 
 def unrecorded(work: Work) -> Work:
@@ -256,7 +335,8 @@ def _of(node: Node) -> Any:
         return _like(value, [_of(part) for part in parts])
     if not isinstance(value, (np.ndarray, np.generic, int, float)):
         return value  # a shape, a type: no number
-    found = np.asarray(value).view(Recorded)
+    known = np.asarray(value)
+    found = np.full(known.shape, _NOTHING.get(known.dtype.kind, 0), known.dtype).view(Recorded)
     found.flags.writeable = False  # what is written in place, no derivation can follow
     found.node = node
     return found
@@ -271,6 +351,18 @@ def _item(value: Any, key: Any) -> Any:
     return value[key]
 
 
+@lru_cache
+def _on_names(work: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluated(node: Any, /, **values: Any) -> Any:
+        return work(node, values)
+
+    return evaluated
+
+
+def _only(value: Any) -> Any:
+    return np.asarray(value).item()
+
+
 def _cast(value: Any, dtype: Any) -> Array:
     return np.asarray(value).astype(dtype)
 
@@ -282,7 +374,8 @@ def _reshaped(value: Any, *shape: Any, **kwargs: Any) -> Array:
 def _plain(value: Any) -> Any:
     """Return a value without nodes."""
     if isinstance(value, Recorded):
-        return value.view(np.ndarray)[()] if value.ndim == 0 else value.view(np.ndarray)
+        known = np.asarray(value.node.value)
+        return known[()] if known.ndim == 0 else known
     if type(value) in (tuple, list):
         return type(value)([_plain(part) for part in value])
     return value

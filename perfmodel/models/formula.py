@@ -16,7 +16,7 @@ from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.derivation import formula, is_recording, unrecorded
+from perfmodel.models.derivation import formula, is_recording, records_parts, unrecorded
 from perfmodel.records import record
 
 
@@ -105,7 +105,7 @@ class Formula:
 
         For powers that would overflow: the function takes the symbols' values by name.
         """
-        if is_recording():
+        if is_recording() and not records_parts():
             return formula(self, unrecorded(work), values)
         return work(**values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -16,22 +17,14 @@ from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
 from perfmodel.models.launch.occupancy import Occupancy, check_block, occupancy
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.models.traffic_stage import closed_form_traffic
 from perfmodel.prediction.capability import check_capability
-from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.interval import bottleneck
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.prediction.launch_numbers import LaunchNumbers, prediction_from
 from perfmodel.prediction.memory_size import check_memory
-from perfmodel.prediction.record import (
-    Ceiling,
-    Method,
-    OccupancyResult,
-    Prediction,
-    RooflineResult,
-)
+from perfmodel.prediction.record import Method, Prediction
 
 
 def evaluate(
@@ -90,66 +83,21 @@ def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
     # The largest stand for all: what one block may use has upper limits only.
     registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
     check_block(gpu, threads, registers, shared)
-    used = (alike(np.asarray(n)) for n in (instance.registers, instance.shared_bytes))
+    used = (alike(np.asanyarray(n)) for n in (instance.registers, instance.shared_bytes))
     return occupancy(gpu, threads, *used)
 
 
 def prediction_of(
     details: Details, timing: Timing, cache: CacheState, traffic: Method
 ) -> Prediction:
-    """Return the record of an evaluated launch, its interval and its warnings."""
-    instance, gpu = details.instance, details.device
-    chosen = instance.kernel
-    time = details.time
-    terms = {name: float(value[0]) for name, value in time.terms_s.items()}
-    total = float(time.time_s[0])
-    moved = details.traffic.numbers()
-    largest = str(bottleneck(terms))
-    occupied = details.occupied
-    blocks = float(np.max(np.asarray(instance.blocks)))
-    blocks_per_sm = int(occupied.blocks_per_sm)
-    flop = float(np.max(np.asarray(instance.flop)))
-    return Prediction(
-        kernel=chosen.name,
-        mapping=getattr(chosen, "mapping", None),
-        params={
-            parameter.name: parameter.shown(int(np.max(instance.values[parameter.name])))
-            for parameter in chosen.parameters
-        },
-        grid=triple(instance.grid),
-        block=triple(instance.block),
-        device=gpu.name,
-        method=traffic,
-        timing=timing,
-        cache=cache,
-        time_s=total,
-        bottleneck=largest,
-        terms_s=terms,
-        traffic=moved,
-        occupancy=OccupancyResult(
-            blocks_per_sm=blocks_per_sm,
-            warps_per_sm=int(occupied.warps_per_sm),
-            fraction=float(occupied.fraction),
-            limiter=str(occupied.limiter),
-            waves=blocks / (gpu.sm_count * blocks_per_sm),
-        ),
-        roofline=RooflineResult(
-            flop=flop,
-            flop_per_s=flop / total,
-            intensity=intensities(
-                flop,
-                moved["global_load_sectors"] + moved["global_store_sectors"],
-                moved["l2_read_sectors"] + moved["l2_write_sectors"] + moved["l2_atomic_sectors"],
-                moved["dram_read_bytes"] + moved["dram_write_bytes"],
-            ),
-            ceilings=tuple(
-                Ceiling(name, kind, value)  # type: ignore[arg-type]
-                for name, (kind, value) in ceilings(gpu).items()
-            ),
-        ),
-        warnings=tuple(cautions(details, traffic, cache)),
-        details=details,
-    )
+    """Return the record of an evaluated launch."""
+    numbers = LaunchNumbers.of(details).plain()
+    chosen, gpu = details.instance.kernel, details.device
+    return prediction_from(chosen, gpu, numbers, traffic, timing, cache, partial(_known, details))
+
+
+def _known(details: Details) -> Details:
+    return details
 
 
 def with_l2_control(

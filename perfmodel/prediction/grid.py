@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -23,6 +22,7 @@ from perfmodel.prediction.menu import combinations
 from perfmodel.prediction.predict import Predictions, predict, predict_many
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.sweep import KNOBS
+from perfmodel.records import record
 
 CHUNK: Final = 1 << 14
 """Predictions that are worked on together, those of open menus among them."""
@@ -35,7 +35,7 @@ _TEXTS: Final = ("bottleneck", "refused")
 _Columns = Mapping[str, Any]  # arrays, or what all rows share
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """The values of a parameter of the kernel, or of a key of `perfmodel.prediction.sweep.KNOBS`.
 
@@ -46,7 +46,7 @@ class Axis:
     values: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launches:
     """What is launched, but for what axes vary."""
 
@@ -57,7 +57,7 @@ class Launches:
     platform: Mapping[str, Any]  # other arguments of `perfmodel.predict`, the device as `Device`
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grid:
     """Launches at every combination of some values, the last axis fastest, in chunks."""
 

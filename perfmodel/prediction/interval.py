@@ -20,13 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.replay import DecisionError
 from perfmodel.models.time.stage import Timing
 from perfmodel.packaged import packaged_toml
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.time_of_traffic import derive_time, time_on
-from perfmodel.prediction.wider import wider_intervals
+from perfmodel.prediction.wider import WiderInterval, wider_intervals
 from perfmodel.records import record
 
 Array = npt.NDArray[Any]
@@ -190,32 +191,46 @@ def residual_origin(details: Details, largest: str) -> ResidualOrigin:
     )
 
 
-def interval(
-    details: Details, largest: str, figure_spread: float, time: float
-) -> tuple[float, float]:
-    """Return the 90% interval of a predicted time [s] whose largest term is `largest`.
+@record
+class Uncertainty:
+    """How wrong predictions of a kind are, besides what the device's figures make uncertain."""
 
-    `figure_spread`: standard deviation from the device's figures, see `spread`.
-    """
-    low, high = own_interval(details, largest, figure_spread, time)
-    wider = wider_intervals(details)
-    return (
-        min([low, *(time * each.low for each in wider)]),
-        max([high, *(time * each.high for each in wider)]),
+    residuals: Residuals
+    power: float  # of the residuals: see `widening`
+    doubt: Doubt
+    wider: tuple[WiderInterval, ...]
+
+    def own_interval(self, figure_spread: float, time: float) -> tuple[float, float]:
+        """Return the 90% interval of a time [s] by the residuals of its own class alone.
+
+        `figure_spread`: standard deviation from the device's figures, see `spread`.
+        """
+        figures, doubt = NORMAL_90 * figure_spread, self.doubt
+        low = math.hypot(
+            self.power * math.log(self.residuals.low), figures, math.log(doubt.shorter)
+        )
+        high = math.hypot(
+            self.power * math.log(self.residuals.high), figures, math.log(doubt.longer)
+        )
+        return time * math.exp(-low), max(time * math.exp(high), time + doubt.in_turn * HAND_OFF)
+
+    def interval(self, figure_spread: float, time: float) -> tuple[float, float]:
+        """Return the 90% interval of a time [s], of kernels known to be predicted worse too."""
+        low, high = self.own_interval(figure_spread, time)
+        return (
+            min([low, *(time * each.low for each in self.wider)]),
+            max([high, *(time * each.high for each in self.wider)]),
+        )
+
+
+def uncertainty(details: Details, largest: str) -> Uncertainty:
+    """Return how wrong a prediction is whose largest term is `largest`."""
+    return Uncertainty(
+        residuals(origin(details.device), residual_class(details, largest)),
+        widening(details),
+        details.instance.kernel.doubt,
+        wider_intervals(details),
     )
-
-
-def own_interval(
-    details: Details, largest: str, figure_spread: float, time: float
-) -> tuple[float, float]:
-    """Return the same by the residuals of its own class alone; see `interval`."""
-    found = residuals(origin(details.device), residual_class(details, largest))
-    figures = NORMAL_90 * figure_spread
-    power = widening(details)
-    doubt = details.instance.kernel.doubt
-    low = math.hypot(power * math.log(found.low), figures, math.log(doubt.shorter))
-    high = math.hypot(power * math.log(found.high), figures, math.log(doubt.longer))
-    return time * math.exp(-low), max(time * math.exp(high), time + doubt.in_turn * HAND_OFF)
 
 
 def spread(details: Details, timing: Timing) -> float:

@@ -32,9 +32,9 @@ def check_memory(instance: Instance, gpu: Device) -> None:
     """
     sizes = _sizes(instance)
     total = needed_bytes(instance)
-    largest = int(np.argmax(total))
-    if total[largest] <= gpu.dram_size:
+    if not np.any(total > gpu.dram_size):
         return
+    largest = int(np.argmax(total))
     each = {name: float(np.ravel(size)[largest % np.size(size)]) for name, size in sizes.items()}
     raise not_held(
         f"the buffers of {instance.kernel.name}",
@@ -46,13 +46,14 @@ def check_memory(instance: Instance, gpu: Device) -> None:
 
 def needed_bytes(instance: Instance) -> Array:
     """Return the bytes of a launch's buffers in global memory together, of each configuration."""
-    return np.ravel(np.asarray(sum(_sizes(instance).values(), np.zeros(1))))
+    return np.ravel(np.asanyarray(sum(_sizes(instance).values(), np.zeros(1))))
 
 
 def _sizes(instance: Instance) -> dict[str, Array]:
     kept = [b.name for b in instance.kernel.buffers if b.space == "global"]
     return {
-        name: np.asarray(instance.lengths[name], float) * np.asarray(instance.element_bytes[name])
+        name: np.asanyarray(instance.lengths[name], float)
+        * np.asanyarray(instance.element_bytes[name])
         for name in kept
     }
 

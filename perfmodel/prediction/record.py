@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Final, Literal
 
 from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
+from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.interval import interval, spread
+from perfmodel.prediction.interval import Uncertainty, spread, uncertainty
 from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.prediction/1"
@@ -48,11 +50,47 @@ class RooflineResult:
     ceilings: tuple[Ceiling, ...]
 
 
+class Behind:
+    """What a prediction is made from, and what takes longer than it: made when first asked for."""
+
+    def __init__(
+        self,
+        evaluated: Callable[[], Details],
+        bottleneck: str,
+        method: Method,
+        timing: Timing,
+        cache: CacheState,
+    ) -> None:
+        self._evaluated, self._bottleneck = evaluated, bottleneck
+        self._method, self._timing, self._cache = method, timing, cache
+
+    @cached_property
+    def details(self) -> Details:
+        """The arrays and records of the launch."""
+        return self._evaluated()
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know, a sentence each."""
+        return tuple(cautions(self.details, self._method, self._cache))
+
+    @cached_property
+    def figure_spread(self) -> float:
+        """Standard deviation of the time from the device's figures, as a share."""
+        return spread(self.details, self._timing)
+
+    @cached_property
+    def uncertainty(self) -> Uncertainty:
+        """How wrong such predictions are, besides."""
+        return uncertainty(self.details, self._bottleneck)
+
+
 @record(slots=False)
 class Prediction:
     """Predicted time of one launch on one GPU.
 
-    The interval takes several times as long as the time, so it is made when first asked for.
+    Warnings and the interval take several times as long as the time, and are made when first asked
+    for.
 
     Attributes
     ----------
@@ -73,8 +111,8 @@ class Prediction:
     traffic : mapping of str to float
     occupancy : OccupancyResult
     roofline : RooflineResult
-    warnings : tuple of str
-    details : Details
+    behind : Behind
+        What it was made from, for explanations.
     """
 
     kernel: str
@@ -92,18 +130,27 @@ class Prediction:
     traffic: Mapping[str, float]
     occupancy: OccupancyResult
     roofline: RooflineResult
-    warnings: tuple[str, ...]
-    details: Details
+    behind: Behind = field(repr=False, compare=False)
 
-    @cached_property
+    @property
+    def details(self) -> Details:
+        """The arrays and records behind it."""
+        return self.behind.details
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know, a sentence each."""
+        return self.behind.warnings
+
+    @property
     def figure_spread(self) -> float:
         """Standard deviation of the time from the device's figures, as a share."""
-        return spread(self.details, self.timing)
+        return self.behind.figure_spread
 
     @cached_property
     def interval_s(self) -> tuple[float, float]:
         """Ends of the 90% interval [s]."""
-        return interval(self.details, self.bottleneck, self.figure_spread, self.time_s)
+        return self.behind.uncertainty.interval(self.figure_spread, self.time_s)
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction as the stable JSON object ``perfmodel.prediction/1``."""

@@ -26,7 +26,6 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.measure import folders
-from perfmodel.prediction.interval import own_interval
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.wider import LIBRARY, WiderInterval
 from perfmodel.validation.intervals import central
@@ -126,7 +125,7 @@ def predicted_case(row: LibraryRow, mapping: str) -> LibraryCase | None:
         )
     except PerfmodelError:
         return None
-    own = own_interval(found.details, found.bottleneck, found.figure_spread, found.time_s)
+    own = found.behind.uncertainty.own_interval(found.figure_spread, found.time_s)
     return LibraryCase(row, found.time_s, own)
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.prediction.interval import interval, own_interval
 from perfmodel.prediction.wider import LIBRARY, STATED, WORTH_SAYING, read_wider, wider_intervals
 
 EVERY = (*read_wider(LIBRARY), *read_wider(STATED))
@@ -70,15 +69,15 @@ def test_a_gpu_with_figures_of_another_has_wide_intervals(
 
 def test_built_ins_of_a_measured_gpu_keep_their_interval() -> None:
     found = predict("copy", device="h100-sxm", bytes=1 << 28)
-    own = own_interval(found.details, found.bottleneck, found.figure_spread, found.time_s)
+    own = found.behind.uncertainty.own_interval(found.figure_spread, found.time_s)
     assert wider_intervals(found.details) == ()
     assert found.interval_s == own
 
 
 def test_the_wider_end_counts_on_either_side() -> None:
     found = predict("softmax", device="a100-sxm-80", rows=4096, cols=2048, dtype="fp32")
-    given = (found.details, found.bottleneck, found.figure_spread, found.time_s)
-    own, both = own_interval(*given), interval(*given)
+    own = found.behind.uncertainty.own_interval(found.figure_spread, found.time_s)
+    both = found.interval_s
     (wider,) = wider_intervals(found.details)
     assert both == (
         min(own[0], wider.low * found.time_s),

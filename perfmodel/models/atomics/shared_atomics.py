@@ -87,6 +87,6 @@ def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
     words = np.asanyarray(r.shared.pitch) / BANK_WORD
     m = np.maximum(np.asanyarray(r.shared.addresses, dtype=np.int64), 1)
     wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)
-    wraps &= r.banks is None
+    wraps = wraps & (r.banks is None)
     share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)
     return np.asanyarray(once * (1 + np.where(wraps & (not r.random), share, 0.0)))

@@ -145,7 +145,7 @@ def _numbers(
         if len(moving) > 1:
             columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, reach)))
             facts += [*np.argsort(columns, axis=0, kind="stable")]
-        moving.sort(key=lambda v: float(np.max(np.abs(f.strides[v.name]))))
+        moving.sort(key=lambda v: np.max(np.abs(f.strides[v.name])))
         found = _bounds(f, moving, facts)
         if found is None:
             check_alike(facts)  # others may be solved alone

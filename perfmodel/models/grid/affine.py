@@ -147,8 +147,8 @@ def nearly_plane(
     if np.mean(np.isclose(beside, 0.0)) < _MOSTLY and np.sum(shares[:2]) < _ON_TWO:
         return None
     return Plane(
-        np.full(1, offset),
-        {v.name: np.full(1, s) for v, s in zip(variables, strides, strict=True)},
+        np.atleast_1d(offset),
+        {v.name: np.atleast_1d(s) for v, s in zip(variables, strides, strict=True)},
         False,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,9 @@ MOST_ROUNDS: Final = 12
 """Waves of blocks up to which they are handed out one by one: later small blocks hardly tell."""
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
+
+_MANY: Final = 1 << 8
+"""Grids from which on a compiled loop takes less time than loading it."""
 
 FULL_TURN: Final = Coefficient("launch.handout.full_turn")
 EARLY: Final = Coefficient("launch.handout.early")
@@ -38,7 +42,6 @@ def first_blocks(busy: Array, blocks: Array, held: Array, device: Device) -> Arr
     return np.asanyarray(np.where(together, np.minimum(most, np.ceil(blocks / sm_count)), 0.0))
 
 
-@definition
 def busiest_work(
     counts: Sequence[Array], cuts: Sequence[Array], held: Array, sm_count: int
 ) -> tuple[Array, Array]:
@@ -74,12 +77,21 @@ def busiest_work(
         last_slice = np.where(flat[axis] > 1, np.prod(flat[:axis], axis=0), last_slice)
     found = full + np.where(left == 0, 0.0, np.where(left <= last_slice, slowest, 1.0))
     told = np.any(flat[axes : 2 * axes] < 1, axis=0) & (blocks > 1)
-    told &= blocks <= MOST_ROUNDS * sm_count
+    told = told & (blocks <= MOST_ROUNDS * sm_count)
     # Whoever has room takes the next: nobody ends later than one block after the average.
     found = np.minimum(found, total / sm_count + 1)
     if np.any(told):
-        found[told] = _one_by_one(flat[:, told], axes, sm_count)
+        found = _in_order(told, found, flat, axes, sm_count)
     return found.reshape(shape), total.reshape(shape)
+
+
+@definition(replaces=True)
+def _in_order(told: Array, others: Array, grids: Array, axes: int, sm_count: int) -> Array:
+    """Return the work of the SM that ends last, where the order tells; elsewhere `others`."""
+    found = np.array(others)
+    if np.any(told):
+        found[told] = _one_by_one(grids[:, told], axes, sm_count)
+    return found
 
 
 @definition
@@ -118,6 +130,12 @@ def time_in_slots(order: Sequence[float], slots: int) -> float:
 
 def _one_by_one(grids: Array, axes: int, sm_count: int) -> Array:
     """Return the work of the SM that ends last; `grids` are counts, cuts and blocks held."""
+    if grids.shape[1] >= _MANY and find_spec("numba") is not None:
+        from perfmodel.models.launch.handout_loop import busiest_of_grids
+
+        rows = np.ascontiguousarray(grids.T)
+        counts, cuts = rows[:, :axes].astype(np.int64), rows[:, axes : 2 * axes].copy()
+        return busiest_of_grids(counts, cuts, rows[:, -1].astype(np.int64), sm_count)
     blocks = np.prod(grids[:axes], axis=0)
     # The largest first: those that are done with leave from the end.
     largest = np.argsort(-blocks, kind="stable")

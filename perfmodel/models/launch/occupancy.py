@@ -112,7 +112,7 @@ def occupancy(
         blocks_per_sm=np.asanyarray(blocks),
         warps_per_sm=np.asanyarray(blocks * warps),
         fraction=np.asanyarray(blocks * warps / device.max_warps_per_sm),
-        limiter=np.asanyarray(np.array(LIMITERS)[limits.argmin(axis=0)]),
+        limiter=np.asanyarray(np.choose(limits.argmin(axis=0), LIMITERS)),
         limits=limits,
         shared_carveout=np.asanyarray(carveout),
         l1_size=np.asanyarray(device.l1_shared_size - carveout),

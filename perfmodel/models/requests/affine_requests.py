@@ -7,6 +7,7 @@ not, the warps are counted by the residue at which they start: at most 128 of th
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -105,10 +106,24 @@ def _wavefronts(
     data, tags = (np.maximum(whole * part, 1.0) for whole in typical[:2])
     many = group.requests > _RARE * every
     if np.any(many):
-        arrays = np.broadcast_arrays(many, data, tags, *box, offset, step)
-        chosen, (data, tags) = arrays[0], (arrays[1].copy(), arrays[2].copy())
-        some, at, every_step = Box(*(a[chosen] for a in arrays[3:7])), arrays[7], arrays[8]
-        data[chosen], tags[chosen] = counted(some, at[chosen], every_step[chosen])
+        return _counted_where(many, (data, tags), (*box, offset, step), counted)
+    return data, tags
+
+
+@definition(replaces=True)
+def _counted_where(
+    chosen: Array,
+    others: tuple[Array, Array],
+    pattern: tuple[Array, ...],
+    counted: Callable[[Box, Array, Array], tuple[Array, Array]],
+) -> tuple[Array, Array]:
+    """Return wavefronts: counted of the chosen patterns, and those of `others` as they are."""
+    where, data, tags, *given = np.broadcast_arrays(chosen, *others, *pattern)
+    data, tags = data.copy(), tags.copy()
+    if not np.any(where):
+        return data, tags
+    *box, offset, step = (each[where] for each in given)
+    data[where], tags[where] = counted(Box(*box), offset, step)
     return data, tags
 
 
@@ -161,7 +176,11 @@ def mean_granules(
     rest = ~(exact | counted)
     if not np.any(rest):
         return sectors, lines
-    return _recounted(rest, spans, strides, offset, box, shifts, (sectors, lines))
+    names = tuple(dict.fromkeys(name for span in spans for name in span.names))
+    moved = [(span.names, span.start, span.count, list(span.extents)) for span in spans]
+    steps = [strides[name] for name in names]
+    columns = [offset, *box, *steps]
+    return _recounted(rest, (sectors, lines), columns, names, moved, shifts)
 
 
 def _first_and_step(
@@ -216,38 +235,39 @@ def start_residues(
     return np.asanyarray(counts)
 
 
-@definition
+@definition(replaces=True)
 def _recounted(
     which: Array,
-    spans: Sequence[Span],
-    strides: Mapping[str, Array],
-    offset: Array,
-    box: Box,
-    shifts: Sequence[int],
     means: tuple[Array, Array],
+    columns: Sequence[Array],
+    names: tuple[str, ...],
+    spans: Sequence[tuple[tuple[str, ...], Array, Array, Sequence[Array]]],
+    shifts: Sequence[int],
 ) -> tuple[Array, Array]:
-    """Return the means with those of some configurations replaced by counts over residues."""
-    used = {name: strides[name] for span in spans for name in span.names}
-    arrays = [which, offset, *box, *used.values(), *means]
-    for span in spans:
-        arrays += [span.start, span.count, *span.extents]
-    shaped = iter(np.broadcast_arrays(*arrays))
-    which = next(shaped)
-    offset, *lanes = (next(shaped)[which] for _ in range(5))
-    few = {name: next(shaped)[which] for name in used}
-    sectors, lines = next(shaped).copy(), next(shaped).copy()
-    parts = [
+    """Return the means with those of some configurations replaced by counts over residues.
+
+    `columns` are the offset, the box of lanes, and the strides by `names`.
+    """
+    parts = [part for _, start, count, extents in spans for part in (start, count, *extents)]
+    which, sectors, lines, *every = np.broadcast_arrays(which, *means, *columns, *parts)
+    sectors, lines = sectors.copy(), lines.copy()
+    if not np.any(which):
+        return sectors, lines
+    chosen = iter([each[which] for each in every])
+    offset, *lanes = itertools.islice(chosen, 5)
+    few = {name: next(chosen) for name in names}
+    moves = [
         Span(
-            span.names,
-            start=next(shaped)[which],
-            count=next(shaped)[which],
-            extents=tuple(next(shaped)[which] for _ in span.extents),
+            names=own,
+            start=next(chosen),
+            count=next(chosen),
+            extents=tuple(next(chosen) for _ in extents),
         )
-        for span in spans
+        for own, _, _, extents in spans
     ]
     whole = [offset, *few.values()]
     unit = math.gcd(LINE, *(int(np.gcd.reduce(integers(part))) for part in whole))
-    counts = start_residues(parts, few, offset, unit)
+    counts = start_residues(moves, few, offset, unit)
     for mean, granule in ((sectors, SECTOR), (lines, LINE)):
         mean[which] = _weighted(counts, unit, lanes, shifts, granule)
     return sectors, lines

@@ -109,7 +109,7 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     if len(found) < 2:
         return found
     # Configurations of one kernel mostly order their strides alike.
-    found.sort(key=lambda pair: float(pair[0].max()))
+    found.sort(key=lambda pair: pair[0].max())
     before = np.zeros(())
     for stride, _ in found:
         if np.any((stride < before) & (stride > 0)):

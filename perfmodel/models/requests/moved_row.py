@@ -22,6 +22,7 @@ from perfmodel.records import record
 class _MovedRow:
     """A row of lanes that is moved by one stride, integers over configurations."""
 
+    here: Array  # which configurations are of one
     base: Array  # address of the first lane [B]
     lanes: Array
     stride: Array  # between lanes [B]
@@ -30,25 +31,48 @@ class _MovedRow:
 
     def mean(self, whole: Array, shifts: Sequence[int], granule: int) -> Array:
         """Return the mean granules per request; `whole` is that over whole periods."""
-        # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop
-        # over alignments is cheap.
-        base = (self.base + np.minimum(self.stride, 0) * (self.lanes - 1)) & (LINE - 1)
-        stride, small = np.abs(self.stride), (self.step & (LINE - 1)).astype(np.uint8)
+        base = self.base + np.minimum(self.stride, 0) * (self.lanes - 1)
+        stride, step = np.abs(self.stride), self.step & (LINE - 1)
         extent = (self.lanes - 1) * stride
         period = LINE // power_of_two_gcd(LINE, self.step)
-        left = (self.times & (period - 1)).astype(np.uint8)
-        edge = (granule - extent % granule).astype(np.uint8)
-        beyond = np.zeros(base.shape, dtype=np.int64)
+        left = self.times & (period - 1)
+        edge = granule - extent % granule
+        beyond = np.zeros(1, dtype=np.int64)
         for shift in shifts:
-            at, turns = ((base + shift) & (LINE - 1)).astype(np.uint8), np.zeros_like(left)
-            for turn in range(int(left.max())):
-                over = ((at & np.uint8(granule - 1)) >= edge) & (left > turn)
-                turns += over.view(np.uint8)  # fewer than 128
-                at += small
-            beyond += turns
-        broken = left.astype(np.int64) * (1 + extent // granule) + beyond / len(shifts)
+            at = (base + shift) & (LINE - 1)
+            beyond = beyond + turns_past_edge(self.here, at, step, left, edge, granule)
+        broken = left * (1 + extent // granule) + beyond / len(shifts)
         found = ((self.times - left) * whole + broken) / np.maximum(self.times, 1)
-        return np.where(stride <= granule, found, self.lanes)
+        return np.where(self.here, np.where(stride <= granule, found, self.lanes), whole)
+
+
+def _past_edge(here: bool, at: int, step: int, left: int, edge: int, granule: int) -> int:
+    """Return what `turns_past_edge` does of plain numbers."""
+    within = granule - 1
+    return sum((at + turn * step) & within >= edge for turn in range(left)) if here else 0
+
+
+@definition(one=_past_edge)
+def turns_past_edge(
+    here: Array, at: Array, step: Array, left: Array, edge: Array, granule: int
+) -> Array:
+    """Return how many of `left` turns, a step on each, start in a granule at its edge or past it.
+
+    Whole numbers under a line; only those of configurations `here` are looked at, 0 elsewhere.
+    """
+    columns = np.broadcast_arrays(here, at, step, left, edge)
+    chosen = columns[0]
+    # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop
+    # over turns is cheap.
+    place, move, times, limit = (column[chosen].astype(np.uint8) for column in columns[1:])
+    turns = np.zeros_like(times)
+    for turn in range(int(times.max(initial=0))):
+        over = ((place & np.uint8(granule - 1)) >= limit) & (times > turn)
+        turns += over.view(np.uint8)  # fewer than 128
+        place += move
+    found = np.zeros(chosen.shape, dtype=np.int64)
+    found[chosen] = turns
+    return found
 
 
 def moved_row_granules(
@@ -78,22 +102,8 @@ def moved_row_granules(
     if not np.any(plain):
         return plain, *means
     lanes = np.where(across, rows, inner), np.where(across, row_stride, inner_stride)
-    shaped = np.broadcast_arrays(plain, start, *lanes, step, times, *means)
-    sectors, lines = _broken_periods(shaped, shifts)
-    return shaped[0], sectors, lines
-
-
-@definition
-def _broken_periods(shaped: Sequence[Array], shifts: Sequence[int]) -> tuple[Array, Array]:
-    """Return the means of sectors and lines, corrected where moves break off within a period.
-
-    `shaped` says in which configurations; then the columns of `_MovedRow`, and the means.
-    """
-    plain = shaped[0]
-    row = _MovedRow(*(integers(a[plain]) for a in shaped[1:6]))
-    results = []
-    for mean, granule in zip(shaped[6:], (SECTOR, LINE), strict=True):
-        corrected = mean.copy()
-        corrected[plain] = row.mean(mean[plain], shifts, granule)
-        results.append(corrected)
-    return results[0], results[1]
+    row = _MovedRow(plain, *map(integers, (start, *lanes, step, times)))
+    sectors, lines = (
+        row.mean(mean, shifts, granule) for mean, granule in zip(means, (SECTOR, LINE), strict=True)
+    )
+    return plain, sectors, lines

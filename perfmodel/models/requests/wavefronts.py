@@ -14,6 +14,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.models.derivation import definition
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, Box
 
@@ -139,6 +140,13 @@ def pattern_wavefronts(
     starts: multiples of the warp's own span, as neighbouring warps have them, plus multiples of
     `step` [B] within one stride, as a loop along the row has them.
     """
+    return _pattern_wavefronts(tuple(box), offset, step, width, shared)
+
+
+@definition
+def _pattern_wavefronts(
+    box: tuple[Array, ...], offset: Any, step: Any, width: int, shared: bool
+) -> tuple[Array, Array]:
     given = np.broadcast_arrays(*box, offset, step)
     shape = given[0].shape
     columns = [np.asanyarray(a, dtype=np.int64).reshape(-1) for a in given]

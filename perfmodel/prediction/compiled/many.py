@@ -1,0 +1,93 @@
+"""Many launches at once, by programs of the forms that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.prediction.compiled.forms import Evaluated, Form, Forms
+
+_BLOCK: Final = 1 << 12
+"""Launches of which all numbers are worked out at a time: few enough for a core's caches."""
+_TRIED: Final = 1 << 11
+"""Launches that tell which forms there are."""
+_TOGETHER: Final = 60
+"""Launches that a program is made of at most."""
+_MOST_MADE: Final = 3
+_ENOUGH: Final = 0.01
+"""Programs that are made at most, and the share of launches that may be left to arrays."""
+_FEW: Final = 0.02
+_POOR: Final = 0.5
+"""Share of launches under which a program is not worth while, nor all of them together."""
+
+Columns = Mapping[str, Array]
+
+
+def prepare(forms: Forms, columns: Columns, evaluated: Evaluated) -> list[Form]:
+    """Return programs that hold for most of some launches, made if need be; none if they do not.
+
+    `columns` are the launches' parameters.
+    """
+    size = len(next(iter(columns.values())))
+    some = np.unique(np.linspace(0, size - 1, _TRIED).astype(np.int64))
+    tried = {name: column[some] for name, column in columns.items()}
+    for made in range(_MOST_MADE + 1):
+        shares = _shares(forms, tried)
+        left = np.flatnonzero(sum(shares.values(), np.zeros(len(some))) == 0)
+        if len(left) <= _ENOUGH * len(some) or made == _MOST_MADE:
+            break
+        launches = [*_rows(tried, left[:: max(len(left) // _TOGETHER, 1)])]
+        if not forms.learn_of(launches, evaluated):
+            break
+    if len(left) > _POOR * len(some):
+        return []
+    useful = [form for form, held in shares.items() if held.mean() >= _FEW]
+    return sorted(useful, key=lambda form: -shares[form].mean())
+
+
+def blocks(
+    forms: Sequence[Form], inputs: Sequence[Array]
+) -> Iterator[tuple[Form, Array, tuple[Any, ...]]]:
+    """Yield the programs that hold for some launches, their places, and the programs' outputs.
+
+    `inputs` are the columns of the programs' inputs, in their order.
+    """
+    for start in range(0, len(inputs[0]), _BLOCK):
+        places = np.arange(start, min(start + _BLOCK, len(inputs[0])))
+        for form in forms:
+            held, outputs = _outputs(form, [column[places] for column in inputs])
+            if held.any():
+                yield form, places[held], tuple(_chosen(o, held) for o in outputs)
+                places = places[~held]
+            if not len(places):
+                break
+
+
+def _shares(forms: Forms, columns: Columns) -> dict[Form, Array]:
+    """Return which launches each program holds for, those before it left out."""
+    left, found = np.ones(len(next(iter(columns.values()))), dtype=bool), {}
+    inputs = [columns[name] for name in forms.names]
+    for form in forms.known:
+        found[form] = _outputs(form, inputs)[0] & left
+        left &= ~found[form]
+    return found
+
+
+def _outputs(form: Form, inputs: Sequence[Array]) -> tuple[Array, tuple[Any, ...]]:
+    if form.of_many is None:
+        return np.zeros(len(inputs[0]), dtype=bool), ()
+    with np.errstate(all="ignore"):
+        held, outputs = form.of_many(*inputs)
+        return held & np.isfinite(outputs[0]), outputs
+
+
+def _rows(columns: Columns, places: Array) -> Iterator[dict[str, int]]:
+    for place in places:
+        yield {name: int(column[place]) for name, column in columns.items()}
+
+
+def _chosen(output: Any, held: Array) -> Any:
+    return output[held] if np.ndim(output) else output

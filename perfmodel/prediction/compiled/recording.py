@@ -1,0 +1,133 @@
+"""One launch recorded by its parameters: what its numbers are made of, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from perfmodel.kernels import Instance, Kernel, bind
+from perfmodel.kernels.bounds import surely_fits
+from perfmodel.models.agreement import DisagreementError
+from perfmodel.models.derivation import Recorded, figure, recording
+from perfmodel.models.launch.occupancy import LIMITERS
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.calls import ROWS
+from perfmodel.prediction.compiled.lowering import Program, program
+from perfmodel.prediction.details import Details
+from perfmodel.prediction.launch_numbers import LaunchNumbers
+from perfmodel.records import record
+
+
+@record
+class Layout:
+    """Which output of a program is which number of a launch."""
+
+    terms: tuple[str, ...]
+    traffic: tuple[str, ...]
+    params: tuple[str, ...]
+    limiter: str
+
+    def numbers(self, outputs: tuple[Any, ...]) -> LaunchNumbers:
+        """Return outputs, plain ones or arrays, as the numbers of launches."""
+        time, flop, per_sm, warps, fraction, *left = outputs
+        sizes, left = left[: 6 + len(self.params)], left[6 + len(self.params) :]
+        return LaunchNumbers(
+            time_s=time,
+            terms_s=dict(zip(self.terms, left, strict=False)),
+            traffic=dict(zip(self.traffic, left[len(self.terms) :], strict=True)),
+            params=dict(zip(self.params, sizes[6:], strict=True)),
+            grid=tuple(sizes[:3]),
+            block=tuple(sizes[3:6]),
+            flop=flop * 1.0,
+            blocks_per_sm=per_sm,
+            warps_per_sm=warps,
+            fraction=fraction,
+            limiter=self.limiter,
+        )
+
+
+@record
+class RecordedLaunch:
+    """A launch's program, and what its outputs are."""
+
+    program: Program
+    layout: Layout
+
+
+def record_bounds(kernel: Kernel, launch: Mapping[str, Any]) -> Program:
+    """Return a program without outputs, whose guards show that accesses fit their buffers.
+
+    Raises
+    ------
+    NoProgramError
+        If intervals do not show it of this launch.
+    """
+    inputs = _inputs([launch])
+    with recording() as decisions:
+        if not surely_fits(bind(kernel, {**launch, **inputs}), _one):
+            raise NoProgramError("accesses that only points show to fit")
+    return program([each.node for each in inputs.values()], (), decisions)
+
+
+def record_launches(
+    kernel: Kernel,
+    launches: Sequence[Mapping[str, Any]],
+    evaluated: Callable[[Instance], Details],
+) -> RecordedLaunch:
+    """Return the program of launches like these, by the whole numbers among their parameters.
+
+    Where they take different forms, that of the last and of those which take the same.
+
+    Raises
+    ------
+    NoProgramError
+        If the way to its numbers has something that a program cannot do.
+    """
+    left = list(launches)
+    while True:
+        try:
+            return _record(kernel, left, evaluated)
+        except DisagreementError as parted:
+            labels = np.resize(parted.labels, len(left))
+            left = [row for row, label in zip(left, labels, strict=True) if label == labels[-1]]
+
+
+def _record(
+    kernel: Kernel,
+    launches: Sequence[Mapping[str, Any]],
+    evaluated: Callable[[Instance], Details],
+) -> RecordedLaunch:
+    inputs = _inputs(launches)
+    with recording(in_parts=True) as decisions:
+        details = evaluated(bind(kernel, {**launches[-1], **inputs}))
+        found = LaunchNumbers.of(details)
+        limiter = LIMITERS[int(_one(np.argmin(details.occupied.limits, axis=0)))]
+    outputs = (
+        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
+        *(*found.grid, *found.block, *found.params.values()),
+        *(*found.terms_s.values(), *found.traffic.values()),
+    )
+    nodes = [each.node for each in inputs.values()]
+    return RecordedLaunch(
+        program(nodes, list(map(_node, outputs)), decisions),
+        Layout(tuple(found.terms_s), tuple(found.traffic), tuple(found.params), limiter),
+    )
+
+
+def _inputs(launches: Sequence[Mapping[str, Any]]) -> dict[str, Recorded]:
+    """Return the whole numbers among the parameters of launches, recorded."""
+    names = [name for name, value in launches[-1].items() if type(value) is int]
+    count = ROWS if len(launches) > 1 else 1
+    columns = {n: np.resize([launch[n] for launch in launches], count) for n in names}
+    return {name: figure(name, column) for name, column in columns.items()}
+
+
+def _one(value: Any) -> Any:
+    """Return the first whole number of an array, recorded if that is."""
+    return np.ravel(value)[0] if isinstance(value, np.ndarray) else value
+
+
+def _node(value: Any) -> Any:
+    return value.node if isinstance(value, Recorded) else np.ravel(value)[0].item()

@@ -1,0 +1,130 @@
+"""Writes a program of scalars as assignments of a Python function, whatever its numbers are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+from perfmodel.prediction.compiled.calls import Call
+from perfmodel.prediction.compiled.lowering import Program
+from perfmodel.prediction.compiled.scalars import Scalar, kind_of
+
+_LONGEST: Final = 160
+"""Characters of an expression that is written where it is used."""
+
+
+class Writer:
+    """Assigns each scalar once, before it is used; short ones are written where they are used.
+
+    `operators` has a pattern of text for each operator, in the operands' texts. `twice` are the
+    operators whose patterns have an operand twice.
+    """
+
+    operators: ClassVar[Mapping[str, str]]
+    twice: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.names = [f"p{i}" for i in range(len(program.inputs))]
+        self.places = dict(zip(program.inputs, self.names, strict=True))
+        self.uses = _uses(program)
+        self.texts: dict[Scalar, str] = {}
+        self.calls: dict[str, Any] = {}
+        self.written: list[tuple[str, str]] = []  # names, and what they are
+
+    def text(self, value: Any) -> str:
+        """Return how to write a scalar, once what it needs is assigned."""
+        if not isinstance(value, Scalar):
+            return _constant(value)
+        left = [value]
+        while left:
+            scalar = left[-1]
+            missing = [o for o in _sources(scalar) if o not in self.texts]
+            if missing:
+                left += missing
+                continue
+            left.pop()
+            if scalar not in self.texts:
+                self.texts[scalar] = self._assigned(scalar)
+        return self.texts[value]
+
+    def _assigned(self, scalar: Scalar) -> str:
+        text = self._operation(scalar)
+        if text.isidentifier() or scalar.operator == "part":  # of a call that may not be made
+            return text
+        if self.uses[scalar] > 1 or len(text) > _LONGEST:
+            return self.assign(f"v{len(self.texts)}", text)
+        return text
+
+    def assign(self, name: str, text: str) -> str:
+        """Write an assignment, and return the name."""
+        self.written.append((name, text))
+        return name
+
+    def _operation(self, scalar: Scalar) -> str:
+        name, operands = scalar.operator, scalar.operands
+        if name == "input":
+            return self.places[operands[0]]
+        if name == "call":
+            return self._call(operands[0])
+        if name == "part":
+            return f"{self.texts[operands[0]]}[{operands[1]}]"
+        texts = [self.texts[o] if isinstance(o, Scalar) else _constant(o) for o in operands]
+        if name in self.twice:
+            texts = [self._short(text) for text in texts]
+        return self.pattern(scalar).format(*texts)
+
+    def pattern(self, scalar: Scalar) -> str:
+        """Return the pattern of an operation."""
+        return self.operators[scalar.operator]
+
+    def _short(self, text: str) -> str:
+        """Return a name for what is written twice."""
+        short = text.isidentifier() or len(text) < 8
+        return text if short else self.assign(f"t{len(self.written)}", text)
+
+    def _call(self, call: Call) -> str:
+        name = f"_call{len(self.calls)}"
+        self.calls[name] = self.called(call)
+        given = (self.texts[o] if isinstance(o, Scalar) else _constant(o) for o in call.operands)
+        text = f"{name}({', '.join(given)})"
+        if isinstance(call.needed, Scalar):
+            text = self.if_needed(text, self.texts[call.needed])
+        return self.assign(f"c{len(self.calls)}", text)
+
+    def called(self, call: Call) -> Any:
+        """Return the function of a call."""
+        raise NotImplementedError
+
+    def if_needed(self, text: str, needed: str) -> str:
+        """Return a call that is made where its results are needed."""
+        raise NotImplementedError
+
+
+def _sources(scalar: Scalar) -> Iterator[Scalar]:
+    operands = scalar.operands
+    if scalar.operator == "call":
+        operands = (*operands[0].operands, operands[0].needed)
+    for operand in operands:
+        if isinstance(operand, Scalar):
+            yield operand
+
+
+def _uses(program: Program) -> Counter[Scalar]:
+    """Return how often each scalar is needed."""
+    ends = [g.value for g in program.guards]
+    ends += [o for o in (*program.products, *program.outputs) if isinstance(o, Scalar)]
+    found = Counter(ends)
+    left, seen = list(found), set(found)
+    while left:
+        for source in _sources(left.pop()):
+            found[source] += 1
+            if source not in seen:
+                seen.add(source)
+                left.append(source)
+    return found
+
+
+def _constant(value: Any) -> str:
+    return f"({value!r})" if kind_of(value) == "f" or value < 0 else repr(value)

@@ -1,0 +1,232 @@
+"""Arrays of launches of a kernel, predicted in one call."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.arrays import Array
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import Device
+from perfmodel.kernels import Instance, Kernel, bind
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.models.agreement import DisagreementError
+from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.grid.geometry import alike
+from perfmodel.models.mechanism import switch_off, switched_off
+from perfmodel.models.requests.unrolled import runs_once
+from perfmodel.models.time.stage import Timing
+from perfmodel.prediction.conditions import Conditions, check_protocol, device_of, kernel_of
+from perfmodel.prediction.interval import bottleneck
+from perfmodel.prediction.menu import fastest
+from perfmodel.records import record
+from perfmodel.traffic import NUMBERS
+
+if TYPE_CHECKING:
+    from perfmodel.prediction.compiled.forms import Form
+
+# Most configurations worked on at a time: few enough for the CPU's caches, enough to share
+# patterns. What is worked on together does not depend on the CPU, nor then does any result.
+_CHUNK: Final = 1 << 16
+LEAST: Final = 1 << 16
+"""Launches from which on making programs of their forms takes less time than it saves."""
+
+
+@record
+class Predictions:
+    """Predicted times of many launches, arrays of the shape that the parameters broadcast to.
+
+    Attributes
+    ----------
+    time_s : array
+    terms_s : mapping of str to array
+    bottleneck : array of str
+    traffic : mapping of str to array
+    """
+
+    time_s: Array
+    terms_s: Mapping[str, Array]
+    bottleneck: Array
+    traffic: Mapping[str, Array]
+
+
+def predict_many(
+    kernel: str | Path | Kernel,
+    *,
+    mapping: str | None = None,
+    device: str | Path | Device = "h100-sxm",
+    timing: Timing = "profiler",
+    cache: CacheState = "cold",
+    l2: L2Control | None = None,
+    mig: bool = False,
+    mps: bool = False,
+    concurrent: Sequence[AccessPolicyWindow] = (),
+    **params: npt.ArrayLike,
+) -> Predictions:
+    """Predict arrays of launches in one call; arguments are those of `predict`, or arrays.
+
+    Parameters that change the block or the width of an access are split into one pass each, and
+    so are configurations that the models' forms would be chosen differently for.
+    """
+    chosen = kernel_of(kernel, mapping)
+    check_protocol(timing, cache)
+    under = Conditions(device_of(device), timing, cache, l2, mig, mps, concurrent)
+    given = {name: np.asarray(value) for name, value in params.items()}
+    try:
+        shape = np.broadcast_shapes(*(value.shape for value in given.values()))
+    except ValueError as error:
+        raise PerfmodelError(
+            f"parameters of shapes {[v.shape for v in given.values()]} do not broadcast"
+        ) from error
+    if 0 in shape:
+        raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
+    flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
+    flat |= fastest(chosen, flat, times_of(chosen, under.device, cache))
+    found = _Launches(chosen, under, flat, int(np.prod(shape)))
+    found.work_out()
+    terms = {name: column.reshape(shape) for name, column in found.terms.items()}
+    return Predictions(
+        time_s=found.times.reshape(shape),
+        terms_s=terms,
+        bottleneck=bottleneck(terms),
+        traffic={name: column.reshape(shape) for name, column in found.traffic.items()},
+    )
+
+
+def times_of(
+    kernel: Kernel, gpu: Device, cache: CacheState
+) -> Callable[[Mapping[str, Array]], Array]:
+    """Return a function of columns of parameters that gives the profiler's times [s]."""
+
+    def times(every: Mapping[str, Array]) -> Array:
+        params: dict[str, Any] = dict(every)
+        return predict_many(kernel, device=gpu, cache=cache, **params).time_s
+
+    return times
+
+
+@dataclass(slots=True)
+class _Launches:
+    """Launches of a kernel, one a row, and columns of what is predicted of them."""
+
+    kernel: Kernel
+    under: Conditions
+    params: Mapping[str, Array]
+    size: int
+    times: Array = field(init=False)
+    terms: dict[str, Array] = field(default_factory=dict)
+    traffic: dict[str, Array] = field(default_factory=dict)
+
+    def work_out(self) -> None:
+        """Predict all rows, chunks of them side by side."""
+        self.times = np.zeros(self.size)
+        self.traffic |= {name: np.zeros(self.size) for name in NUMBERS}
+        rows = np.arange(self.size)
+        inputs, forms = self._programs()
+        if forms:
+            left = _side_by_side(lambda some: self._by_programs(forms, inputs, some), rows)
+            rows = np.concatenate(left)
+        _side_by_side(self._by_arrays, rows)
+
+    def _programs(self) -> tuple[list[Array], list[Form]]:
+        """Return columns, and the programs of them that hold for most rows; none if there are none.
+
+        Few rows, and parameters that are no numbers, have none.
+        """
+        whole = all(column.dtype.kind in "iu" for column in self.params.values())
+        if self.size < LEAST or not whole or not self.params:
+            return [], []
+        from perfmodel.prediction.compiled.many import prepare
+
+        forms = self.under.forms(self.kernel, dict.fromkeys(self.params, 0), at_once=True)
+        if forms is None:
+            return [], []
+        columns = {name: column.astype(np.int64) for name, column in self.params.items()}
+        found = prepare(forms, columns, self.under.evaluated)
+        return [columns[name] for name in forms.names], found
+
+    def _by_programs(self, forms: Sequence[Form], inputs: Sequence[Array], rows: Array) -> Array:
+        """Predict rows that a program holds for, and return the others."""
+        from perfmodel.prediction.compiled.many import blocks
+
+        left = np.ones(len(rows), dtype=bool)
+        for form, places, outputs in blocks(forms, [column[rows] for column in inputs]):
+            found = form.layout.numbers(outputs)
+            self._keep(rows[places], found.time_s, found.terms_s, found.traffic)
+            left[places] = False
+        return rows[left]
+
+    def _by_arrays(self, rows: Array) -> None:
+        """Predict rows by the models themselves, on arrays."""
+        waiting = list(_batches(self.kernel, self.params, rows))
+        while waiting:
+            places, instance = waiting.pop()
+            try:
+                found = self.under.evaluated(instance)
+            except DisagreementError as parted:
+                for label in np.unique(parted.labels):
+                    waiting.append(self._bound(places[parted.labels == label]))
+                continue
+            totals = {name: np.asarray(getattr(found.traffic, name)) for name in NUMBERS}
+            self._keep(places, found.time.time_s, found.time.terms_s, totals)
+
+    def _bound(self, rows: Array) -> tuple[Array, Instance]:
+        return rows, bind(self.kernel, {name: c[rows] for name, c in self.params.items()})
+
+    def _keep(
+        self, rows: Array, time: Any, terms: Mapping[str, Any], traffic: Mapping[str, Any]
+    ) -> None:
+        """Note what was predicted; each row is in one batch, and terms that it has not are none."""
+        self.times[rows] = time
+        for name, value in terms.items():
+            if name not in self.terms:
+                self.terms.setdefault(name, np.zeros(self.size))
+            self.terms[name][rows] = value
+        for name, value in traffic.items():
+            self.traffic[name][rows] = value
+
+
+def _side_by_side(work: Callable[[Array], Any], rows: Array) -> list[Any]:
+    """Return what work on chunks of rows gives."""
+    chunks = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
+    if len(chunks) < 2:
+        return [work(chunk) for chunk in chunks]
+    from concurrent.futures import ThreadPoolExecutor
+
+    # NumPy works without the interpreter lock, so chunks run side by side; more of them than
+    # cores would only push each other out of the caches.
+    off = switched_off()
+    with ThreadPoolExecutor(_cores(), initializer=switch_off, initargs=(off,)) as pool:
+        return list(pool.map(work, chunks))
+
+
+def _cores() -> int:
+    """Return the CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _batches(
+    kernel: Kernel, params: Mapping[str, Array], rows: Array
+) -> Iterator[tuple[Array, Instance]]:
+    """Yield configurations that share a block shape and access widths: places, and bound."""
+    instance = bind(kernel, {name: value[rows] for name, value in params.items()})
+    returns = [kind.returns for kind in instance.atomics if kind is not None]
+    keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
+    keys += runs_once(instance)
+    if instance.pipeline is not None:  # with parts, the slowest block index means another thing
+        keys.append(np.minimum(instance.pipeline.parts, 2))
+    differing = [key for key in map(alike, map(np.asarray, keys)) if key.size > 1]
+    if not differing:
+        yield rows, instance
+        return
+    _, inverse = np.unique(np.stack(differing), axis=1, return_inverse=True)
+    for group in range(int(inverse.max()) + 1):
+        places = rows[np.ravel(inverse) == group]
+        yield places, bind(kernel, {name: value[places] for name, value in params.items()})

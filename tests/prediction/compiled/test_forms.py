@@ -1,0 +1,122 @@
+"""Compiled forms: the same numbers as the models give on arrays, wherever a program holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel import load_device, predict
+from perfmodel.errors import PerfmodelError
+from perfmodel.kernels import bind, check_bounds, find_kernel
+from perfmodel.kernels.bounds import surely_fits
+from perfmodel.prediction.compiled.forms import Forms
+from perfmodel.prediction.conditions import Conditions
+from perfmodel.prediction.launch_numbers import LaunchNumbers
+
+UNDER = Conditions(load_device("h100-sxm"), "profiler", "cold")
+# Kernels of several kinds: name and mapping, and what is drawn: from, to, and a multiple of what.
+KINDS = [
+    ("copy", None, {"bytes": (1 << 20, 1 << 30, 16)}),
+    ("gemm", "coalesced", {"M": (300, 4096, 1), "N": (300, 4096, 1), "K": (300, 4096, 1)}),
+    ("gemm", "warptile", {"M": (1024, 8192, 128), "N": (1024, 8192, 128)}),
+    ("strided-copy", None, {"n": (1 << 20, 1 << 26, 1), "stride": (4, 40, 1)}),
+    ("data-reset", None, {"in_bytes": (1 << 24, 1 << 26, 1 << 20)}),
+    ("atomic-add", None, {"n": (1 << 20, 1 << 26, 1), "addresses": (4, 1 << 12, 1)}),
+    ("layernorm", None, {"rows": (1024, 8192, 4)}),
+    ("decode-attention", "flash", {"context": (1024, 1 << 15, 64)}),
+]
+IDS = [f"{name}-{mapping}" for name, mapping, _ in KINDS]
+# Bytes that a difference of large numbers leaves: nothing moves.
+NOTHING = 1e-5
+
+
+def draw(sizes: dict[str, tuple[int, int, int]], seed: int, count: int) -> list[dict[str, int]]:
+    random = np.random.default_rng(seed)
+    return [
+        {n: m * int(2 ** random.uniform(*np.log2([a, b])) / m) for n, (a, b, m) in sizes.items()}
+        for _ in range(count)
+    ]
+
+
+def flat(numbers: LaunchNumbers) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for each in fields(numbers):
+        value = getattr(numbers, each.name)
+        if isinstance(value, dict) or hasattr(value, "items"):
+            found |= {f"{each.name} {name}": v for name, v in value.items()}
+        elif isinstance(value, tuple):
+            found |= {f"{each.name} {i}": v for i, v in enumerate(value)}
+        else:
+            found[each.name] = value
+    return found
+
+
+def check_same(ours: LaunchNumbers, models: LaunchNumbers) -> None:
+    a, b = flat(ours), flat(models)
+    assert list(a) == list(b)
+    for name, value in b.items():
+        if isinstance(value, float):
+            # NumPy's powers and logarithms may end in another bit than Python's.
+            assert math.isclose(a[name], value, rel_tol=1e-12, abs_tol=NOTHING), name
+        else:
+            assert a[name] == value, name
+
+
+@pytest.mark.parametrize(("name", "mapping", "sizes"), KINDS, ids=IDS)
+def test_a_program_gives_what_the_models_give(name, mapping, sizes) -> None:
+    # independent: the models evaluate the same launches on arrays
+    kernel = find_kernel(name, mapping)
+    forms = Forms(kernel, UNDER.device, tuple(sizes))
+    launches = draw(sizes, 1, 20)
+    for launch in launches:
+        if forms.numbers(launch) is None:
+            forms.learn(launch, UNDER.evaluated)
+    assert forms.failed == 0
+    held = 0
+    for launch in [*launches[-8:], *draw(sizes, 2, 12)]:
+        found = forms.numbers(launch)
+        if found is not None:
+            held += 1
+            check_same(found, LaunchNumbers.of(UNDER.details(kernel, launch)).plain())
+    assert held >= 4
+
+
+def test_what_no_program_holds_for_is_refused_in_the_same_words() -> None:
+    for size in (512, 640, 768, 896):
+        predict("gemm", mapping="naive", N=size)
+    for wrong in (0, -4, 2**40):
+        with pytest.raises(PerfmodelError) as error:
+            predict("gemm", mapping="naive", N=wrong)
+        assert f"{wrong}" in str(error.value)
+
+
+def test_warnings_and_interval_are_those_of_the_models() -> None:
+    # independent: a first prediction is not compiled
+    first = predict("copy", bytes=3 << 24, device="h200-sxm")
+    for step in range(1, 5):
+        predict("copy", bytes=(3 << 24) + 256 * step, device="h200-sxm")
+    again = predict("copy", bytes=3 << 24, device="h200-sxm")
+    assert again.time_s == pytest.approx(first.time_s, rel=1e-12)
+    assert again.warnings == first.warnings
+    assert again.interval_s == pytest.approx(first.interval_s, rel=1e-12)
+    assert again.to_json().keys() == first.to_json().keys()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([("gemm", "vectorized"), ("gemm", "blocktile-1d"), ("gather", None)]),
+    st.integers(1, 600),
+    st.integers(1, 600),
+)
+def test_what_intervals_show_to_fit_does(kind: tuple[str, str | None], m: int, k: int) -> None:
+    # independent: threads are tried one by one
+    name, mapping = kind
+    sizes = {"M": m, "N": 64, "K": k} if name == "gemm" else {"n": 64 * m, "run": k}
+    instance = bind(find_kernel(name, mapping), sizes)
+    if surely_fits(instance):
+        check_bounds(instance)
