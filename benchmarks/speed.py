@@ -1,73 +1,137 @@
-"""How fast perfmodel is, each figure beside a peer timed in the same run.
+"""What predictions cost in CPU time, each figure beside a peer timed in the same run.
 
-    python benchmarks/speed.py
+    python -m benchmarks.speed
 
-Configurations a second of one vectorised call beside a loop of single calls, and of one core's busy
-time, which a machine that others use slows down less. Medians of repeats. Whole processes are timed
-by `benchmarks.start`.
+One prediction, once its form is compiled, beside a roofline in one line of Python; arrays of
+launches beside the same roofline in one line of NumPy; one prediction over problem sizes of 2^10 to
+2^40. Whole processes are timed by `benchmarks.start`, the simulator by `benchmarks.simulator`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-import perfmodel
+from perfmodel import load_device, predict, predict_many
+from perfmodel.errors import PerfmodelError
 
-CONFIGURATIONS = 1 << 18
-LARGEST = 8192
-SINGLE = 50
-REPEATS = 3
+DEVICE = load_device("h100-sxm")
+REPEATS = 5
+# A launch of each kind, and a parameter that changes from prediction to prediction.
+LAUNCHES = [
+    ("copy", None, "bytes", 1 << 28, 16),
+    ("read", None, "bytes", 1 << 28, 16),
+    ("strided-copy", None, "n", 1 << 24, 1),
+    ("working-set-read", None, "bytes", 1 << 24, 1 << 16),
+    ("atomic-add", None, "n", 1 << 24, 1),
+    ("atomic-privatized", None, "n", 1 << 24, 1),
+    ("layernorm", None, "rows", 4096, 8),
+    ("softmax", None, "rows", 4096, 8),
+    ("decode-attention", "flash", "context", 4096, 64),
+    ("ffn-gemv", "warp", "rows", 4096, 8),
+    *(("gemm", mapping, "N", 4096, 128) for mapping in ("naive", "coalesced", "smem", "warptile")),
+]
+MANY = 1 << 18
+SIZES = {"copy": "bytes", "strided-copy": "n", "atomic-add": "n", "gather": "n"}
 
 
-def seconds(work: Callable[[], object], repeats: int) -> float:
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return median(times)
+def cpu(work: Callable[[], object], times: int = 1) -> float:
+    """Return the least CPU time of one of several runs [s]."""
+    found = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        for _ in range(times):
+            work()
+        found.append((time.process_time() - start) / times)
+    return min(found)
 
 
-def configurations(mapping: str, multiple: int) -> tuple[float, float, float]:
-    """Return configurations a second: of a vectorised call, of a core's time, of single calls.
+def roofline(size: int) -> float:
+    """Return a time by the roofline in one line [s]."""
+    return max(8.0 * size / DEVICE.dram_bandwidth, 2.0 * size / DEVICE.peak_fp32)
 
-    M, N and K are random multiples of `multiple` up to 8192. Sizes that are no whole blocks and
-    lines have more cases to tell apart: guards that cut warps short, rows that start anywhere.
-    """
+
+def one() -> Iterator[tuple[str, ...]]:
+    """Yield what one prediction costs: as compiled, and by the models on arrays of one."""
+    peer = cpu(lambda: roofline(1 << 24), 10_000)
+    for name, mapping, parameter, size, step in LAUNCHES:
+        sizes = iter(range(size, size + 100_000 * step, step))
+
+        def launch(name=name, mapping=mapping, parameter=parameter, sizes=sizes) -> object:
+            return predict(name, mapping=mapping, **{parameter: next(sizes)})
+
+        start = time.process_time()
+        launch()
+        first = time.process_time() - start
+        for _ in range(30):  # forms are made of the launches that come
+            launch()
+        ours = cpu(launch, 40)
+        what = f"{name} {mapping}" if mapping else name
+        yield what, f"{1e3 * first:.1f}", f"{1e3 * ours:.2f}", f"{ours / peer:,.0f}"
+
+
+def many() -> Iterator[tuple[str, ...]]:
+    """Yield launches a second of CPU in one call, and a one-line roofline's over it."""
     random = np.random.default_rng(0)
-    largest = LARGEST // multiple
-    sizes = {name: random.integers(1, largest + 1, CONFIGURATIONS) * multiple for name in "MNK"}
-    start = time.process_time()
-    many = seconds(lambda: perfmodel.predict_many("gemm", mapping=mapping, **sizes), REPEATS)
-    busy = (time.process_time() - start) / (REPEATS + 1)
-    rows = [{name: int(column[i]) for name, column in sizes.items()} for i in range(SINGLE)]
-    single = seconds(
-        lambda: [perfmodel.predict("gemm", mapping=mapping, **row) for row in rows], REPEATS
-    )
-    return CONFIGURATIONS / many, CONFIGURATIONS / busy, SINGLE / single
+    products = {n: random.integers(1, 8193, MANY) for n in "MNK"}
+    whole = {n: 32 * random.integers(1, 257, MANY) for n in "MNK"}
+    sizes = random.integers(1 << 12, 1 << 26, MANY)
+    calls = [
+        ("gemm coalesced, any size", "gemm", "coalesced", products),
+        ("gemm naive, any size", "gemm", "naive", products),
+        ("gemm coalesced, multiples of 32", "gemm", "coalesced", whole),
+        ("copy", "copy", None, {"bytes": 16 * sizes}),
+        (
+            "strided-copy",
+            "strided-copy",
+            None,
+            {"n": sizes, "stride": random.integers(1, 65, MANY)},
+        ),
+        ("atomic-add", "atomic-add", None, {"n": sizes}),
+    ]
+    peer = cpu(lambda: np.maximum(8.0 * sizes / DEVICE.dram_bandwidth, 2.0 * sizes / 6e13))
+    for what, name, mapping, columns in calls:
+        predict_many(name, mapping=mapping, **columns)
+        start, wall = time.process_time(), time.perf_counter()
+        predict_many(name, mapping=mapping, **columns)
+        busy, wall = time.process_time() - start, time.perf_counter() - wall
+        yield what, f"{MANY / wall:,.0f}", f"{MANY / busy:,.0f}", f"{busy / peer:,.0f}"
+
+
+def flat() -> Iterator[tuple[str, ...]]:
+    """Yield the least and most CPU of one prediction by the models over sizes of 2^10 to 2^40."""
+    for name, parameter in SIZES.items():
+        found = {}
+        for power in range(10, 41, 3):
+            try:
+                start = time.process_time()
+                predict(name, **{parameter: 1 << power})
+                found[power] = time.process_time() - start
+            except PerfmodelError:  # more than the GPU's memory
+                continue
+        least, most = min(found.values()), max(found.values())
+        yield name, f"2^{min(found)} to 2^{max(found)}", f"{1e3 * least:.1f}", f"{1e3 * most:.1f}"
+
+
+def table(*columns: str, rows: Iterator[tuple[str, ...]]) -> Table:
+    found = Table(*columns)
+    for row in rows:
+        found.add_row(*row)
+    return found
 
 
 def main() -> None:
-    table = Table("what", "perfmodel", "a core", "peer", "ratio", "peer is")
-    for mapping in ("coalesced", "naive"):
-        for multiple, sizes in ((32, "multiples of 32"), (1, "any sizes")):
-            many, core, single = configurations(mapping, multiple)
-            table.add_row(
-                f"gemm {mapping}, {sizes}, configurations a second",
-                f"{many:,.0f}",
-                f"{core:,.0f}",
-                f"{single:,.0f}",
-                f"{many / single:,.0f}",
-                "a loop of single predictions",
-            )
-    Console().print(table)
+    console = Console(width=100)
+    headings = "launch", "first [ms]", "then [ms]", "one-line rooflines"
+    console.print("One prediction, CPU", table(*headings, rows=one()))
+    headings = "launches", "a second", "a second of CPU", "NumPy's rooflines"
+    console.print(f"{MANY:,} in one call", table(*headings, rows=many()))
+    headings = "launch", "sizes", "least [ms]", "most [ms]"
+    console.print("Sizes, each predicted once", table(*headings, rows=flat()))
 
 
 if __name__ == "__main__":

@@ -126,5 +126,10 @@ def _uses(program: Program) -> Counter[Scalar]:
     return found
 
 
+def operations(program: Program) -> int:
+    """Return how many scalars a program works out."""
+    return len(_uses(program))
+
+
 def _constant(value: Any) -> str:
     return f"({value!r})" if kind_of(value) == "f" or value < 0 else repr(value)
