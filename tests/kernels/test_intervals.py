@@ -37,6 +37,10 @@ PLACES = {"i": np.arange(0, 16)[:, None], "j": np.arange(-3, 5), "n": 10}
         ("max(i, j, 2)", (2, 15)),
         ("where(i > 3, i, j)", (-3, 15)),
         ("i > 3", (0, 1)),
+        ("i > 15", (0, 0)),
+        ("j < 5 and i >= 0", (1, 1)),
+        ("not (i == 16 or n != 10)", (1, 1)),
+        ("where(n <= 10, i, j - 100)", (0, 15)),  # a condition that ranges decide
         ("j & 3", (0, 3)),  # whatever the sign of j
         ("(i + 1)**2", (1, 256)),
     ],

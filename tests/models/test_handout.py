@@ -7,6 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
+from perfmodel.models.launch import handout
 from perfmodel.models.launch.handout import busiest_of, busiest_work, time_in_slots
 from perfmodel.prediction import predict
 
@@ -46,6 +47,22 @@ def test_random_grids_equal_blocks_handed_out_one_by_one() -> None:
         errors.append(abs(found[i] / one_by_one(works, 132, int(resident)) - 1))
     assert np.quantile(errors, 0.9) < 1e-9
     assert np.quantile(errors, 0.97) < 0.03
+
+
+def test_the_compiled_loop_equals_arrays(monkeypatch) -> None:
+    # independent: the same with arrays, for fewer grids than the loop is compiled for
+    pytest.importorskip("numba")
+    generator = np.random.default_rng(3)
+    counts = [generator.integers(1, 30, 300).astype(float) for _ in range(3)]
+    counts[2] = generator.integers(1, 3, 300).astype(float)
+    cuts = [np.where(generator.random(300) < 0.3, 1.0, generator.random(300)) for _ in range(3)]
+    held = generator.integers(1, 9, 300).astype(float)
+    with monkeypatch.context() as few:
+        few.setattr(handout, "_MANY", 1)
+        together, _ = busiest_work(counts, cuts, held, 132)
+    for part in (slice(0, 150), slice(150, 300)):
+        alone, _ = busiest_work([c[part] for c in counts], [c[part] for c in cuts], held[part], 132)
+        np.testing.assert_array_equal(together[part], alone)
 
 
 def test_rows_of_few_blocks_with_a_small_last_one() -> None:

@@ -23,8 +23,8 @@ MOST_ROUNDS: Final = 12
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
 
-_MANY: Final = 1 << 8
-"""Grids from which on a compiled loop takes less time than loading it."""
+_MANY: Final = 1 << 9
+"""Grids from which on a loop is compiled, or loaded: a batch of so many is one of several."""
 
 FULL_TURN: Final = Coefficient("launch.handout.full_turn")
 EARLY: Final = Coefficient("launch.handout.early")
