@@ -7,6 +7,7 @@ predictions, so they are made the rarer the more there are.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,12 @@ from perfmodel.prediction.compiled.array_code import ArrayFunction, array_functi
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import Function, python_function
-from perfmodel.prediction.compiled.recording import Layout, record_bounds, record_launches
+from perfmodel.prediction.compiled.recording import (
+    Layout,
+    RecordedLaunches,
+    record_bounds,
+    record_launches,
+)
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 
@@ -29,6 +35,10 @@ _MOST_BOUNDS: Final = 12
 """Programs of a kernel, and those that show its accesses to fit, at most."""
 _TOGETHER: Final = 48
 """Launches that a program is made of at most."""
+_ALIKE: Final = 1e-11
+_NOTHING: Final = 1e-4
+"""What a program's numbers may differ by from the models': a share, by Python's and NumPy's powers,
+and sectors or bytes that are left of the difference of large numbers."""
 _MOST_FAILED: Final = 3
 """Programs that could not be made, after which none is tried any more."""
 
@@ -81,6 +91,18 @@ class Form:
             return array_function(self.program)
         except NoProgramError:
             return None
+
+    def agrees(self, recorded: RecordedLaunches) -> bool:
+        """Say whether it gives the models' numbers for the launches that it was made of."""
+        pairs = zip(recorded.launches, recorded.outputs, strict=True)
+        found = [(_run(self.of_one, launch), expected) for launch, expected in pairs]
+        held = [(ours, models) for ours, models in found if ours is not None]
+        moved = len(recorded.outputs[0]) - len(self.layout.traffic)
+        return bool(held) and all(
+            math.isclose(a, b, rel_tol=_ALIKE, abs_tol=_NOTHING if place >= moved else 0.0)
+            for ours, models in held
+            for place, (a, b) in enumerate(zip(ours, models, strict=True))
+        )
 
 
 @dataclass(slots=True, repr=False)
@@ -136,10 +158,14 @@ class Forms:
             return False
         try:
             found = record_launches(self.kernel, launches, evaluated)
+            form = Form(found.program, found.layout)
+            sure = form.agrees(found)
         except Exception:  # as above
+            sure = False
+        if not sure:
             self.failed += 1
             return False
-        self.known.insert(0, Form(found.program, found.layout))
+        self.known.insert(0, form)
         return True
 
 

@@ -49,11 +49,16 @@ class Layout:
 
 
 @record
-class RecordedLaunch:
-    """A launch's program, and what its outputs are."""
+class RecordedLaunches:
+    """The program of some launches, what its outputs are, and what they were when recorded.
+
+    `launches` are the inputs of each launch, `outputs` the numbers that the models gave for it.
+    """
 
     program: Program
     layout: Layout
+    launches: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[float, ...], ...]
 
 
 def record_bounds(kernel: Kernel, launch: Mapping[str, Any]) -> Program:
@@ -75,7 +80,7 @@ def record_launches(
     kernel: Kernel,
     launches: Sequence[Mapping[str, Any]],
     evaluated: Callable[[Instance], Details],
-) -> RecordedLaunch:
+) -> RecordedLaunches:
     """Return the program of launches like these, by the whole numbers among their parameters.
 
     Where they take different forms, that of the last and of those which take the same.
@@ -98,7 +103,7 @@ def _record(
     kernel: Kernel,
     launches: Sequence[Mapping[str, Any]],
     evaluated: Callable[[Instance], Details],
-) -> RecordedLaunch:
+) -> RecordedLaunches:
     inputs = _inputs(launches)
     with recording(in_parts=True) as decisions:
         details = evaluated(bind(kernel, {**launches[-1], **inputs}))
@@ -110,9 +115,13 @@ def _record(
         *(*found.terms_s.values(), *found.traffic.values()),
     )
     nodes = [each.node for each in inputs.values()]
-    return RecordedLaunch(
+    columns = [np.ravel(o.node.value if isinstance(o, Recorded) else o) for o in outputs]
+    rows = range(min(len(launches), ROWS))
+    return RecordedLaunches(
         program(nodes, list(map(_node, outputs)), decisions),
         Layout(tuple(found.terms_s), tuple(found.traffic), tuple(found.params), limiter),
+        launches=tuple(tuple(launches[i][name] for name in inputs) for i in rows),
+        outputs=tuple(tuple(c[i % len(c)].item() for c in columns) for i in rows),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ from perfmodel import load_device, predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import bind, check_bounds, find_kernel
 from perfmodel.kernels.bounds import surely_fits
-from perfmodel.prediction.compiled.forms import Forms
+from perfmodel.prediction.compiled.forms import Form, Forms
+from perfmodel.prediction.compiled.recording import record_launches
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 
@@ -120,3 +121,15 @@ def test_what_intervals_show_to_fit_does(kind: tuple[str, str | None], m: int, k
     instance = bind(find_kernel(name, mapping), sizes)
     if surely_fits(instance):
         check_bounds(instance)
+
+
+def test_a_program_that_gives_other_numbers_is_not_taken() -> None:
+    kernel = find_kernel("copy")
+    launches = [{"bytes": size} for size in (1 << 26, 1 << 27)]
+    found = record_launches(kernel, launches, UNDER.evaluated)
+    form = Form(found.program, found.layout)
+    assert form.agrees(found)
+    for place in (0, -3):  # the time, and a part of the traffic
+        row = list(found.outputs[0])
+        row[place] = row[place] * 1.001 + 1.0
+        assert not form.agrees(replace(found, outputs=(tuple(row), *found.outputs[1:])))
