@@ -14,6 +14,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.prediction import predict, predict_many
+from perfmodel.prediction.conditions import by_the_models
 
 DEVICES = ("h100-sxm", "h200-sxm", "a100-sxm-80")
 
@@ -51,7 +52,9 @@ def test_products(mapping: str) -> None:
 @pytest.mark.parametrize("mapping", ["naive", "coalesced"])
 def test_cores_change_nothing(mapping: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # property: what is worked on together does not depend on who works on it
-    module = import_module("perfmodel.prediction.predict")  # the package has a function of its name
+    module = import_module(
+        "perfmodel.prediction.predict_many"
+    )  # the package has a function of its name
     monkeypatch.setattr(module, "_CHUNK", 128)
     sizes = dict(zip("MNK", np.random.default_rng(3).integers(1, 5000, (3, 1000)), strict=True))
     found = []
@@ -65,6 +68,40 @@ def test_cores_change_nothing(mapping: str, monkeypatch: pytest.MonkeyPatch) -> 
             assert np.array_equal(term, other.terms_s[name]), name
         for name, moved in found[0].traffic.items():
             assert np.array_equal(moved, other.traffic[name]), name
+
+
+@pytest.mark.parametrize(
+    ("kernel", "mapping", "most"),
+    [
+        ("gemm", "coalesced", {"M": 4000, "N": 4000, "K": 4000}),
+        ("strided-copy", None, {"n": 1 << 24, "stride": 64}),
+        ("layernorm", None, {"rows": 1 << 14}),
+    ],
+)
+def test_programs_give_what_arrays_give(
+    kernel: str, mapping: str | None, most: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # independent: the models on arrays; powers of NumPy's arrays and of Python's are alike here
+    module = import_module("perfmodel.prediction.predict_many")
+    random = np.random.default_rng(11)
+    columns = {name: random.integers(1, largest, 1500) for name, largest in most.items()}
+    with by_the_models():
+        expected = predict_many(kernel, mapping=mapping, **columns)
+    by_arrays: list[int] = []
+    whole = module._Launches._by_arrays
+    monkeypatch.setattr(module, "LEAST", 1)
+    monkeypatch.setattr(
+        module._Launches,
+        "_by_arrays",
+        lambda self, rows: (by_arrays.append(len(rows)), whole(self, rows)),
+    )
+    found = predict_many(kernel, mapping=mapping, **columns)
+    assert sum(by_arrays) < 750  # most are of programs
+    np.testing.assert_allclose(found.time_s, expected.time_s, rtol=1e-12)
+    for name, moved in expected.traffic.items():
+        np.testing.assert_allclose(found.traffic[name], moved, rtol=1e-12, atol=1e-5)
+    for name, term in expected.terms_s.items():
+        np.testing.assert_allclose(found.terms_s[name], term, rtol=1e-12)
 
 
 def test_streams_of_all_widths() -> None:
