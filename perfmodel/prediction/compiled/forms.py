@@ -121,12 +121,12 @@ class Forms:
     def numbers(self, given: Mapping[str, Any]) -> LaunchNumbers | None:
         """Return the numbers of a launch; None where no program holds."""
         inputs = [given[name] for name in self.names]
-        self.latest.append(given)
         if not self._fits(inputs):
             return None
         for place, form in enumerate(self.known):
             found = _run(form.of_one, inputs)
             if found is not None:
+                self.latest.append(given)
                 if place:  # the likeliest first
                     self.known.insert(0, self.known.pop(place))
                 return form.layout.numbers(found)
@@ -138,6 +138,7 @@ class Forms:
     def learn(self, given: Mapping[str, Any], evaluated: Evaluated) -> None:
         """Make a program of a launch that none held for, if enough of them have come."""
         self.missed += 1
+        self.latest.append(given)
         if self.failed >= _MOST_FAILED or self.missed < 1:
             return
         if not self._fits([given[name] for name in self.names]):
@@ -150,7 +151,7 @@ class Forms:
                 return
         made = len(self.known)
         if made < _MOST_FORMS and self.missed >= 3**made:
-            self.learn_of([*self.latest, given], evaluated)
+            self.learn_of([*self.latest], evaluated)
 
     def learn_of(self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated) -> bool:
         """Make a program of some launches, and say whether that was possible."""
