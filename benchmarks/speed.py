@@ -117,6 +117,41 @@ def flat() -> Iterator[tuple[str, ...]]:
         yield name, f"2^{min(found)} to 2^{max(found)}", f"{1e3 * least:.1f}", f"{1e3 * most:.1f}"
 
 
+def products() -> Iterator[tuple[str, ...]]:
+    """Yield what a product on tensor cores costs, its tile chosen; and NVIDIA's heuristic.
+
+    That is on the package index as nvidia-matmul-heuristics; it needs no GPU.
+    """
+    sizes = iter(range(1024, 1 << 20, 128))
+    ours = cpu(lambda: predict("gemm", mapping="tensor-core", N=next(sizes)))
+    yield "perfmodel: predict", f"{1e3 * ours:.1f}"
+    try:
+        from nvMatmulHeuristics import (
+            NvMatmulHeuristicsFlags,
+            NvMatmulHeuristicsInterfaceEx,
+            NvMatmulHeuristicsMatmulLayout,
+            NvMatmulHeuristicsNvidiaGpu,
+            NvMatmulHeuristicsTarget,
+        )
+    except ImportError:
+        yield "nvMatmulHeuristics: get", "not installed"
+        return
+    layout = NvMatmulHeuristicsMatmulLayout.TN_ROW_MAJOR
+    peer = NvMatmulHeuristicsInterfaceEx(
+        backend=NvMatmulHeuristicsTarget.CUTLASS3,
+        flags=NvMatmulHeuristicsFlags.PERF_MODEL_BASED_AUTO_TUNING,
+        gpu=NvMatmulHeuristicsNvidiaGpu.H100_SXM,
+    )
+    peer.loadInternalDiscoverySet(layout, precision="HSH")
+
+    def choose() -> object:
+        n = next(sizes)
+        problem = peer.makeNvMatmulHeuristicsProblem(n, n, n, layout)
+        return peer.get(problem, 1, precision="HSH")
+
+    yield "nvMatmulHeuristics: get", f"{1e3 * cpu(choose, 100):.2f}"
+
+
 def table(*columns: str, rows: Iterator[tuple[str, ...]]) -> Table:
     found = Table(*columns)
     for row in rows:
@@ -130,6 +165,7 @@ def main() -> None:
     console.print("One prediction, CPU", table(*headings, rows=one()))
     headings = "launches", "a second", "a second of CPU", "NumPy's rooflines"
     console.print(f"{MANY:,} in one call", table(*headings, rows=many()))
+    console.print("One product on tensor cores, tile chosen", table("", "[ms]", rows=products()))
     headings = "launch", "sizes", "least [ms]", "most [ms]"
     console.print("Sizes, each predicted once", table(*headings, rows=flat()))
 
