@@ -27,7 +27,7 @@ class DisagreementError(Exception):
 
 def agreed(answers: Any) -> bool:
     """Return the one answer of all configurations; a `DisagreementError` if answers differ."""
-    every = np.asanyarray(answers, dtype=bool)
+    every = np.asanyarray(answers) != 0
     if every.all():
         return True
     if not every.any():

@@ -8,6 +8,7 @@ Models take part without knowing of it; where nothing is recorded, nothing is pa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -90,12 +91,19 @@ class Recorded(np.ndarray[Any, Any]):
     node: Node
     __hash__ = None
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the value."""
+        return np.asarray(self.node.value).dtype
+
     def __array_finalize__(self, obj: Any) -> None:
         """Record a change of type, as of ``np.asanyarray(recorded, dtype=float)``."""
         source = getattr(obj, "node", None)
         if source is not None and obj.shape == self.shape:
-            given = (source, self.dtype)
-            self.node = Node("definition", "astype", _cast(source.value, self.dtype), _cast, given)
+            held = np.ndarray.dtype.__get__(self)
+            kind = np.dtype(bool) if held.kind == "O" else held
+            value = _cast(source.value, kind)
+            self.node = Node("definition", "astype", value, _cast, (source, kind))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
         """Do what a universal function does, and record it."""
@@ -199,7 +207,27 @@ for _function in (
 ):
     setattr(Recorded, _function.__name__, _method(_function))
 
-_NOTHING: Final = {"f": np.nan, "i": -(2**31), "U": "unread"}
+
+class _Unread:
+    """Stands for a truth value in a recorded array, which only its node may be asked for."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("a recorded truth value was read past its node: a list of them, perhaps")
+
+    def __float__(self) -> float:
+        return math.nan
+
+    def __int__(self) -> int:
+        return _NO_INTEGER
+
+
+_NO_INTEGER: Final = -(2**31)
+_NOTHING: Final[dict[str, tuple[Any, Any]]] = {
+    "f": (np.nan, None),
+    "i": (_NO_INTEGER, None),
+    "U": ("unread", None),
+    "b": (_Unread(), object),
+}
 """What recorded arrays hold by their kind of type: nothing that anybody should read."""
 _decisions: Final[ContextVar[list[Decision] | None]] = ContextVar("decisions", default=None)
 _in_parts: Final[ContextVar[bool]] = ContextVar("in_parts", default=False)
@@ -336,7 +364,8 @@ def _of(node: Node) -> Any:
     if not isinstance(value, (np.ndarray, np.generic, int, float)):
         return value  # a shape, a type: no number
     known = np.asarray(value)
-    found = np.full(known.shape, _NOTHING.get(known.dtype.kind, 0), known.dtype).view(Recorded)
+    nothing, kind = _NOTHING.get(known.dtype.kind, (0, known.dtype))
+    found = np.full(known.shape, nothing, kind or known.dtype).view(Recorded)
     found.flags.writeable = False  # what is written in place, no derivation can follow
     found.node = node
     return found

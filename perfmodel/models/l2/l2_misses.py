@@ -234,7 +234,7 @@ def _rewritten(
     asked = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
     outgrown = np.asanyarray(sum(once, _ZERO)) > knee[0] * capacity
     again = [outgrown & (a > REWRITTEN * o) for a, o in zip(asked, once, strict=True)]
-    some = np.logical_or.reduce(np.broadcast_arrays(_ZERO > 0, *again))
+    some = np.any(np.stack(np.broadcast_arrays(_ZERO > 0, *again)), axis=0)
     if not np.any(some):
         return _ZERO
     stored = replace(walks, groups=stores, copies=[_ONE] * len(stores))

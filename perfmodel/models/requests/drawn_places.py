@@ -7,6 +7,7 @@ own row only. What blocks that run at a time draw from moves through the buffer 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ class Places(NamedTuple):
     def alone(self) -> Array:
         """Share of the places of a block that no other block draws from [1]."""
         steps = (np.where(extent > 1, step, 0.0) for step, extent in self.moves)
-        return np.asanyarray(np.minimum(np.maximum.reduce([*steps]) / self.reach, 1.0))
+        return np.asanyarray(np.minimum(reduce(np.maximum, steps) / self.reach, 1.0))
 
 
 def uses_random(node: Node) -> bool:

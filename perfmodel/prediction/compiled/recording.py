@@ -109,19 +109,27 @@ def _record(
         details = evaluated(bind(kernel, {**launches[-1], **inputs}))
         found = LaunchNumbers.of(details)
         limiter = LIMITERS[int(_one(np.argmin(details.occupied.limits, axis=0)))]
-    outputs = (
-        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
-        *(*found.grid, *found.block, *found.params.values()),
-        *(*found.terms_s.values(), *found.traffic.values()),
-    )
+    outputs = _outputs(found)
     nodes = [each.node for each in inputs.values()]
-    columns = [np.ravel(o.node.value if isinstance(o, Recorded) else o) for o in outputs]
+    # What the models give for the same launches when nobody records: what a recording lost shows.
+    plain = {name: each.node.value for name, each in inputs.items()}
+    models = LaunchNumbers.of(evaluated(bind(kernel, {**launches[-1], **plain})))
+    columns = [np.ravel(output) for output in _outputs(models)]
     rows = range(min(len(launches), ROWS))
     return RecordedLaunches(
         program(nodes, list(map(_node, outputs)), decisions),
         Layout(tuple(found.terms_s), tuple(found.traffic), tuple(found.params), limiter),
         launches=tuple(tuple(launches[i][name] for name in inputs) for i in rows),
         outputs=tuple(tuple(c[i % len(c)].item() for c in columns) for i in rows),
+    )
+
+
+def _outputs(found: LaunchNumbers) -> tuple[Any, ...]:
+    """Return the numbers of launches in the order of `Layout`."""
+    return (
+        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
+        *(*found.grid, *found.block, *found.params.values()),
+        *(*found.terms_s.values(), *found.traffic.values()),
     )
 
 
