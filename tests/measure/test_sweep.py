@@ -15,8 +15,8 @@ from perfmodel.measure.sweep import (
     Sweep,
     points,
     read_sweeps,
-    sweep_names,
 )
+from perfmodel.names import sweep_names
 
 GPU = {"sms": 132, "l2_bytes": 50 << 20, "persisting_max": 31 << 20}
 PLAIN = """

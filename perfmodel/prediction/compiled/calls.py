@@ -46,12 +46,14 @@ class Call:
     @cached_property
     def work(self) -> Any:
         """The function of the operands' numbers, which gives those of its results."""
-        one = getattr(self.node.work, "one", None)
-        single = all(int(np.prod(shape)) == 1 for shape in self.shapes)
-        if one is None or not single or self.node.named:
+        one, inputs = getattr(self.node.work, "one", None), self.node.inputs
+        constants = [one_row(i) if isinstance(i, np.ndarray) else i for i in inputs]
+        sizes = [int(np.prod(shape)) for shape in self.shapes]
+        sizes += [c.size for c in constants if isinstance(c, np.ndarray)]
+        if one is None or self.node.named or any(size != 1 for size in sizes):
             return lru_cache(_KEPT)(self._one)
-        order = [self.leaves.index(i) if isinstance(i, Node) else None for i in self.node.inputs]
-        constants = self.node.inputs
+        order = [self.leaves.index(i) if isinstance(i, Node) else None for i in inputs]
+        constants = [c.item() if isinstance(c, np.ndarray) else c for c in constants]
 
         def work(*numbers: Any) -> tuple[Any, ...]:
             given = zip(order, constants, strict=True)
