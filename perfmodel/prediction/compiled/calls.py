@@ -81,7 +81,8 @@ class Call:
         for leaf, shape in zip(self.leaves, self.shapes, strict=True):
             count = int(np.prod(shape))
             rows = np.array([next(left) for _ in range(count)], dtype=np.asarray(leaf.value).dtype)
-            array = rows.reshape(*shape[:-1], size if count else shape[-1])
+            alone = shape not in ((), (1,)) and shape[-1] != 1  # no axis is of launches
+            array = rows.reshape(shape if alone else (*shape[:-1], size))
             given[leaf] = array[0] if shape == () and size == 1 else array
         named = {name: _put(value, given) for name, value in self.node.named.items()}
         assert self.node.work is not None
