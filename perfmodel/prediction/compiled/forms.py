@@ -33,6 +33,8 @@ from perfmodel.prediction.launch_numbers import LaunchNumbers
 _MOST_FORMS: Final = 32
 _MOST_BOUNDS: Final = 12
 """Programs of a kernel, and those that show its accesses to fit, at most."""
+_FIRST: Final = 3
+"""Launches without a program at which the first is made; the next each at so many times as many."""
 _TOGETHER: Final = 48
 """Launches that a program is made of at most."""
 _ALIKE: Final = 1e-11
@@ -139,7 +141,7 @@ class Forms:
         """Make a program of a launch that none held for, if enough of them have come."""
         self.missed += 1
         self.latest.append(given)
-        if self.failed >= _MOST_FAILED or self.missed < 1:
+        if self.failed >= _MOST_FAILED or self.missed < _FIRST:
             return
         if not self._fits([given[name] for name in self.names]):
             if len(self.bounds) == _MOST_BOUNDS:
@@ -150,7 +152,7 @@ class Forms:
                 self.failed += 1
                 return
         made = len(self.known)
-        if made < _MOST_FORMS and self.missed >= 3**made:
+        if made < _MOST_FORMS and self.missed >= _FIRST ** (made + 1):
             self.learn_of([*self.latest], evaluated)
 
     def learn_of(self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated) -> bool:
