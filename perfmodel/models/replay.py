@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.models.derivation import Decision, Node, Recorded
+from perfmodel.models.derivation import Recorded
+from perfmodel.models.node import Decision, Node
 from perfmodel.records import record
 
 Array = npt.NDArray[Any]

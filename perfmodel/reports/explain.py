@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.hardware.device import Device
 from perfmodel.hardware.figure import Figure
-from perfmodel.models.derivation import Node
+from perfmodel.models.node import Node
 from perfmodel.models.replay import Derivation, in_order
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.record import Prediction

@@ -13,7 +13,7 @@ from programs import launch, sample_program
 
 from perfmodel import Prediction, predict
 from perfmodel.cuda.kernel.translate import translated
-from perfmodel.models.derivation import Node
+from perfmodel.models.node import Node
 from perfmodel.models.replay import Derivation
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.reports.explain import NEGLIGIBLE, explain, explanation_record, left_out

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.derivation import Node
+from perfmodel.models.node import Node
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.records import record
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.models.derivation import Decision, Node
+from perfmodel.models.node import Decision, Node
 from perfmodel.models.replay import in_order
 from perfmodel.prediction.compiled.array_functions import (
     FUNCTIONS,

@@ -1,0 +1,74 @@
+"""Nodes of a derivation: numbers with what they were made of, and what was decided by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
+
+from perfmodel.records import record
+
+if TYPE_CHECKING:
+    from perfmodel.kernels.access import Access
+    from perfmodel.models.formula import Formula
+
+Kind = Literal["figure", "formula", "definition"]
+
+
+@record(eq=False)
+class Node:
+    """One number of a derivation.
+
+    Attributes
+    ----------
+    kind : {"figure", "formula", "definition"}
+    name : str
+        Of the figure, of the formula, or of NumPy's function.
+    value : array or number
+        As recorded.
+    work : callable or None
+        What makes it of its inputs; None for a figure.
+    inputs : tuple
+        Nodes and plain values, in order; sequences of them may be among them.
+    named : mapping of str to node or value
+        Those that are given by name: a formula's symbols.
+    formula : Formula or None
+        With text, unit and the meaning of each symbol; None of other kinds.
+    scope : Access or None
+        The access that it was worked out for, if for one.
+    """
+
+    kind: Kind
+    name: str
+    value: Any
+    work: Callable[..., Any] | None = None
+    inputs: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
+    formula: Formula | None = None
+    scope: Access | None = None
+
+    def __repr__(self) -> str:
+        """Return what it is called, and its value: what it is made of goes on and on."""
+        return f"Node({self.kind!r}, {self.name!r}, {self.value!r})"
+
+    def sources(self) -> Iterator[Node]:
+        """Yield the nodes that it is made of."""
+        yield from _nodes(self.inputs)
+        yield from _nodes(tuple(self.named.values()))
+
+
+@record
+class Decision:
+    """A recorded number that a model read as a plain one, to choose a form or to count by it."""
+
+    node: Node
+    read_as: Callable[[Any], Any]
+    answer: Any
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif type(value) in (tuple, list):
+        for part in value:
+            yield from _nodes(part)
