@@ -7,6 +7,7 @@ oldest first. Small blocks let the SMs that got them take more of the others.
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final
@@ -24,7 +25,9 @@ IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
 
 _MANY: Final = 1 << 9
-"""Grids from which on a loop is compiled, or loaded: a batch of so many is one of several."""
+_FEW: Final = 1 << 4
+"""Grids from which on a loop is compiled, or loaded: a batch of so many is one of several; and from
+which on it is used once it is there."""
 
 FULL_TURN: Final = Coefficient("launch.handout.full_turn")
 EARLY: Final = Coefficient("launch.handout.early")
@@ -130,7 +133,8 @@ def time_in_slots(order: Sequence[float], slots: int) -> float:
 
 def _one_by_one(grids: Array, axes: int, sm_count: int) -> Array:
     """Return the work of the SM that ends last; `grids` are counts, cuts and blocks held."""
-    if grids.shape[1] >= _MANY and find_spec("numba") is not None:
+    loaded = f"{__name__}_loop" in sys.modules
+    if grids.shape[1] >= (_FEW if loaded else _MANY) and find_spec("numba") is not None:
         from perfmodel.models.launch.handout_loop import busiest_of_grids
 
         rows = np.ascontiguousarray(grids.T)
