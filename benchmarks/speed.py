@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from rich.console import Console
@@ -18,6 +19,7 @@ from rich.table import Table
 
 from perfmodel import load_device, predict, predict_many
 from perfmodel.errors import PerfmodelError
+from perfmodel.prediction.conditions import by_the_models
 
 DEVICE = load_device("h100-sxm")
 REPEATS = 5
@@ -108,9 +110,8 @@ def flat() -> Iterator[tuple[str, ...]]:
         found = {}
         for power in range(10, 41, 3):
             try:
-                start = time.process_time()
-                predict(name, **{parameter: 1 << power})
-                found[power] = time.process_time() - start
+                with by_the_models():
+                    found[power] = cpu(partial(predict, name, **{parameter: 1 << power}))
             except PerfmodelError:  # more than the GPU's memory
                 continue
         least, most = min(found.values()), max(found.values())
@@ -167,7 +168,7 @@ def main() -> None:
     console.print(f"{MANY:,} in one call", table(*headings, rows=many()))
     console.print("One product on tensor cores, tile chosen", table("", "[ms]", rows=products()))
     headings = "launch", "sizes", "least [ms]", "most [ms]"
-    console.print("Sizes, each predicted once", table(*headings, rows=flat()))
+    console.print("Sizes, by the models", table(*headings, rows=flat()))
 
 
 if __name__ == "__main__":
