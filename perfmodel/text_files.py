@@ -238,11 +238,6 @@ def write_files(folder: Path, contents: Mapping[str, str | bytes]) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
-def _encoded(content: str | bytes) -> bytes:
-    """Return text as UTF-8; a byte of a file name that was no text is spelt out."""
-    return content.encode(errors="backslashreplace") if isinstance(content, str) else content
-
-
 def _check_replaceable(path: Path) -> None:
     """Refuse to put a file in place of a directory, pipe, socket or device."""
     try:

@@ -192,10 +192,6 @@ class Traffic:
             + self.local_store_requests
         )
 
-    def numbers(self, position: int = 0) -> dict[str, float]:
-        """Return the totals of one configuration as plain numbers, by name."""
-        return {name: float(np.atleast_1d(getattr(self, name))[position]) for name in NUMBERS}
-
 
 NUMBERS: Final = tuple(f.name for f in fields(Traffic) if f.name not in _NO_NUMBERS)
 """Names of the totals of a launch."""

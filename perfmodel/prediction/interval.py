@@ -102,10 +102,19 @@ def bottleneck(terms: Mapping[str, Any]) -> Array:
     names = np.array(list(terms))
     largest, which = np.full((), -np.inf), np.zeros((), dtype=np.intp)
     for i, (name, value) in enumerate(terms.items()):
-        weighed = np.asarray(value) * (0.999 if name == "l2" else 1.0)
+        weighed = _weighed(name, np.asarray(value))
         which = np.where(weighed > largest, i, which)
         largest = np.maximum(weighed, largest)
     return np.asarray(names[which])
+
+
+def largest_term(terms: Mapping[str, float]) -> str:
+    """Return what `bottleneck` does, of one launch's plain numbers."""
+    return max(terms, key=lambda name: _weighed(name, terms[name]))
+
+
+def _weighed(name: str, value: Any) -> Any:
+    return value * (0.999 if name == "l2" else 1.0)
 
 
 def regime(details: Details, largest: str) -> str:

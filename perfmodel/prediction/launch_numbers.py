@@ -13,6 +13,7 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
+from perfmodel.prediction.interval import largest_term
 from perfmodel.prediction.record import (
     Behind,
     Ceiling,
@@ -127,16 +128,6 @@ def prediction_from(
         ),
         behind=Behind(evaluated, largest, method, timing, cache),
     )
-
-
-def largest_term(terms: Mapping[str, Any]) -> str:
-    """Return the name of the largest term of one launch, as `interval.bottleneck` does."""
-    found, largest = "", -np.inf
-    for name, value in terms.items():
-        weighed = value * (0.999 if name == "l2" else 1.0)
-        if weighed > largest:
-            found, largest = name, weighed
-    return found
 
 
 def _ceilings(gpu: Device) -> tuple[Ceiling, ...]:
