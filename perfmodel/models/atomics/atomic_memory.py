@@ -1,4 +1,14 @@
-"""DRAM traffic of atomics: elements that outgrow L2 are read, changed and written back."""
+"""DRAM traffic of global atomics whose elements outgrow L2: read, changed, written back.
+
+Atomics execute in L2, so the sector has to be there. The first atomic to a sector reads it from
+DRAM in a cold launch; later ones hit while the line stays. Changed sectors become dirty and are
+written back when dirty lines exceed their share of L2, which is smaller for sequential than for
+random elements.
+
+Isolated sectors cost DRAM more than their bytes, since rows are opened for single accesses; the
+cost is interpolated by the distance between the sectors, and for random elements by the size of the
+table.
+"""
 
 from __future__ import annotations
 

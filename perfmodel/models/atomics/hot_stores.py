@@ -1,8 +1,12 @@
-"""Stores of many warps to few places: the L2 slice that has most of them decides.
+"""Repeated stores to few sectors: the L2 slice that owns them limits the rate.
 
-A flag that says that something changed, or a cell that many threads mark, is in one sector of one
-slice, which takes one sector after the other. What the warps of a block store there close together
-merges in part on its way.
+Stores go through to L2, so a flag or counter that many warps write sends all its stores to one
+slice, which accepts one sector after another. The time is the number of stores at the busiest slice
+times the slice's clocks per store, and L2 takes at least as long.
+
+Stores of the warps of one block to one sector that follow one another closely merge on the way to
+L2; a measured share of those beyond the first does not. Stores that each word receives only once
+are left to L2's bandwidth.
 """
 
 from __future__ import annotations

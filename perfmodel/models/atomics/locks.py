@@ -1,8 +1,12 @@
-"""Spin locks: lanes exchange at a word until it was free, then do little, and give it back.
+"""Spin locks: threads that acquire a word by atomic exchange, work under it, and release it.
 
-The lock goes from hand to hand: the exchange that gets it, the load, the store and the fence of
-what it guards, and the exchange that frees it, one after the other. Meanwhile all lanes that wait
-go on trying, and their exchanges fill the slice and the SM's way to L2.
+A critical section is a chain: the successful exchange, the load, store and fence of the guarded
+data, and the releasing exchange. Owners follow one another, so lanes times the time from one owner
+to the next is the shortest possible time. Meanwhile all waiting lanes retry, and their exchanges
+occupy the slice of the lock and the SM's path to L2. The three times combine as a power mean.
+
+Of c contending lanes one succeeds at a time, so a lane makes on average (c + 1)/2 times the
+attempts per owner.
 """
 
 from __future__ import annotations

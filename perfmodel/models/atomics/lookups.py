@@ -1,11 +1,13 @@
-"""Lookups: what loads, stores and atomics share in L2, whatever else each of them waits for.
+"""L2 tag lookups: the resource that loads, stores and atomics of one kernel share.
 
-A slice looks up one tag per clock. A load of a line, or of a lone sector of it, is one lookup, an
-atomic one and a half; they add up. What one of them waits for besides runs beside the others: old
-values on their way back, and passes that wait for the one before them at the same sector.
+A slice looks up one tag per clock. A load of a whole line, or of a single sector of it, takes one
+lookup, an atomic one and a half; lookups of different accesses add up. Other waits overlap between
+accesses: old values on their way back to the SM, and transactions that wait for the previous one to
+the same sector.
 
-Half of all lines have their home on the far side of L2, and an atomic changes them there. What the
-near side kept of the same 64 B has to be read from there again.
+Half of all lines have their home in the far L2 partition, and an atomic changes them there. The
+near partition's copy of the same 64 B can then no longer be used, and the next load from the near
+side has to cross again.
 """
 
 from __future__ import annotations

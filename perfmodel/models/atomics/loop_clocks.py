@@ -1,7 +1,13 @@
-"""Loops of shared atomics: how long from one success at a word to the next.
+"""Compare-and-swap loops in shared memory: clocks from one success at a word to the next.
 
-A success undoes the tries whose load came before it. Warps of a block that keep step have one
-success in each turn; the others' are as soon as the next compare-and-swap comes.
+An attempt is a load, the operation, and a compare-and-swap. A success by one warp fails all
+attempts whose load came before it. Warps of a block that run in lockstep have one success per
+iteration of the loop; warps that do not have the next success as soon as the next compare-and-swap
+with a fresh load arrives. Warps lose lockstep when their attempts take longer than the time from
+load to swap.
+
+On a full SM the attempts also occupy its banks: then the time per success is the wavefronts of an
+attempt times the attempts per success, which grow with the warps that contend.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Retries: loops of compare-and-swap, at any number of addresses.
+"""Compare-and-swap loops on global memory: number of retries, and time of the round trips.
 
-A lane that loses learns the new value, and tries again. Of the lanes that want one address one wins
-a round, and a round is at least the way to L2 and back. Meanwhile the others try too, and their
-tries fill the slice and the SM's way to L2: first all lanes, at the end one.
+A lane whose compare-and-swap fails receives the new value and tries again. Of the lanes that
+contend for an address one succeeds per round trip to L2, so with c lanes that all start together a
+lane needs (c + 1)/2 attempts on average. The attempts of the others occupy the slice and the SM's
+path to L2. The time combines the serial round trips of the most popular address, the slice, and the
+sending SM.
 
-Where more than one warp wants an address, those whose way is short that moment win more often than
-their turn comes, so that fewer tries fail than if all took turns. Lanes of one warp do take turns:
-their tries travel together.
-
-Of several waves of blocks, others take the place of lanes that are through: but for the last ones,
-as many compete from a lane's first try to its last.
+Lanes of different warps reach the slice at different times: those with a short latency at that
+moment succeed more often, and fewer attempts fail than with strict alternation. Lanes of one warp
+travel together and alternate strictly. With several waves of blocks, new lanes replace finished
+ones, so the number of contenders stays constant until the last wave.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""Several atomics of one kernel: each keeps slices of its own busy, and all share the way there.
+"""Several global atomics in one kernel: separate busy slices, one common network.
 
-Where each goes to few places, these are seldom at the same slice: the kernel takes as long as the
-slowest of them alone. Where each goes all over L2, every slice has its part of all.
+Atomics to different buffers with few addresses each usually have different busiest slices, so the
+kernel takes as long as the slowest of them. Atomics to many addresses load all slices evenly, so
+their times add. Between the two, the excess of each busiest slice over the mean combines as a power
+mean, whose exponent grows with the share of transactions at the most popular 256 B.
+
+All of them share the network, the SMs' paths to L2, and the tag lookups.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""Atomics in shared memory: native ones conflict in banks, others loop until their turn comes.
+"""Shared-memory atomics: bank conflicts of native ones, and aggregation by the compiler.
 
-32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
-several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
-one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
-1.03 clocks per warp at 1 to 3 addresses. All other types are loops of load, add and
-compare-and-swap that the compiler writes, where one lane of one warp succeeds at a time.
+32-bit integers have native instructions (ATOMS): lanes at one bank, whether at one address or at
+several, take one clock each. If the compiler sees an increment by 1 whose result is not used, it
+emits ATOMS.POPC.INC, which counts the lanes of each address and takes one clock per address: 1.02
+to 1.03 clocks per warp at 1 to 3 addresses. Sums that are the same for a whole warp are first
+reduced inside the warp, and one lane adds the result.
+
+All other types are compiled to loops of load, operation and compare-and-swap, in which one lane of
+one warp succeeds at a time (`perfmodel.models.atomics.shared_loops`).
 """
 
 from __future__ import annotations

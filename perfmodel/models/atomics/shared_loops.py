@@ -1,9 +1,12 @@
-"""Loops that the compiler makes of shared atomics: load, add, ATOMS.CAST.SPIN, until all won.
+"""Compiler-generated loops for shared-memory atomics without a native instruction.
 
-One lane of one warp succeeds at a word at a time, and of a warp one lane a bank. A block's most
-popular word has its additions made one after the other; a warp goes round as often as most of its
-lanes meet in a bank. The slower of the two decides, and where lanes draw their words others delay
-a warp here and there that they do not stop.
+The loop is a load, the operation, and ATOMS.CAST.SPIN, until all lanes have succeeded. One lane of
+one warp succeeds at a word at a time, and of one warp one lane per bank. Two chains limit it: the
+additions of all warps of a block at its most popular word, one after another, and the iterations of
+a single warp, as many as its most contended bank has lanes.
+
+With regular addresses the slower chain decides. With random addresses warps delay one another
+occasionally without stopping, so the two combine as a power mean with a fitted exponent.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""Loops of compare-and-swap that a source writes for shared memory.
+"""Compare-and-swap loops in shared memory that are written in the source (atomicCAS).
 
-Unlike the compiler's own loops (`perfmodel.models.atomics.shared_loops`) these have a plain
-ATOMS.CAS: all lanes at a word send their operands one after the other, one of them wins, and the
-others go round apart from those that are through. So a further round costs twice a first try, and
-what fails fills the banks.
+Unlike compiler-generated loops (`perfmodel.models.atomics.shared_loops`) these use a plain
+ATOMS.CAS: all lanes at a word send their operands, one succeeds, and the others repeat the loop
+while the finished ones wait, which is branch divergence. A further iteration therefore costs about
+twice a first attempt, and failed attempts occupy the banks.
+
+Three times combine: the serial successes of other warps at the block's most popular word, a warp's
+own iterations, and the clocks for which all attempts of the SM occupy its banks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""Passes: how long L2's slices work on each sector of an atomic, and what it waits for there."""
+"""Time of an atomic transaction in an L2 slice: by type, width, sectors and returned values.
+
+Integer additions occupy the slice for a fixed time per packet and per sector. Floating-point
+additions to the same sector also wait for the previous one, longer for doubles in both halves of
+the sector. A transaction that returns old values takes longer the more lanes it answers.
+Half-precision pairs and compare-and-swaps have measured times of their own.
+
+Which of these decides depends on whether consecutive transactions of a slice go to the same sector.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""To the slices: an atomic's packets, how long an SM sends them, and the network carries them."""
+"""Atomic packets on their way to L2: what an SM sends, and what the network carries.
+
+An SM sends a request's packets one after another: one clock or so for a packet of one sector, and
+one per sector and one more for larger ones. The network from all SMs to the slices carries a
+limited number of sectors per second, fewer for sectors with one lane than for full ones per byte.
+Types with wide operands, compare-and-swaps and returned values cost a measured factor more.
+
+The module also says how concentrated the addresses of concurrently running threads are, which
+decides the load of the busiest slice.
+"""
 
 from __future__ import annotations
 

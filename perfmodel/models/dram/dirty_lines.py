@@ -1,8 +1,14 @@
-"""Dirty lines: how much of what a cold launch writes is still in L2, not in DRAM, when it ends.
+"""Dirty lines: written data that is still in L2, not yet in DRAM, when a cold launch ends.
 
-What is in L2 at the end was written in the last part of the launch, so short that all lines that
-were read, drawn and written in it have room. What was dirty before the launch is older than all of
-it: a profiler that runs a launch once for each of its passes leaves such lines, `replayed`.
+L2 is a write-back cache: stored lines stay until they are evicted. At the end of a launch the lines
+of its last part are still there, a part so short that all lines read, written and drawn at random
+in it fit L2's usable room. Dirty lines have a limit of their own, somewhat below half of L2, and
+with a set-aside they may use only the ways outside it. The bytes kept approach that room smoothly,
+because cache sets fill unevenly; lines at random places fill them less evenly than streams.
+
+A profiler that replays a launch for several counter passes leaves dirty lines from the passes
+before. They are older than all of the launch's own lines, so they are evicted first and count as
+DRAM writes.
 """
 
 from __future__ import annotations

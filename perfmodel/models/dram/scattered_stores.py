@@ -1,9 +1,13 @@
-"""Stores at scattered places: sectors stored in part are read from DRAM, lone ones written alone.
+"""Scattered stores: partly written sectors are read from DRAM before they are written back.
 
-L2 keeps sectors of which it has a part only in some of its lines. One that has to leave is
-read from DRAM, so that it is whole, and written: a word stored at a random place of a large array
-moves 64 bytes. What is whole stays, to be changed again, and is written when L2 has too many
-changed lines.
+L2 keeps byte masks for sectors of which only a part has been stored, but only for a limited number
+of lines (about an eighth). When such a line is evicted, the sector is first read from DRAM to
+complete it, then written: a 4 B store at a random place of a large array moves 64 B. Completed
+sectors stay and can be changed again; they are written back when L2 has too many dirty lines.
+
+The distinct lines among the last draws follow from random placement, so the reads and writes follow
+from the number of lines that stores touch compared with those two limits. L2 waits for DRAM at such
+sectors, which adds a time per sector on top of the bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,15 @@
-"""DRAM: what reaches it, and how fast it moves reads, writes, mixtures and scattered atoms."""
+"""DRAM bandwidth: efficiency of reads, writes and mixtures, over-fetch, and row activations.
+
+DRAM reaches a fixed share of its peak for reads alone and for writes alone, and less for mixtures,
+because the bus turns around between reads and writes. A few accesses of the other kind already cost
+more than in proportion.
+
+An L2 miss reads at least one access unit (32, 64 or 128 B, the fetch granularity), so isolated
+sectors move more bytes than were asked for. Isolated units also use less of each open row: their
+cost relative to dense reads grows with the distance between them, up to a row activation per unit.
+A row activation takes about as long on any GPU of these, while faster pins move more bytes
+meanwhile, so its cost in bytes scales with DRAM's bandwidth per L2 slice.
+"""
 
 from __future__ import annotations
 

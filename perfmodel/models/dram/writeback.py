@@ -1,9 +1,13 @@
-"""Write-backs with a set-aside: why the same bytes take longer.
+"""Set-aside and write-backs: why the same DRAM bytes take longer with persisting ways.
 
-Dirty lines may not use the ways set aside, not even idle ones. L2 can then hold back fewer of them,
-and DRAM gets its writes in shorter runs between reads: the same copy takes 1.6 times as long with 8
-of 16 ways set aside, and 3 times with 10. Reads alone lose nothing, and their latency stays what it
-was. What they lose stands in `writeback_loss`.
+Dirty lines may not use the ways that are set aside, not even idle ones. With fewer ways L2 can hold
+back fewer dirty lines, and DRAM receives its writes in shorter runs between reads. On an H200 the
+same copy takes 1.6 times as long with 8 of 16 ways set aside, and 3 times with 10. Kernels that
+only read lose nothing, and read latency stays the same.
+
+Each L2 slice hands on its dirty lines at a limited rate, so GPUs with fewer slices lose more. The
+loss per byte is in `perfmodel.models.dram.writeback_loss`; here it becomes time. On Ampere no such
+loss is known, and a small cost per write is taken from NVIDIA's Best Practices Guide.
 """
 
 from __future__ import annotations

@@ -1,6 +1,13 @@
-"""Write-backs with a set-aside: what writes lose, by what DRAM reads between them.
+"""Set-aside and write-backs: the loss per byte written, by the reads that DRAM does meanwhile.
 
-Losses are counted as bytes that DRAM could move meanwhile at the reference's peak by slice of L2.
+What a written byte loses depends on the ways set aside and on what is read between the writes:
+nothing, streams, tables that are re-read, persisting lines that overflow their ways, or lines
+marked streaming. Each kind has its own fitted loss per byte, weighted by its share of the reads.
+Persisting lines that stay in the set-aside reduce the loss, and so do reads beyond one per write,
+which proceed while the writes are delayed.
+
+Losses are given as the bytes that DRAM could move meanwhile at the peak per slice of the GPU that
+they were fitted on, so that they scale to GPUs with other numbers of slices.
 """
 
 from __future__ import annotations

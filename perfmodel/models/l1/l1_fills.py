@@ -1,4 +1,14 @@
-"""Fills of L1: sectors that loads bring into it, for a block and for all that follow on its SM."""
+"""L1 misses: sectors that loads fill L1 with, per block and over all blocks of an SM.
+
+The working set of a window of execution (the resident blocks of an SM in one iteration, in a loop,
+in a block's lifetime) is fetched once if it fits L1, and again in every longer window if it does
+not: see `perfmodel.models.reuse.reuse_windows`. Loads that bypass L1, and stores, always go to L2.
+
+Resident blocks that read the same data at different times find what another one read last: of data
+that a block walks through, the share found is L1's size over the bytes of the walk. Warps of one
+block that ask for the same sector within a short time share one fill. In loops without barriers
+they may drift a few iterations from one another, which lengthens the window by as much.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,14 @@
-"""Tables in L1: what an SM keeps of small data that it reads at irregular or random places.
+"""L1 misses of tables: small data that is read at irregular or random places.
 
-Where addresses are no straight walk, reuse has no window to be counted in. But an SM never fetches
-a sector again that L1 still has: data that fits is fetched once an SM, and of a larger table that
-is read at random, L1 has the lines drawn last.
+Random indices have no window of execution to count reuse in, but the cache holds what was used
+last. A table that fits L1 is fetched once per SM: the distinct sectors that r random draws touch
+are s*(1 - (1 - 1/s)^r). Of a larger table L1 holds the lines of the last draws; how many draws that
+is follows from L1's size and from the bytes of other loads between the draws (Che's approximation
+of LRU under independent references).
+
+While L1 fills, early draws miss more often than later ones. A warp waits for the slowest of the
+lines that it asks for together, so the latency needs the share of batches with at least one miss,
+and, for pointer chains, the longest sequence of misses of one chain.
 """
 
 from __future__ import annotations

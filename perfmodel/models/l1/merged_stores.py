@@ -1,4 +1,15 @@
-"""Stores of a warp that follow one another into the same sectors, and reach L2 as one."""
+"""Write merging: consecutive stores of one warp to the same sectors that reach L2 as one.
+
+L1 is write-through, but stores wait in a queue on their way to L2. When a warp stores the words of
+a record one instruction after another (a stride in an array of structures), the parts of one sector
+merge if they are in the queue together, and L2 receives the sector once. The more lines the warps
+of an SM write between the first and the last part, the less merges.
+
+Merging needs stores that issue close together. A load whose result one of the stores needs, between
+two stores, separates them; so does a load that may alias the stored address, which the compiler
+keeps behind the store. Warps that first wait for loads start their stores at different times, and
+merge more of them.
+"""
 
 from __future__ import annotations
 

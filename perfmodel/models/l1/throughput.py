@@ -1,7 +1,13 @@
-"""L1 of an SM: for how many clocks its stages are busy.
+"""Throughput of L1: clocks for which its data, tag, fill and port stages are busy.
 
-A load whose data is in L1 costs its wavefronts in the data stage. One that must wait for L2 gets
-its data line by line as it comes, and so does one that finds its sector already on the way.
+Every request occupies the tag stage for its tag wavefronts and the data stage for its data
+wavefronts; shared-memory accesses and shuffles use the data stage as well. A request that misses
+delivers its data line by line as fills arrive, and holds the data stage for one clock per line and
+one more. Further requests to a sector that is outstanding wait and are delivered the same way.
+Sectors from L2 enter through a port of limited width, and stored sectors leave through another.
+
+Requests add up within a stage, and the stages work concurrently: L1's time is that of its busiest
+stage. Queueing between the stages is neglected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Buffers that several walks read: what one has brought from DRAM, another finds in L2."""
+"""Reads of one buffer by several loads: data that one fetched from DRAM and another hits in L2.
+
+A buffer that several loads traverse (for example as a body's own data and as everybody's data in an
+N-body kernel) would be counted once per load. While L2 holds the buffer no byte is read from DRAM
+twice, so the sum of the first reads is limited to the buffer's size, or to the largest single
+traversal. The saving is scaled by the share of the launch's data that stays resident.
+
+The formula assumes that the loads cover the buffer together, and counts too little traffic where
+they touch mostly different parts of it.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,14 @@
-"""Blocks that catch up with others which read the same: from then on L2 is asked once for both.
+"""Blocks that re-read a neighbour's data: how many re-reads merge with an outstanding request.
 
-Blocks that move on to what close neighbours have read find it in L2, and run faster than those that
-fetch it. Once they have caught up, their reads are merged on the way to L2 (see
-`perfmodel.models.l2.merged_reads`) and wait for DRAM together.
+When blocks move on to a part of the working set that a nearby block has read before, they hit in L2
+and run faster than the block that fetches. After a few passes they catch up with it. From then on
+both request the same lines at almost the same time, so the request coalescer between the SMs of a
+GPC and L2 merges them (`perfmodel.models.l2.merged_reads`), and where the line misses, both wait
+for one DRAM fill.
+
+Blocks need a few re-reads to catch up, more where the set is close to L2's size. Merging falls with
+the loads that a block makes per pass, since short passes keep blocks closer together. A grid-wide
+barrier after each pass prevents it.
 """
 
 from __future__ import annotations

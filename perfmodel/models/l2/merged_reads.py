@@ -1,9 +1,15 @@
-"""Reads that several SMs make of the same sectors at about the same time: L2 is asked once.
+"""L2 request coalescing: reads of the same sectors by several SMs of a GPC that reach L2 once.
 
-Between the SMs of a GPC and L2 a read that is on its way answers others of the same sectors of a
-line, up to four SMs in all (Nsight Compute calls the unit the L2 request coalescer). It is on its
-way for some 65 clocks if L2 has the data, and for 400 to 500 if DRAM has to bring it. Neighbouring
-blocks are on the SMs of one GPC, so what they read alike is merged while they keep in step.
+Between the SMs of a GPC and L2, a read that is outstanding answers further reads of the same
+sectors of a line, up to four SMs in all (Nsight Compute calls the unit the L2 request coalescer,
+LRC). The read is outstanding for some 65 clocks if L2 has the data, and for 400 to 500 if DRAM has
+to supply it. Consecutive blocks run on the SMs of one GPC, so data that they share is merged while
+they execute in lockstep.
+
+For L2 hits the window is short: blocks that share a busy SM with others drift out of it, and the
+merged share falls quickly. For misses the window is long, and a block that waits for the fill stays
+together with the others that wait for it. The constants are set by hand on counted requests of
+matrix products and attention.
 """
 
 from __future__ import annotations

@@ -1,7 +1,14 @@
-"""Sets of which blocks move on to parts that others have read: what L2 loses of them near its size.
+"""L2 capacity misses of a working set whose blocks move on to parts that others have read.
 
-Blocks that find a part catch up with those that fetch it. In the end blocks run in groups: the
-first misses for all of them. In step they would miss all.
+Blocks that re-read a set again and again, each pass another block's part, do not lose it all at
+once when the set outgrows L2, as a cyclic LRU sweep would. Blocks that hit catch up with those that
+miss, and run behind them in groups: the first block of a group misses, and the others hit what it
+fetched. With a grid-wide barrier after each pass, all of a set that nearly fills L2 is lost.
+
+The share of missed re-reads therefore starts on a steep curve around the capacity, and falls to a
+smaller steady share after a number of re-reads that grows with the set. Blocks whose parts were
+read by close neighbours keep most lines in one L2 partition; with farther neighbours more lines are
+replicated in both partitions, and the capacity is reached earlier.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Sets that SMs read again and again, part by part: what L2 loses of them near its size.
+"""L2 capacity misses of a working set that each SM re-reads part by part, its own part every time.
 
-Where each SM has its own part, data is resident once. At first a set of most of L2's size loses
-more than one that has been read for long, whose lines have found their side and their place; that
-takes the longer the larger it is. Blocks that move on: `perfmodel.models.l2.moved_sets`.
+Private data is used by SMs of one L2 partition, so it is resident once and can fill nearly all of
+L2. In the first passes lines still move to the partition and set where they stay, and a set of more
+than about 0.8 of L2 loses more than one that has been read for long. The closer the set is to L2's
+size, the more passes that takes.
+
+The formula mixes two curves of the re-reads missed, one of a set read a few times and one of a
+settled set, by the share of re-reads that come before the set has settled. Sets whose blocks move
+on to other parts: `perfmodel.models.l2.moved_sets`.
 """
 
 from __future__ import annotations

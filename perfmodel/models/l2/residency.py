@@ -1,8 +1,15 @@
-"""What stays in L2 of data that is read again: among streams, in a set-aside, at random places.
+"""L2 residency of data that is read again: concurrent streams, set-aside, access policy windows.
 
-L2 is taken as 16 ways of least-recently-used lines, split over two partitions. Data that SMs of
-both sides read is resident on both. A set-aside is whole ways: persisting lines keep them, clean
-normal lines use what persisting lines leave of them, dirty lines may not.
+L2 is modelled as 16 ways with least-recently-used replacement, in two partitions; data that SMs of
+both partitions read is resident in both. The distance between two reads of a line is the L2 space
+that the table itself and the streams between take. Its ratio to the capacity gives the share of
+re-reads that miss, on a logistic curve: the policy is not exact LRU. Streams evict a small share of
+lines even where there is room.
+
+A set-aside consists of whole ways. Persisting lines keep them; clean normal lines may use what
+persisting lines leave; dirty lines may not. hitRatio picks lines in sixteenths, one sixteenth more
+than asked for. Windows larger than the set-aside overflow some cache sets before others, which is
+why the best hitRatio is a little below set-aside over window.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""The two sides of L2: what SMs of one side have to read or write on the other.
+"""L2 partitions: latency and bandwidth of accesses whose home is in the far partition.
 
-Half of all lines have their home on the far side. What a read brings from there is kept on the near
-side too, until other data takes its place; then it has to cross again, though L2 still holds it.
+L2 consists of two partitions, each next to half of the GPCs, and half of all sectors have their
+home in the far one. A read of such a sector goes through the near partition, which keeps a copy
+until other data replaces it; after that the read crosses again, though L2 still holds the data.
+Writes always go to the home partition.
+
+The bytes that cross are half of what SMs read and L2 does not hold, half of what they write, and
+the hits whose near copy is gone. The link between the partitions has a bandwidth of its own. Its
+time overlaps with L2's own time, less so where fills and writes alternate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""L2's slices as atomics use them: how many neighbours share one, and how fast its passes are.
+"""Address hashing over L2 slices: the load of the busiest slice for atomics to few addresses.
 
-A hash deals pieces of 256 B to the slices. It is better than chance for what lies together, and no
-better for more than that: the busiest slice decides how long atomics to few addresses take.
+An address hash distributes pieces of 256 B over the slices. Each slice updates one sector at a
+time, so atomics to few addresses take as long as the slice that has most of them. For neighbouring
+pieces the hash spreads more evenly than random placement would, and for many pieces about as
+evenly. How many of n neighbouring pieces the busiest slice has was counted by the profiler on GPUs
+of 94 and of 80 slices; other GPUs take the nearest of the two.
+
+A slice's time per atomic transaction depends on the sectors per packet, and on whether consecutive
+transactions go to the same sector, which then wait for one another.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""What misses of tables cost beyond their bytes: scattered reads, whole lines, write-backs."""
+"""Cost of table misses beyond their bytes: scattered DRAM reads, whole-line fills, write-backs.
+
+Misses of a table that mostly stays in L2 are isolated: neighbouring lines hit. DRAM opens a row for
+a single access unit, which costs more of its time than the same bytes of a stream. The cost is
+higher where DRAM also writes, because it alternates between reads and writes more often. Random
+reads of large tables fill whole access units of which one sector is used, and take L2's fill
+bandwidth as well.
+
+Persisting lines at random places that fill the set-aside slow the write-backs of concurrent stores.
+All costs are expressed as dense DRAM bytes that would take the same time.
+"""
 
 from __future__ import annotations
 

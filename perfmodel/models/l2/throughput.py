@@ -1,4 +1,14 @@
-"""L2 bandwidth: reads and writes take turns, and stores of parts of sectors cost more."""
+"""L2 bandwidth: reads and writes share it, and partial or isolated sectors cost more.
+
+L2 serves reads and writes at different rates. A kernel that does both needs nearly the sum of both
+times; only part of the read hits overlaps with writes. Reads that miss at random places pass L2
+twice, as a fill and as an answer, and wait for DRAM's row activations. What DRAM needs beyond L2's
+time overlaps with L2's writes.
+
+A store of part of a sector costs more than one of a whole sector (byte masks have to be kept and
+merged), and so does a whole sector that is alone in its line, since L2 looks up tags by line. Loads
+of a single sector per line are charged as the tag lookup that they take.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""What an access policy window marks of a buffer, and what of it the set-aside has no room for."""
+"""Access policy windows: lines marked persisting or streaming, and what misses of each.
+
+A window marks a share hitRatio of its lines persisting; the others get missProp, usually streaming.
+Persisting lines beyond the set-aside compete as normal lines do. Streaming lines are the first to
+be evicted: while anything else uses L2, their re-reads miss, except where concurrent blocks ask for
+a line that is outstanding. Without other traffic they evict only one another, and lines left by
+earlier kernels keep their place.
+
+Persisting lines are resident in one partition. SMs that read their own parts of a set with many
+pinned lines cross partitions more often, which costs bandwidth of L2 and DRAM in proportion to the
+pinned share of L2.
+"""
 
 from __future__ import annotations
 

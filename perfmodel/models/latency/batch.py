@@ -1,4 +1,13 @@
-"""Batch: loads that a warp issues together, then waits for, and the latency of the slowest."""
+"""Latency of a batch of loads that a warp issues together and then waits for.
+
+A warp that issues several independent loads before the first use waits for the slowest. The
+expected latency mixes L1 hit, L2 hit and DRAM by the probability that at least one load of the
+batch misses each level. The slowest of n DRAM reads is later than one by a spread that grows with
+the logarithm of n. While DRAM writes, reads wait longer, in proportion to the share of writes and
+to DRAM's load.
+
+This is latency of unloaded units; queueing at busy ones is in `perfmodel.models.time.queueing`.
+"""
 
 from __future__ import annotations
 

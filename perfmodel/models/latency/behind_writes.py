@@ -1,4 +1,13 @@
-"""Behind writes: reads wait while DRAM writes, by its share of writes and of a wave of blocks."""
+"""DRAM reads that queue behind writes: extra latency in kernels that read and write.
+
+DRAM serves writes in bursts, and reads that arrive meanwhile wait. The extra latency of a read is a
+fitted time, multiplied by the share of writes in DRAM's work and by the share of a wave's time for
+which DRAM is busy at all. That share is DRAM's time for the resident blocks' data, over the sum of
+it and the time that a block waits otherwise.
+
+Blocks that read at random places are at different points of their work, so there all of a block's
+time counts as waiting; otherwise only its DRAM latencies do.
+"""
 
 from __future__ import annotations
 

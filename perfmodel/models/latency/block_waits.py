@@ -1,4 +1,14 @@
-"""Waits of blocks: the start-up, what they do one after the other, and how they are handed out."""
+"""Critical path of a block and the start-up of a launch, times the waves of blocks.
+
+By Little's law an SM with a fixed number of resident blocks finishes one wave of them per critical
+path: start of the warps, batches of loads, instructions between them, barriers. The time that
+latency needs is therefore the critical path times the number of waves, less the start-up of the
+first block, which is a term of its own. The start-up consists of what a launch with any work takes
+beyond an empty one, the start of a block, its first batch of loads, and the slowest SM's first DRAM
+reads.
+
+Throughput limits are not in it; `perfmodel.models.time.queueing` combines the two.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""First touch: a cold launch ends with the SM whose first reads DRAM answers last."""
+"""First DRAM reads of a cold launch: the SM that receives its data last ends last.
+
+At the start of a cold launch all SMs read from DRAM at once, and the launch cannot end before the
+slowest SM's first data has arrived. The largest of n independent latencies exceeds the mean in
+proportion to log2(n). A block with many dependent reads averages over them, so per read the excess
+falls: it grows with a fitted power, about the cube root, of their number.
+
+Late blocks do no harm while other blocks are still being scheduled, so the time to launch the grid
+is subtracted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""In phase: lanes, warps and turns that come to new sectors at the same time."""
+"""Sector boundaries in loops: lanes and warps that need a new sector in the same iteration.
+
+A thread that walks along a row in 4 B steps needs a new sector every eighth iteration. If all lanes
+are whole sectors from one another, they all miss in the same iteration and all hit in the next
+seven, so the latency of a miss is paid every eighth time. If the lanes are at different offsets in
+their sectors, some lane misses in nearly every iteration, and the warp waits each time, though the
+miss rate is the same.
+
+The share of iterations with a miss is the number of distinct offsets times the step over the sector
+size. Measured: rows of 1024 B take 146 clocks per element, warm, and rows of 1028 B 317
+(`measurements/instructions`, one-warp).
+"""
 
 from __future__ import annotations
 

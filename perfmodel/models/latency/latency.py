@@ -1,8 +1,12 @@
-"""Latency: how long one warp takes from its first instruction to its last, and waves of blocks.
+"""Critical path of one block: start, loads, instructions and barriers, and its waves.
 
-Little's law: an SM that holds W warps, each busy for a chain of L clocks, finishes W/L warps a
-clock and no more. The chain is the loads that a thread waits for, one batch after the other, and
-its instructions between them.
+By Little's law an SM that holds W warps, each busy for L clocks, finishes W/L warps per clock and
+no more. L is the chain of what a thread waits for: the start of its block, each batch of loads, the
+instructions between them, and barriers. The formula here is the fixed cost of a block: from the end
+of one block to the start of the next on an SM, the start of each warp, and the issue of its first
+instructions, for which warps of a scheduler take consecutive slots.
+
+Coefficients come from lifetimes of empty and of short blocks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,14 @@
-"""Meeting: blocks whose warps load, meet at a barrier and compute, and what of that overlaps.
+"""Blocks whose warps synchronise between loading and computing: what of the two overlaps.
 
-A block has nothing to compute before all of its data is there, and asks for nothing while it
-computes: only other blocks of its SM use what it leaves. Of few blocks there is often none that
-could, and those that started together are at the same phase.
+Between two barriers a block first waits for its data, then computes. While it computes it requests
+nothing, and before its data has arrived it has nothing to compute, so only other resident blocks
+can use the units meanwhile. With few blocks per SM there is often none, and in the first wave all
+blocks are in the same phase, since they start together.
+
+The time of memory is therefore the larger of waiting and bandwidth, plus a part of the compute time
+that is not hidden. That part falls with a power of the resident blocks, and with the number of
+waves. Loops that make several passes over a row with barriers between the passes count only the
+data that is read again.
 """
 
 from __future__ import annotations

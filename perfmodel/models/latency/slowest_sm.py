@@ -1,4 +1,11 @@
-"""Slowest SM: data from L2 comes later to SMs far from it, and a launch waits for the last."""
+"""L2 latency differs between SMs: a launch ends with the SM that is farthest from its data.
+
+The latency of an L2 hit depends on the distance between SM and slice. A launch in one wave waits
+for the slowest SM, which is the largest of as many normal deviations as SMs are at work. With more
+waves slow SMs are given fewer blocks, so the mean SM counts.
+
+The standard deviation is 2% of the latency on the GPUs that were measured.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,16 @@
-"""GPCs: how many of a grid's first blocks the SMs of one get, and what that costs in L2.
+"""Unequal load of the GPCs when only part of a grid's blocks have work.
 
-Blocks of a grid that all run together go out GPC by GPC, an SM of it after the other. Where only
-the first of them have work, as in loops that go on by a grid over little data, some GPCs have all
-of theirs at work and others few; an SM gets from L2 what its GPC's share of L2's bandwidth leaves.
+The block scheduler fills the GPU GPC by GPC: with all blocks of a grid resident at once,
+consecutive block indices go to the SMs of one GPC before the next GPC gets any. Blocks without
+work, as in a grid-stride loop over less data than the grid has threads, are the ones with the
+highest indices, so some GPCs have all of their blocks at work and others few.
+
+Each GPC has a share of the bandwidth from L2 in proportion to its SMs. L2's time is therefore
+longer by the blocks per SM of the fullest GPC over the mean over all SMs. Which GPC gets the first
+blocks changes from launch to launch; the model takes the mean over all of them. A few SMs (8 of 132
+on the H100 and H200 that were measured) get their blocks in an order of their own, before the GPCs.
+Grids of more than one dimension, and GPUs whose number of GPCs is not known, are taken as evenly
+loaded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,19 @@
-"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many waves they take."""
+"""Load imbalance and waves: how evenly a grid's blocks load the SMs, and the tail effect.
+
+Blocks are scheduled in order of their index, x fastest, to whichever SM has room. The SM that ends
+last decides, so every term of an SM's time is multiplied by that SM's work over the average. Blocks
+at the edge of the grid that guards cut short count with the part of their warps, or wavefronts,
+that remains.
+
+Blocks that wait (rather than keep a unit busy) take one latency per wave. A single wave costs a
+whole one, however few blocks it has; of many waves the blocks have desynchronised, and the last,
+partial wave costs only its fraction. The formula has both ends and decays between them with the
+number of waves.
+
+Where a block's work depends on data, its work is taken as a random variable: blocks are scheduled
+as others end, so only those that run at the end are uneven, and the SM that ends last is the
+largest of as many nearly normal sums as there are SMs.
+"""
 
 from __future__ import annotations
 

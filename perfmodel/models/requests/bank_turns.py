@@ -1,10 +1,17 @@
-"""Lanes of a shared atomic that meet in banks: how many rounds a warp's loop takes, and what each.
+"""Bank conflicts of shared-memory atomics: how many passes or retries one warp's atomic takes.
 
-The loops that the compiler writes for atomics without an instruction of their own (LDS, the sum,
-ATOMS.CAST.SPIN) let one lane a bank win each round, whether the others want its word or another of
-the bank; of 8 B, one a bank and half of the warp, but still one a word. A round takes as long as a
-try of a lone warp, and its load a clock for each further word in a bank
-(measurements/atomics, shared-memory).
+Native atomics, those of 32-bit integers, serialise in the banks: lanes of a request at one bank,
+whether at one word or at several, take a clock each.
+
+Atomics without a native instruction are compiled to a loop of LDS, the operation, and
+ATOMS.CAST.SPIN. In each iteration one lane per bank succeeds, whichever words of the bank the
+others want, so a request needs as many iterations as the most contended bank has lanes. Elements of
+8 B take two half-warps, each with one success per pair of banks. An iteration takes as long as an
+attempt of a single warp, and its load one clock more for each further word in a bank
+(`measurements/atomics`, shared-memory).
+
+Lanes with evenly spaced addresses are counted by the greatest common divisor of their distance and
+the 32 banks; lanes at random addresses by the expected largest number of lanes in a bank.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""Warp coalescing: how many 32 B sectors and 128 B lines one request of a warp touches.
+"""Coalescing: the 32 B sectors and 128 B lines that one request of a warp touches.
 
-A request is charged the distinct sectors of all its lanes, whatever the width of the access (held
-against the profiler on 816 patterns of loads and stores,
-measurements/suite, foundation/coalescer.csv). Accesses are naturally aligned, so none
-straddles a sector.
+L1 turns the addresses of a request's active lanes into distinct lines and sectors; lanes in the
+same sector share it. A request is charged the distinct sectors of all its lanes, whatever the width
+of the access. Accesses are naturally aligned, so none straddles a sector.
+
+Lanes at a stride of at most a sector touch every sector from the first to the last; lanes at larger
+strides touch one each. Warps start at different alignments, so the formula is the exact mean over
+the alignments that occur. Checked against the profiler on 816 patterns of loads and stores
+(`measurements/suite`, foundation/coalescer.csv).
 """
 
 from __future__ import annotations

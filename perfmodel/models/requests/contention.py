@@ -1,11 +1,13 @@
-"""Contention inside a warp: how many lanes of one atomic meet in sectors and at addresses.
+"""Conflicts inside a warp's global atomic: packets per line, and transactions per sector.
 
-An atomic request goes to L2 as packets of one line, in which each address comes once: a line needs
-as many packets as its most popular address has lanes. Compare-and-swaps, which bring two operands,
-go as packets of half a line. L2 then passes through each sector of each
-packet and changes all the addresses in it at once. The profiler counts the packets as L2 atomic
-requests and the passes as L2 atomic sectors
-(measurements/suite, sweeps/atomics-counters.csv).
+An atomic request goes to L2 as packets of one line, in which each address occurs once: a line needs
+as many packets as its most popular address has lanes. Compare-and-swaps, which carry two operands,
+go as packets of half a line. L2 then updates one sector of a packet at a time, all addresses in it
+at once: one atomic transaction. The profiler counts the packets as L2 atomic requests and the
+transactions as L2 atomic sectors (`measurements/suite`, sweeps/atomics-counters.csv).
+
+Consecutive lanes that add to element i modulo m are counted exactly. For lanes at random bins the
+expected largest number of lanes at one bin is used, with the bins taken as independent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Atomics beside loads and stores: in L2, and as loops in shared memory."""
+"""Atomics together with loads and stores: what of their times overlaps.
+
+Atomics and loads share L2, and requests that queue behind a busy slice are delayed, so their times
+neither add nor overlap in full: they combine as a power mean with a fitted exponent. Misses of
+atomics add to the atomics' own time as the root of the sum of squares.
+
+Shared-memory atomics come before the global ones that add up each block's result. The two form a
+pipeline of two stages over the waves of blocks: the slower stage decides, plus one wave of the
+other.
+"""
 
 from __future__ import annotations
 

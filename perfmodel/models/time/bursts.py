@@ -1,7 +1,11 @@
-"""Bursts: blocks that all run together ask L2 for their data at once, and end with the last of it.
+"""Kernels of one or two waves: all blocks request their data at once, and the last SM decides.
 
-Before its load a block has its own instructions to do, and L2 nothing: they add up. The SMs are not
-served alike: with no more blocks to hand out, the one that gets its data last decides.
+If all blocks are resident from the start and load once, L2 receives all requests at once. It is
+idle while the blocks execute the instructions before their loads, so that time adds to L2's time
+instead of overlapping with it. L2 does not serve all SMs equally: without further blocks to balance
+the load, the SM that is served last determines the end.
+
+With more waves the blocks desynchronise and the effect shrinks with their number.
 """
 
 from __future__ import annotations

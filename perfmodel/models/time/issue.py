@@ -1,4 +1,12 @@
-"""Instruction throughput: issue slots and the arithmetic pipes."""
+"""Instruction throughput: issue slots of the warp schedulers, and the arithmetic pipes.
+
+Each of an SM's schedulers issues one warp instruction per clock. A pipe with l lanes per SM takes
+32/l clocks per warp instruction. Both assume instructions spread evenly over SMs and schedulers,
+and enough independent ones; dependencies are in the latency terms.
+
+64-bit integer products are counted as the multiplier operations that they take, special functions
+and conversions share one pipe (XU), and double-precision instructions take two issue slots each.
+"""
 
 from __future__ import annotations
 

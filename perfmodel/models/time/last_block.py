@@ -1,4 +1,14 @@
-"""Last block: the time until the last block ends, and the last data arrives, at the least."""
+"""Lower bound by scheduling: the last block can start only after all others, and has to end.
+
+The block scheduler starts blocks at a limited rate. The blocks of the first wave start one by one;
+each later block starts in the place of one that has ended. The launch lasts at least until the last
+block has started and then runs for its own critical path. Blocks that start together on an SM also
+contend for its issue slots: on average each waits for half of the others' work.
+
+For loads outside loops there is a second bound: L2 and DRAM have little to do until the last of a
+block's dependent loads is issued, so the latency of the earlier ones adds to the time of the
+bandwidth.
+"""
 
 from __future__ import annotations
 

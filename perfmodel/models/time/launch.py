@@ -1,4 +1,13 @@
-"""Launch: what a launch takes before its first block works, by protocol."""
+"""Launch overhead: the time before the first block works, by timing protocol.
+
+An empty kernel takes a fixed time that depends on what is timed: the profiler's duration, events in
+a stream, or a replayed CUDA graph. Kernels with work take a little longer: instructions and
+arguments have to be fetched into the caches of every SM, from DRAM if they were flushed, and the
+slowest of n SMs decides. Constant memory that is read for the first time is fetched in pieces of 64
+and 256 B, one after another.
+
+The times of an empty kernel are figures of the device.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,13 @@
-"""Load of memory: what L2 and DRAM are asked for, and how long loads wait and queue for it.
+"""Load of L2 and DRAM: bandwidth time, latency and queueing delay of a launch's loads.
 
-What is worked out here goes into the queues of `perfmodel.models.time.queueing`.
+Inputs of the queueing model are worked out here: the time that the slower of L2 and DRAM needs, the
+latency of the blocks with the transfer of their own data, and the queueing delay of a batch of
+loads at half load. The bandwidth time has two parts, since DRAM receives no writes until L2 is full
+of dirty lines, and a warm launch first reads what L2 holds.
+
+Where a second wave of blocks starts as the first ends, its blocks all wait for their loads at the
+same time, which adds up to one latency. How the inputs combine is in
+`perfmodel.models.time.queueing`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Memories: what L2 and DRAM need for the bytes of a launch, each on its own."""
+"""Bandwidth time of L2 and DRAM: what each needs for the bytes of a launch.
+
+DRAM's time is its bytes over the bandwidth that it reaches. Scattered accesses are charged as the
+dense bytes that would take the same time, and the efficiency depends on the mixture of reads and
+writes. L2's time is that of its reads and writes, and of what crosses between its partitions.
+
+Both assume enough bytes in flight to keep the unit busy; if there are too few, latency decides.
+"""
 
 from __future__ import annotations
 

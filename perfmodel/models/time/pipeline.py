@@ -1,8 +1,13 @@
-"""Blocks that copy ahead: tiles whose next data is under way while this one is worked on.
+"""Software pipelines with asynchronous copies: tiles loaded ahead while one is computed.
 
-A bulk copy needs no thread, no register and no L1: what is left is how fast an SM takes data in,
-how fast it works, and what each tile costs before its first and after its last step. Nothing waits
-in a loop as long as the pipeline is deep enough, so no latency is counted there.
+Bulk copies (cp.async.bulk, TMA) need no threads, registers or L1 data stage, and the loads of later
+steps are in flight while the tensor cores work. With enough stages no step waits for latency. The
+time of all steps is then that of the slowest of tensor cores, the SM's input port, L2 and DRAM,
+combined as a power mean. To it come the prologue and epilogue: the first tile's latency, and per
+tile the filling of the pipeline and the stores of the result.
+
+Pipelines of two steps through registers have latency left, one per step, which is a term of the
+same mean. Split-K products add the reduction of their parts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Queueing: how the waits for loads and the bandwidth of L2 and DRAM make one time.
+"""Queueing: how the latency of loads and the bandwidth of L2 and DRAM combine to one time.
 
-In loops warps wait for their own loads and queue behind those of others: a closed queue at one
-server. Blocks without loops ask for their data once, wait for all of it, and make room for others.
-Blocks whose warps meet at barriers queue for their SM as well.
+Loops form a closed queueing system: warps wait for their loads and queue behind those of other
+warps at one server, the slower of L2 and DRAM. An iteration takes its latency plus a queueing delay
+that grows as load/(1 - load); solving for the cycle time gives a smooth transition from
+latency-bound to bandwidth-bound.
+
+Blocks without loops load once, wait, and are replaced: their latency and bandwidth combine as a
+power mean. Blocks whose warps synchronise at barriers also queue for their SM's busiest unit, which
+is solved by mean-value analysis.
 """
 
 from __future__ import annotations

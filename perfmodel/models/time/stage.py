@@ -1,9 +1,12 @@
-"""Time: one term for each resource, and how the terms combine.
+"""Predicted time: one term for each resource, and how the terms combine.
 
-Each term is the time that one resource would need alone. Bandwidth and the waits for loads make one
-time by queueing (`perfmodel.models.time.queueing`). The rest combines by power means, which are a
-maximum where one dominates and more where several are near: soft between issue and L1 of an SM,
-nearly a maximum between all else. The launch and the start-up come on top.
+Each term is the time that one resource would need if all others were infinitely fast. Bandwidth and
+latency of memory make one time by queueing (`perfmodel.models.time.queueing`). The rest combines by
+power means, (a^p + b^p)^(1/p): close to the maximum where one term dominates, and more where
+several are similar, as units then wait for one another. The exponent is small between issue and L1
+of an SM and large between everything else.
+
+The launch overhead and the start-up, during which no resource is busy, are added.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""Steps and DRAM: a block goes on from a barrier once the last of its loads has come.
+"""Barriers and DRAM queues: a block proceeds when the last of its loads has arrived.
 
-What a block loads lies in several channels of DRAM, and stands in the queue of each. Alone it comes
-together; the more DRAM has to do, the later the last of it is.
+The lines that a block loads before a barrier lie in several DRAM channels and stand in a separate
+queue at each. On an idle GPU they arrive together. Under load the queueing delays differ, and the
+block waits for the longest: the expected maximum of n exponential delays is the n-th harmonic
+number times one of them (fork-join queue).
+
+What the other resident blocks compute meanwhile hides this wait as it hides latency.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Work of a step: how warps share the schedulers, L1, the tensor cores and special functions.
+"""Compute time between barriers: warps that share schedulers, L1, tensor cores and XU.
 
-Each warp goes to and fro between these units: a closed queue of warps in turn, one continuous model
-from one warp a scheduler, which uses one unit after the other, to many, which keep the slowest one
-busy.
+A warp alternates between these units and waits for its own results. With one warp per scheduler the
+times of the units add; with many warps the slowest unit is always busy and the rest overlaps.
+Mean-value analysis of a closed queueing network with as many customers as warps gives both ends and
+everything between.
+
+Operands that a warp reads from shared memory for the next product, while the tensor core works on
+the current one, overlap further: their time combines with the queue's as a power mean.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Steps: loops whose threads wait for one another, as products through shared memory have them.
+"""Loops with barriers: blocks that in every step wait for data, synchronise, and compute.
 
-In a step a block waits for its data, then computes. While one block waits others compute: a closed
-queue of the SM's resident blocks. How those that compute share the SM is in
-`perfmodel.models.time.step_work`.
+A tiled matrix product without pipelining loads a tile, waits at a barrier, computes, and waits
+again. While one block waits, others of the SM compute. Blocks are the customers of a closed
+queueing system with a delay (the latency of a step) and one server whose speed depends on the
+number of computing blocks (`perfmodel.models.time.step_work`).
+
+Waves overlap: a block starts when another ends, and its prologue runs while others compute. Where
+blocks read the same tiles in the same steps, the leading block waits for DRAM in each of them, and
+the time is at least that of its chain.
 """
 
 from __future__ import annotations

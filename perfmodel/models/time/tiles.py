@@ -1,4 +1,13 @@
-"""Tiles: how those of a launch fall on its SMs, and what each takes besides its steps."""
+"""Tiles of a matrix product: how they are distributed over the SMs, and their fixed cost.
+
+A grid of t tiles on m SMs takes as long as the SM with most tiles, ceil(t/m) of equal ones; blocks
+without a tile still take a place while they are scheduled. Tiles that extend beyond the matrix take
+as long as full ones.
+
+Besides its steps each tile costs a prologue, in which the pipeline fills, and an epilogue, in which
+results are rounded and stored at an SM's output rate. The two do not overlap with the steps of the
+same block.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,13 @@
-"""Turns: how warps that wait and compute share the schedulers and the arithmetic pipes of an SM.
+"""Warps that alternate between waiting and computing: contention for schedulers and pipes.
 
-Warps come to a pipe in crowds: all divide where one divides, so that each pipe is full in turn and
-none all the time. What is near the slowest adds to it, and so do the warps' own waits.
+All warps of a kernel execute the same code, so they need the same pipe at nearly the same time: all
+divide where one divides. Each pipe is busy for a while and then idle, and the total exceeds the
+time of the slowest pipe. Issue and the slower pipes therefore combine as a power mean, and the
+result with the warps' own waits.
+
+Blocks that start together are in lockstep at first: they all wait, then all compute. Of one wave
+the time is that of the oldest-first schedule, in which each block leaves its idle slots to younger
+ones. With more waves, and with many DRAM waits, blocks desynchronise and only the overlap matters.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""Walks: loops in which blocks go over the same data together.
+"""Loops in which many blocks traverse the same data together: each step waits for DRAM.
 
-The first to ask for a line waits for DRAM, and the others wait for it too: however many share what
-is read, each of them waits at every step, until the data was there before them. Nobody gets ahead:
-who does waits for DRAM, and the others catch up. Warm launches walk alike: they wait for DRAM
-for what L2 has lost, and for L2 at every sector that is new to L1, whoever of them asks first.
+The first block to request a line misses and waits for DRAM. Others that request it meanwhile wait
+for the same fill. A block that runs ahead misses every line, and the others hit and catch up, so
+all blocks traverse the data at the pace of one chain of DRAM latencies, however few bytes DRAM
+moves. With many readers the earliest request of a line comes a little sooner, which shortens each
+wait slightly.
+
+The time of all resources is extended by what the first wave's traversal takes beyond them; later
+waves hit. Warm launches wait in the same way for the lines that L2 has lost.
 """
 
 from __future__ import annotations
