@@ -22,7 +22,7 @@ ATTAINABLE = Formula(
     text="min(peak, intensity*bandwidth)",
     symbols={
         "peak": "arithmetic ceiling [FLOP/s]",
-        "intensity": "operations a byte of this level [FLOP/B]",
+        "intensity": "operations per byte moved at this level [FLOP/B]",
         "bandwidth": "bandwidth of this level [B/s]",
     },
     holds="an upper bound",

@@ -61,12 +61,12 @@ SLICE_TIME = Formula(
     unit="s",
     text="passes*share*each",
     symbols={
-        "passes": "passes of the launch: l2_atomic_sectors [1]",
+        "passes": "atomic transactions of the launch: l2_atomic_sectors [1]",
         "share": "share of them at the busiest slice [1]",
-        "each": "time of a pass there [s]",
+        "each": "time of a transaction there [s]",
     },
     holds="enough threads to keep the slice busy",
-    source="derived: passes of one slice are serial",
+    source="derived: transactions of one slice are serial",
 )
 RETURN_LATENCY: Final = Coefficient("atomics.global_atomics.return_latency")
 OVERLAP: Final = Coefficient("atomics.global_atomics.overlap")

@@ -37,9 +37,9 @@ HOT_STORES_TIME = Formula(
     symbols={
         "stores": "sectors of all stores [1]",
         "share": "share of them at the busiest slice [1]",
-        "n": "stores of a block to the most popular sector close together [1]",
+        "n": "stores of a block to the most popular sector within a short time [1]",
         "unmerged": "part of these, beyond the first, that do not merge on their way [1]",
-        "few": "sectors that words of one's own, stored one by one, bring to 256 B [1]",
+        "few": "stores to 256 B if each float is stored once: left to L2's bandwidth [1]",
         "clocks": Coefficient("atomics.hot_stores.sector_clocks"),
         "clock": "SM clock [Hz]",
     },
@@ -47,7 +47,7 @@ HOT_STORES_TIME = Formula(
     source="fitted form: see the coefficients",
 )
 SLOWEST_SLICE = Formula(
-    name="time of L2, all slices",
+    name="time of L2 with its busiest slice",
     unit="s",
     text="max(own, hot)",
     symbols={"own": "time of L2 [s]", "hot": "time of the busiest slice for stores [s]"},

@@ -32,25 +32,27 @@ LOOKUPS_TIME = Formula(
     unit="s",
     text="loads + stores + again + atomics",
     symbols={
-        "loads": "time for what loads ask of L2 and misses bring in, without DRAM [s]",
-        "stores": "time for what is stored [s]",
-        "again": "time to read again what atomics have changed on the far side [s]",
-        "atomics": "time for atomics, without what they wait for [s]",
+        "loads": "time for loads and fills, without DRAM [s]",
+        "stores": "time for stores [s]",
+        "again": "time to reload what atomics have changed in the far partition [s]",
+        "atomics": "time for atomics, without their other waits [s]",
     },
-    holds="0 to 8 loads and an atomic, single sectors and whole lines, within 4%; stores untried",
+    holds="0 to 8 loads and an atomic, single sectors and whole lines, within 4%; stores not "
+    "tested",
     source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures",
 )
 CROSSING_AGAIN = Formula(
-    name="loads that cross to the far L2 partition for what atomics changed there",
+    name="loads that cross to the far L2 partition again because of atomics",
     unit="1",
     text="loads/2*2*changes/(2*changes + loads/2)",
     symbols={
-        "loads": "lines that loads ask L2 for, beyond the first time [1]",
+        "loads": "lines that loads request from L2, beyond the first time [1]",
         "changes": "packets of atomics to the same buffer [1]",
     },
-    holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic a load within 2%",
-    source="derived: half of the loads are from the far side; of those of 64 B from there, and "
-    "atomics to the same 64 B, in any order, an atomic came last before so many",
+    holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic per load within 2%",
+    source="derived: half of the loads have their home in the far partition; among loads of 64 B "
+    "from there and atomics to the same 64 B, in any order, this share has an atomic as its "
+    "predecessor",
 )
 AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
 

@@ -27,11 +27,11 @@ BUSIEST_OF_SEVERAL = Formula(
     unit="s",
     text="even + beyond",
     symbols={
-        "even": "time of each slice for all atomics, if all slices had as much to do [s]",
-        "beyond": "what the busiest slice of each has besides, as a power mean [s]",
+        "even": "mean time of a slice for all atomics [s]",
+        "beyond": "excess of each atomic's busiest slice, as a power mean [s]",
     },
-    holds="two to four arrays of 1 to 262144 words, whole or 64 B from one to the next",
-    source="derived for one word in each, whose slices differ, and for words all over L2",
+    holds="two to four arrays of 1 to 262144 words, dense or one word per 64 B",
+    source="derived for one word in each array, whose slices differ, and for words all over L2",
 )
 APART = Formula(
     name="exponent between the busiest slices of several atomics",
@@ -40,7 +40,7 @@ APART = Formula(
     symbols={
         "least": Coefficient("atomics.several_atomics.least"),
         "popular": Coefficient("atomics.several_atomics.popular"),
-        "share": "of the passes, those to the most popular 256 B [1]",
+        "share": "share of the transactions at the most popular 256 B [1]",
     },
     holds="as `BUSIEST_OF_SEVERAL`",
     source="fitted form: see least and popular",

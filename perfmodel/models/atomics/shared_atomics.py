@@ -33,12 +33,12 @@ WRAPPED_WARPS = Formula(
     text="(32 - gcd)/m",
     symbols={
         "gcd": "greatest common divisor of the elements and 32 [1]",
-        "m": "elements of a word each that consecutive threads add to, modulo [1]",
+        "m": "elements of one word that consecutive threads add to, modulo [1]",
     },
     holds="from 32 elements to the threads of a block",
-    source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
-    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks "
-    "per warp at 48 elements, 1.29 at 100, measured)",
+    source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; a warp "
+    "that begins past m - 32 wraps around to the first element, whose bank another lane uses: two "
+    "clocks (measured 1.36 clocks per warp at 48 elements, 1.29 at 100)",
 )
 AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks")
 SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")

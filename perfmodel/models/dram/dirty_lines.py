@@ -33,7 +33,7 @@ DIRTY_SHARE: Final = Coefficient("dram.dirty_lines.dirty_share")
 SET_ASIDE_ROOM: Final = Coefficient("dram.dirty_lines.set_aside_room")
 WAY_ROOM: Final = Coefficient("dram.dirty_lines.way_room")
 DIRTY_LEFT = Formula(
-    name="dirty bytes that L2 has room for",
+    name="room for dirty bytes in L2",
     unit="B",
     text="min(min(dirty*c, streams*c*writes/max(reads + writes, 1)), max(0, c*(set - way*w)))",
     symbols={
@@ -51,13 +51,13 @@ DIRTY_LEFT = Formula(
     source="fitted form",
 )
 DIRTY_KEPT = Formula(
-    name="written bytes that stay in L2",
+    name="written bytes that are still in L2 at the end",
     unit="B",
     text="writes*(1 + over**p)**(-1/p)",
     symbols={
         "writes": "bytes written to L2 [B]",
-        "over": "bytes written over the dirty ones that L2 has room for [1]",
-        "p": "how sharply L2 is full: sets of lines fill one by one [1]",
+        "over": "bytes written over the room for dirty ones [1]",
+        "p": "exponent: how sharply L2 becomes full; cache sets fill one by one [1]",
     },
     holds="copies, writes and gathers of 1 to 12 Mi floats",
     source="fitted form: see stream_knee and drawn_knee",

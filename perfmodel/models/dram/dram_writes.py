@@ -43,9 +43,9 @@ WRITTEN_BACK = Formula(
     unit="B",
     text="max(changed + again - left, 0)",
     symbols={
-        "changed": "bytes that stores change, each once [B]",
-        "again": "bytes that were written back and are changed once more [B]",
-        "left": "bytes that L2 still holds changed at the end [B]",
+        "changed": "distinct bytes that stores change [B]",
+        "again": "bytes that were written back and then changed again [B]",
+        "left": "bytes that are still dirty in L2 at the end [B]",
     },
     holds="as its inputs",
     source="definition",

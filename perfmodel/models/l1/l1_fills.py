@@ -41,18 +41,18 @@ from perfmodel.models.reuse.reuse_windows import (
 )
 
 FOUND = Formula(
-    name="share of what blocks of an SM read alike that one of them finds in L1",
+    name="L1 hit share of data that all blocks of an SM traverse",
     unit="1",
     text="min(1, capacity/walk)",
     symbols={
         "capacity": "L1 [B]",
-        "walk": "what a block reads through L1 [B]",
+        "walk": "bytes that a block reads through L1 [B]",
     },
-    holds="blocks that walk through the same data at a time",
-    source="derived: each is at a place of its own, and L1 holds what came last; measured of naive "
-    "attention, 16 and 12 blocks per SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
-    "and 1024 tokens, where it says 0.87, 0.58 and 0.44 "
-    "(measurements/operators, attention)",
+    holds="blocks that traverse the same data at the same time",
+    source="derived: each block is at a place of its own, and L1 holds what was read last; naive "
+    "attention, 16 and 12 blocks per SM: measured 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for "
+    "512, 768 and 1024 tokens, where this says 0.87, 0.58 and 0.44 (measurements/operators, "
+    "attention)",
 )
 DRIFT: Final = Coefficient("l1.l1_fills.drift")
 _ONE: Final = np.ones(1)

@@ -28,12 +28,12 @@ from perfmodel.models.reuse.reuse_windows import resident_share
 from perfmodel.records import record
 
 HIT_SHARE = Formula(
-    name="share of local memory's loads that a cache serves",
+    name="hit rate of local loads in a cache",
     unit="1",
     text="min(1, (scale*c/f)**power)",
     symbols={
         "c": "capacity of the cache [B]",
-        "f": "local memory of the threads that share it at a time [B]",
+        "f": "local memory of the resident threads that share it [B]",
         "scale": Coefficient("l1.local_memory.hit_scale"),
         "power": Coefficient("l1.local_memory.hit_power"),
     },

@@ -30,34 +30,34 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 
 MERGED = Formula(
-    name="share of what neighbouring stores could save that they do",
+    name="share of the possible merging of consecutive stores that happens",
     unit="1",
     text="most/(1 + (lines*warps/64/half)**sharp)",
     symbols={
         "lines": "lines that a request touches [1]",
-        "warps": "warps of an SM that store [1]",
-        "most": "share where they follow at once [1]",
-        "half": "lines of a request at which half is left where an SM is full [1]",
+        "warps": "storing warps of an SM [1]",
+        "most": "share where stores follow one another immediately [1]",
+        "half": "lines of a request at which half of the merging is left on a full SM [1]",
         "sharp": "exponent [1]",
     },
-    holds="words stored one after the other, 2 to 8 of them; less with operations between them",
-    source="fitted form. With 8 operations between them stores save next to nothing: that those of "
-    "one iteration follow one another is assumed, as ptxas puts them at the end",
+    holds="2 to 8 words stored one after another; less with operations between them",
+    source="fitted form. With 8 operations between them stores merge next to nothing; that the "
+    "stores of one iteration are consecutive is assumed, as ptxas schedules them at the end",
 )
 MOST_AT_ONCE: Final = Coefficient("l1.merged_stores.most_at_once")
 HALF_AT_ONCE: Final = Coefficient("l1.merged_stores.half_at_once")
 SHARP_AT_ONCE: Final = Coefficient("l1.merged_stores.sharp_at_once")
 HALF_LATER = Formula(
-    name="lines of a request at which half is left, of warps that wait for loads",
+    name="lines of a request at which half of the merging is left, of warps that wait for loads",
     unit="1",
     text="lines*(1 + spread*sqrt(loads)/stores)",
     symbols={
-        "loads": "that a thread waits for before it stores [1]",
-        "stores": "that follow one another [1]",
+        "loads": "loads that a thread waits for before it stores [1]",
+        "stores": "consecutive stores of a thread [1]",
         "lines": Coefficient("l1.merged_stores.half_later_lines"),
         "spread": Coefficient("l1.merged_stores.loads_spread"),
     },
-    holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
+    holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait for loads",
     source="fitted form, with `SHARP_LATER`",
 )
 SHARP_LATER: Final = Coefficient("l1.merged_stores.sharp_later")
@@ -68,10 +68,11 @@ SENT_SECTORS = Formula(
     text="asked*(1 - merged*(1 - union))",
     symbols={
         "asked": "sectors of all requests [1]",
-        "merged": "share of the possible saving that is made [1]",
-        "union": "distinct sectors of a warp's neighbouring stores, over the sum of each [1]",
+        "merged": "share of the possible merging that happens [1]",
+        "union": "distinct sectors of a warp's consecutive stores, over the sum of their "
+        "requests' [1]",
     },
-    holds="neighbouring stores",
+    holds="consecutive stores to the same sectors",
     source="derived",
 )
 

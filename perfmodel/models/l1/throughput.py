@@ -37,18 +37,18 @@ L1_CYCLES = Formula(
     text="max(data + fills, tags, lanes, port, sent, pages)",
     symbols={
         "data": "data wavefronts of stores, of loads that hit, masked accesses, shuffles [clocks]",
-        "fills": "clocks that loads which wait for L2 hold the data stage [clocks]",
+        "fills": "clocks for which loads that wait for L2 occupy the data stage [clocks]",
         "tags": "tag wavefronts of all requests [clocks]",
-        "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
-        "port": "clocks that sectors from L2 take through the SM's port [clocks]",
-        "sent": "clocks that stored sectors take out of the SM [clocks]",
-        "pages": "clocks to look up pages that the SM has no translation for [clocks]",
+        "lanes": "clocks to accept the requests, 32 lanes each [clocks]",
+        "port": "clocks for sectors from L2 to enter through the SM's port [clocks]",
+        "sent": "clocks for stored sectors to leave the SM [clocks]",
+        "pages": "clocks for address translations that the SM's TLB misses [clocks]",
     },
     holds="within 4% on pairs of patterns (measurements/suite, foundation/l1-pairs.csv)",
     source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
 )
 HIT_PASSES = Formula(
-    name="clocks of the data stage for requests that wait for nothing",
+    name="data-stage clocks of requests that hit",
     unit="clocks",
     text="passes*(1 - waiting)",
     symbols={
@@ -59,28 +59,28 @@ HIT_PASSES = Formula(
     source="definition",
 )
 MISS_PASSES = Formula(
-    name="clocks of the data stage for requests that miss",
+    name="data-stage clocks of requests that miss",
     unit="clocks",
     text="first*missing",
     symbols={
-        "first": "clocks if all requests missed: one a line and one more, at least `MISS_CLOCKS` "
-        "each, but no more than one a sector [clocks]",
+        "first": "clocks if all requests missed: one per line and one more, at least "
+        "`MISS_CLOCKS` per request, but no more than one per sector [clocks]",
         "missing": "share of the requests that miss L1 [1]",
     },
     holds="as `L1_CYCLES`",
     source="measured: requests of 1 to 32 lines (see `MISS_CLOCKS`)",
 )
 LATE_PASSES = Formula(
-    name="clocks of the data stage for requests whose sectors are on their way",
+    name="data-stage clocks of requests to outstanding sectors",
     unit="clocks",
     text="lines*(waiting - missing)",
     symbols={
         "lines": "lines of all requests [clocks]",
         "waiting": "share of the requests that wait for L2 [1]",
-        "missing": "of these, those that miss L1 themselves [1]",
+        "missing": "share of the requests that miss L1 themselves [1]",
     },
     holds="as `L1_CYCLES`",
-    source="fitted form: loads in flight from one sector (see `WAITING`)",
+    source="fitted form: loads in flight to one sector (see `WAITING`)",
 )
 MISS_CLOCKS: Final = Coefficient("l1.throughput.miss_clocks")
 WAITING: Final = Coefficient("l1.throughput.waiting")

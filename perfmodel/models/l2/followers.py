@@ -35,16 +35,18 @@ CAUGHT_MISSES = Formula(
     unit="1",
     text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
-        "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
-        "young": "share of the later re-reads before blocks follow others [1]",
-        "later": "re-reads but the first two: to catch up takes longer than to find data [1]",
+        "alike": "blocks that read the same data at a time, at most as many as one request "
+        "answers [1]",
+        "young": "share of these re-reads before blocks have caught up [1]",
+        "later": "re-reads but for the first two: catching up takes longer than hitting [1]",
         "again": "times that the launch reads the set again [1]",
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
         "middle": Coefficient("l2.followers.caught_middle"),
         "width": Coefficient("l2.followers.caught_width"),
     },
-    holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, close neighbours",
+    holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, blocks whose data close neighbours "
+    "have read",
     source="fitted form, with `CAUGHT`",
 )
 CAUGHT = Formula(
@@ -53,15 +55,16 @@ CAUGHT = Formula(
     text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + kept)"
     "/(1 + (spread*loads_each/again)**2))",
     symbols={
-        "waiting": "those that wait for DRAM [1]",
-        "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
-        "loads_each": "loads that a block makes in one pass over the set [1]",
+        "waiting": "share of re-reads merged with an outstanding DRAM fill [1]",
+        "alike": "blocks that read the same data at a time, at most as many as one request "
+        "answers [1]",
+        "loads_each": "loads of a block in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
         "kept": Coefficient("l2.followers.loads_kept"),
         "spread": Coefficient("l2.followers.loads_apart"),
     },
     holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
-    source="fitted form; with a barrier of all blocks after each pass none are",
+    source="fitted form; with a grid-wide barrier after each pass no reads merge",
 )
 BEHIND: Final = Coefficient("l2.followers.behind")
 

@@ -24,7 +24,7 @@ from perfmodel.models.l2.private_sets import PartedSet
 from perfmodel.models.l2.residency import Streams, distance
 
 HALF_DRIFTED = Formula(
-    name="re-reads after which most blocks follow others",
+    name="re-reads after which most blocks have caught up with others",
     unit="1",
     text="warmth*scale*max(0.02, d/c - start)**power",
     symbols={
@@ -32,26 +32,26 @@ HALF_DRIFTED = Formula(
         "c": "capacity of L2 [B]",
         "start": Coefficient("l2.moved_sets.drift_from"),
         "warmth": "less than 1 where the launch before has left part of the set [1]",
-        "scale": "at one L2 more than `start` [1]",
-        "power": "how it grows with the set [1]",
+        "scale": "re-reads at one L2 size beyond `start` [1]",
+        "power": "exponent of its growth with the set [1]",
     },
     holds="as `MOVED_KNEE`",
-    source="fitted form, together with it",
+    source="fitted form, together with `MOVED_KNEE`",
 )
 MOVED_KNEE = Formula(
-    name="re-reads of other blocks' parts lost for lack of room",
+    name="miss share of re-reads of other blocks' parts",
     unit="1",
     text="(steady + (1 - steady)*young)/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "young": "share of the re-reads before blocks follow others: see `YOUNG_SHARE` [1]",
+        "young": "share of the re-reads before blocks have caught up: see `YOUNG_SHARE` [1]",
         "middle": "share of L2 at which half of the first re-reads miss [1]",
-        "width": "share of L2 that halves what is kept, beyond [1]",
-        "steady": "share of these that still miss at last [1]",
+        "width": "share of L2 beyond that, per halving of the hits [1]",
+        "steady": "share of these that still miss when all blocks have caught up [1]",
     },
-    holds="sets of 0.13 to 2 times L2, two blocks per SM, read 5 to 60 times; with all blocks in "
-    "lockstep after each time, sets that take nearly all of L2 miss all of it",
+    holds="sets of 0.13 to 2 times L2, two blocks per SM, read 5 to 60 times; with a grid-wide "
+    "barrier after each pass, sets that take nearly all of L2 miss entirely",
     source="fitted form",
 )
 

@@ -31,15 +31,15 @@ BUSIEST_SLICE = Formula(
     unit="1",
     text="min(1, h + third*(most - 1))",
     symbols={
-        "h": "share of all passes in the most popular 256 B [1]",
-        "third": "share of the third most popular 256 B [1]",
-        "most": "pieces of 256 B in the slice that has most, of as many equally popular ones [1]",
+        "h": "share of all atomic transactions in the most popular 256 B [1]",
+        "third": "the same of the third most popular 256 B [1]",
+        "most": "pieces of 256 B in the busiest slice, of as many equally popular ones [1]",
     },
-    holds="256 B to 512 KiB of neighbouring elements exactly, one hot element exactly",
+    holds="256 B to 512 KiB of neighbouring elements exactly, one popular element exactly",
     source="derived; `most` is counted by the profiler and by time: see `most_pieces`",
 )
 PACKET_SLOT = Formula(
-    name="from one pass of a busy slice to the next",
+    name="clocks per atomic transaction at a busy slice",
     unit="clocks",
     text="packet/s + sector",
     symbols={
@@ -51,17 +51,17 @@ PACKET_SLOT = Formula(
     source="fitted form",
 )
 PASS_TIME = Formula(
-    name="time of a pass at the busiest slice",
+    name="time of an atomic transaction at the busiest slice",
     unit="s",
     text="slot + again*max(0, turn - slot*s)/s",
     symbols={
-        "slot": "from one pass of a slice to the next [s]",
-        "turn": "from one pass through a sector to the next through the same [s]",
+        "slot": "time from one transaction of a slice to the next [s]",
+        "turn": "time from one transaction of a sector to the next of the same sector [s]",
         "s": "sectors of a packet [1]",
         "again": "probability that the next packet goes to the same sector [1]",
     },
-    holds="one sector exactly; several take turns at random",
-    source="derived: a pass waits for the one before it only where both go to one sector",
+    holds="one sector exactly; several sectors follow one another at random",
+    source="derived: a transaction waits for the previous one only if both go to one sector",
 )
 
 USUAL: Final = Coefficient("l2.slices.usual")

@@ -35,11 +35,11 @@ SCATTERED_COST = Formula(
     unit="1",
     text="always + more*alone",
     symbols={
-        "alone": "share of the writes that no steady read goes with [1]",
+        "alone": "share of the writes with no steady stream of reads [1]",
         "always": Coefficient("l2.table_costs.scattered"),
         "more": Coefficient("l2.table_costs.scattered_alone"),
     },
-    holds="misses of tables that mostly stay",
+    holds="misses of tables that mostly stay in L2",
     source="fitted form",
 )
 _PARTS: Final = 64

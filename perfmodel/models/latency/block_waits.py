@@ -37,7 +37,7 @@ RAMP_TIME = Formula(
     unit="s",
     text="fetch + block + touch",
     symbols={
-        "fetch": "a launch with any work, beyond an empty one [s]",
+        "fetch": "a launch with any work, beyond an empty kernel [s]",
         "block": "start of a block's warps, and its first batch of loads [s]",
         "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
     },
@@ -49,11 +49,11 @@ LATENCY_TIME = Formula(
     unit="s",
     text="max(0, chain*waves - ramp)",
     symbols={
-        "chain": "time of one block, from its first instruction to its last, or of its loads [s]",
+        "chain": "critical path of one block, first instruction to last, or of its loads alone [s]",
         "ramp": "time until the first data arrives, a term of its own [s]",
-        "waves": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks [1]",
     },
-    holds="blocks replaced as they end",
+    holds="blocks that are replaced as they end",
     source="Little's law",
 )
 

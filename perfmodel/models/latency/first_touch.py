@@ -27,20 +27,21 @@ from perfmodel.traffic import Traffic
 WAITS_POWER: Final = Coefficient("latency.first_touch.waits_power")
 COLD_SHARE: Final = Coefficient("latency.first_touch.cold_share")
 FIRST_TOUCH = Formula(
-    name="reads of a cold launch's slowest SM beyond DRAM's latency",
+    name="additional latency of the slowest SM's first DRAM reads",
     unit="s",
     text="max(0, spread*log2(n)*w**power - idle)",
     symbols={
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "spread": "additional latency of the slower of two DRAM reads [s]",
         "n": "SMs whose first blocks read at once [1]",
-        "idle": "time to hand out all blocks beyond what DRAM needs for them: first reads that are "
-        "late end meanwhile; 0 where others follow them [s]",
-        "w": "reads from DRAM that a block waits for, one after the other [1]",
-        "power": "see `WAITS_POWER` [1]",
+        "idle": "time to schedule all blocks beyond what DRAM needs for them, in which late first "
+        "reads end; 0 where further reads follow them [s]",
+        "w": "dependent DRAM reads of a block [1]",
+        "power": "exponent: see `WAITS_POWER` [1]",
     },
     holds="launches whose blocks start together",
-    source="derived for one wait: the slowest of the SMs' first reads. Fitted form of many: luck "
-    "evens out. `idle` derived: blocks end as they are scheduled to SMs",
+    source="derived for one read: the slowest of the SMs' first reads. Fitted form for many: "
+    "random delays average out. `idle` derived: blocks end at the rate at which they are "
+    "scheduled",
 )
 
 

@@ -39,15 +39,16 @@ WARP_TURN: Final = Coefficient("latency.latency.warp_turn")
 BARRIER_START: Final = Coefficient("latency.latency.barrier_start")
 BARRIER_WARP: Final = Coefficient("latency.latency.barrier_warp")
 BLOCK_OVERHEAD = Formula(
-    name="clocks of a block besides its loads and instructions",
+    name="clocks of a block without its loads and instructions",
     unit="clocks",
     text="start + warps*(warp + profiler) + max(0, warps - 4)*issue",
     symbols={
-        "start": "clocks from one block to the next [clocks]",
+        "start": "clocks from the end of one block to the start of the next [clocks]",
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
-        "profiler": "clocks that a profiler adds for each warp of all blocks of the SM [clocks]",
-        "issue": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
+        "profiler": "clocks that a profiler adds per warp of the SM's blocks [clocks]",
+        "issue": "clocks by which each warp is later that is not the first of its scheduler "
+        "[clocks]",
     },
     holds="blocks that follow one another on an SM",
     source="fitted form: lifetimes of empty blocks",

@@ -36,16 +36,17 @@ MEETING_TIME = Formula(
     " + (computing + max(wait - computing, bandwidth) - max(wait, bandwidth))"
     "*(1 - (1 - concurrent**(-few)*min(1, wait/max(bandwidth, 1e-15)))*(1 - first/max(1, waves)))",
     symbols={
-        "wait": "latency, and what blocks of an SM wait for its busiest unit [s]",
+        "wait": "latency, and queueing of an SM's blocks for its busiest unit [s]",
         "computing": "compute time with no load outstanding [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
         "concurrent": "blocks that share an SM [1]",
-        "few": "see `FEW_BLOCKS` [1]",
-        "first": "see `FIRST_WAVE`; 0 for passes over a row, of which none is short [1]",
-        "waves": "waves of blocks, one after the other [1]",
+        "few": "exponent: see `FEW_BLOCKS` [1]",
+        "first": "share of the first wave that is not hidden: see `FIRST_WAVE`; 0 for passes over "
+        "a row, of which none is short [1]",
+        "waves": "waves of blocks [1]",
     },
-    holds="blocks whose warps synchronise between their loads and what they compute; DRAM serves "
-    "all SMs, and has something to do as long as any of their blocks waits",
+    holds="blocks whose warps synchronise between their loads and their computation; DRAM is busy "
+    "as long as any SM's block waits for data",
     source="fitted form: see `FEW_BLOCKS`",
 )
 
@@ -56,10 +57,10 @@ PASSES_TIME = Formula(
     symbols={
         "loops": "time of memory as loops have it [s]",
         "passes": "time of memory of blocks with barriers between passes [s]",
-        "again": "share of what loads ask for that an earlier pass has read [1]",
+        "again": "share of the requested data that an earlier pass has read [1]",
     },
-    holds="by construction for one pass: warps of a block desynchronise in its loop",
-    source="assumed; a softmax in three passes (measurements/operators, pytorch)",
+    holds="by construction for one pass, whose loop desynchronises the warps",
+    source="assumed; checked on a softmax in three passes (measurements/operators, pytorch)",
 )
 
 

@@ -29,17 +29,18 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
 BUSIEST_GPC = Formula(
-    name="time of L2 with GPCs unequally loaded",
+    name="time of L2 with unequally loaded GPCs",
     unit="s",
     text="own*load",
     symbols={
         "own": "time of L2, all GPCs alike [s]",
-        "load": "blocks per SM of the GPC that has most, over the mean [1]",
+        "load": "blocks per SM of the fullest GPC, over the mean of all SMs [1]",
     },
     holds="loops over less data than a grid has threads for; 1 elsewhere",
-    source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "
-    "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
-    "one of 18 1171, whether others work or not (measurements/l2, partitions/grids.txt)",
+    source="derived: a GPC's share of L2's bandwidth is its share of the SMs; measured: 16, 20, "
+    "24 and 32 blocks that read 16 KiB each on a GPC of 16 SMs take 612, 769, 840 and 1056 "
+    "clocks, 36 on one of 18 SMs 1171, whether other GPCs are busy or not (measurements/l2, "
+    "partitions/grids.txt)",
 )
 APART: Final = Coefficient("launch.gpcs.apart")
 SECOND: Final = Coefficient("launch.gpcs.second")

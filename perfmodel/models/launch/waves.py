@@ -50,7 +50,7 @@ BALANCE = Formula(
         "work": "work of all blocks, over a full block's [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="blocks scheduled in order, x fastest, to whichever SM has room; those that guards cut "
+    holds="blocks scheduled in order, x fastest, to whichever SM has room; blocks that guards cut "
     "short are smaller",
     source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
     "this gives with their tag wavefronts counted one by one "
@@ -64,8 +64,8 @@ ROUNDS = Formula(
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
-    holds="one wave, and many; between, blocks desynchronise as waves pass",
-    source="derived ends; the decay between is assumed",
+    holds="one wave, and many waves; between them blocks desynchronise",
+    source="both ends derived; the decay between them is assumed",
 )
 CROWDING = Formula(
     name="load imbalance of blocks with data-dependent work",
@@ -77,8 +77,9 @@ CROWDING = Formula(
         "held": "blocks that share an SM [1]",
         "waves": "waves of blocks, at least one [1]",
     },
-    holds="blocks scheduled to SMs as others end: what is uneven are those that run at the end",
-    source="derived: sums of an SM's last blocks are nearly normal, and independent of other SMs'",
+    holds="blocks scheduled as others end: only those that run at the end are uneven",
+    source="derived: the sum of an SM's last blocks is nearly normal and independent of other "
+    "SMs' sums",
 )
 
 

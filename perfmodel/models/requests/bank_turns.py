@@ -39,12 +39,12 @@ BANK_TURNS = Formula(
     unit="clocks",
     text="ceil(n/m)*max(1, ceil(min(m, n)*gcd/32))",
     symbols={
-        "n": "lanes that take part [1]",
-        "m": "elements that they add to [1]",
+        "n": "active lanes of a request [1]",
+        "m": "elements that these add to [1]",
         "gcd": "greatest common divisor of the elements' distance in words and 32 [1]",
     },
-    holds="consecutive lanes modulo m; within 15% with 8 warps or more",
-    source="derived: lanes in one bank take turns; held against "
+    holds="consecutive lanes that add to element i modulo m; within 15% with 8 warps or more",
+    source="derived: lanes at one bank are served one per clock; checked against "
     "measurements/suite, sweeps/shared-atomics.csv",
 )
 

@@ -30,18 +30,18 @@ PAGE: Final = 2 << 20
 _STEP = "common step of the addresses of all warps, a divisor of the granule [B]"
 _GRANULE = "granule: sector 32 or line 128 [B]"
 GRANULES = Formula(
-    name="granules a request",
+    name="granules per request",
     unit="granules",
     text="where(s <= G, 1 + g/G*floor((o % g + (n - 1)*s)/g), n)",
     symbols={
-        "n": "lanes that take part [1]",
+        "n": "active lanes of a request [1]",
         "s": "distance between neighbouring lanes [B]",
         "o": "address of the first lane, modulo the granule [B]",
         "g": _STEP,
         "G": _GRANULE,
     },
-    holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
-    "of g; with g = G, one fixed alignment",
+    holds="exact for evenly spaced lanes; the mean over warps whose addresses are o plus "
+    "multiples of g; with g = G, one fixed alignment",
     source="derived: lanes at strides of at most a granule touch every granule between first and "
     "last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
 )

@@ -25,17 +25,17 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.records import record
 
 MODULO_ROUNDS = Formula(
-    name="passes or packets, consecutive lanes modulo m",
+    name="atomic transactions or packets, consecutive lanes modulo m",
     unit="1",
     text="floor(n/m)*all + rest",
     symbols={
-        "n": "lanes that take part [1]",
-        "m": "elements that they add to [1]",
+        "n": "active lanes of a request [1]",
+        "m": "elements that these add to [1]",
         "all": "sectors or lines of all elements [1]",
         "rest": "sectors or lines of the elements that the last n % m lanes add to [1]",
     },
     holds="lanes i, i + 1, ... that add to element i % m",
-    source="derived: lanes i and i + m conflict; the last of the n/m passes is partial",
+    source="derived: lanes i and i + m conflict, which makes n/m transactions; the last is partial",
 )
 
 HALF: Final = LINE // 2

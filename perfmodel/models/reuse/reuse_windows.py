@@ -30,13 +30,13 @@ RESIDENT_SHARE = Formula(
     unit="1",
     text="min(1, max(0, (high - f/c)/(high - low)))",
     symbols={
-        "f": "footprint, data that both L2 sides read counted twice [B]",
+        "f": "footprint, where data that both L2 partitions read counts twice [B]",
         "c": "capacity [B]",
         "low": "footprint over capacity at which reuse starts to fail [1]",
         "high": "footprint over capacity at which none is left [1]",
     },
-    holds="cyclic reuse",
-    source="fitted form: a line between the two ends",
+    holds="data that is traversed again and again in the same order",
+    source="fitted form: linear between the two ends",
 )
 
 

@@ -55,7 +55,7 @@ ISSUE_CYCLES = Formula(
     symbols={
         "i": "warp instructions of the launch [1]",
         "m": "SMs [1]",
-        "q": "schedulers of an SM, one issue a clock [1/clock]",
+        "q": "warp schedulers per SM, one issue per clock [1/clock]",
     },
     holds="instructions spread evenly over schedulers",
     source="CUDA C++ Programming Guide, multiprocessor levels",
@@ -67,7 +67,7 @@ PIPE_CYCLES = Formula(
     symbols={
         "i": "warp instructions of the pipe [1]",
         "m": "SMs [1]",
-        "l": "lanes of the pipe on an SM [threads/clock]",
+        "l": "lanes of the pipe per SM [threads/clock]",
     },
     holds="independent instructions",
     source="CUDA C++ Programming Guide, arithmetic instruction throughput table",

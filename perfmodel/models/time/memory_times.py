@@ -39,14 +39,14 @@ from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 DRAM_BYTES = Formula(
-    name="DRAM bytes, as those of a stream",
+    name="DRAM bytes, as those of a dense stream",
     unit="B",
     text="reads*read_cost + writes*write_cost",
     symbols={
         "reads": "bytes read [B]",
-        "read_cost": "DRAM's time for them over that for a stream's [1]",
+        "read_cost": "DRAM's time for them over that of a stream [1]",
         "writes": "bytes written [B]",
-        "write_cost": "DRAM's time for them over that for a stream's [1]",
+        "write_cost": "DRAM's time for them over that of a stream [1]",
     },
     holds="always",
     source="definition of the costs",

@@ -38,45 +38,47 @@ OVERLAP: Final = Coefficient("time.pipeline.overlap")
 COLD_SHARE: Final = Coefficient("time.pipeline.cold_share")
 
 TOGETHER = Formula(
-    name="steps of all tiles, together",
+    name="time of the steps of all tiles",
     unit="s",
     text="((work + between)**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
-        "between": "time of tiles besides their steps, but for an SM's first: copies go on [s]",
-        "waits": "time of blocks that wait at their steps [s]",
-        "port": "time to take in the tiles' data [s]",
+        "between": "prologue and epilogue of tiles, but for an SM's first: copies continue "
+        "meanwhile [s]",
+        "waits": "time of blocks that wait in their steps [s]",
+        "port": "time of the SM's input port [s]",
         "l2": "time of L2 [s]",
         "dram": "time of DRAM [s]",
-        "p": "exponent: how sharply one decides [1]",
+        "p": "exponent: how sharply the longest decides [1]",
     },
-    holds="pipelines deep enough to wait for nothing after their start, but for what they state",
+    holds="pipelines with enough stages to wait for nothing after their start, but for stated "
+    "waits",
     source="fitted form: see `OVERLAP`",
 )
 WAITS_TIME = Formula(
-    name="time of blocks that wait at their steps",
+    name="time of blocks that wait in their steps",
     unit="s",
     text="turns*(waits*latency + work/waves)",
     symbols={
-        "turns": "blocks of the busiest SM that follow one another [1]",
-        "waits": "steps of a block that wait for data asked for one step before [1]",
-        "latency": "until such data arrives, from L2 or DRAM by their shares [s]",
+        "turns": "consecutive blocks of the busiest SM [1]",
+        "waits": "steps of a block that wait for data requested one step before [1]",
+        "latency": "latency of such data, from L2 or DRAM by their shares [s]",
         "work": "time of the slowest pipe [s]",
         "waves": "tiles of the busiest SM [1]",
     },
-    holds="pipelines of two steps through registers; none deeper",
-    source="derived: a step's loads, what they wait for, and its stores to shared memory, one "
-    "after another",
+    holds="pipelines of two steps through registers; none with more stages",
+    source="derived: a step's loads, their latency, and its stores to shared memory, one after "
+    "another",
 )
 PORT_CYCLES = Formula(
-    name="clocks to take in the tiles' data, an SM",
+    name="clocks of an SM's input port for the tiles' data",
     unit="clocks",
     text="max(sectors*32/port, lines*line)/m",
     symbols={
-        "sectors": "sectors that all SMs take in, multicast ones at each of them [1]",
-        "port": "bytes a clock [B/clock]",
-        "lines": "lines that these are in, counted by request [1]",
-        "line": "clocks a line [clocks]",
+        "sectors": "sectors that enter all SMs, multicast ones at each of them [1]",
+        "port": "bytes per clock [B/clock]",
+        "lines": "lines of these sectors, counted by request [1]",
+        "line": "clocks per line [clocks]",
         "m": "SMs [1]",
     },
     holds="bulk copies of whole rows of a tile",
@@ -87,7 +89,7 @@ L2_STREAMS = Formula(
     unit="s",
     text="read_bytes/read_bandwidth + written_bytes/write_bandwidth",
     symbols={
-        "read_bytes": "bytes that L2 gives out, multicast ones once [B]",
+        "read_bytes": "bytes that L2 delivers, multicast ones once [B]",
         "read_bandwidth": "L2 read bandwidth [B/s]",
         "written_bytes": "bytes written, with the cost of partial lines [B]",
         "write_bandwidth": "L2 write bandwidth [B/s]",
@@ -96,31 +98,31 @@ L2_STREAMS = Formula(
     source="definition of bandwidth",
 )
 PARTS_TIME = Formula(
-    name="time to add up parts",
+    name="time to reduce the parts of split K",
     unit="s",
     text="turn + (parts*part + result)/bandwidth",
     symbols={
-        "turn": "until the second launch works [s]",
+        "turn": "time until the second launch works [s]",
         "parts": "blocks that share a tile [1]",
         "part": "bytes of one part of all results [B]",
         "result": "bytes of the results [B]",
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="derived; the kernel states that time, fitted to products split along K",
+    source="derived; the kernel file states that time, fitted to products with split K",
 )
 TILED_TIME = Formula(
     name="time",
     unit="s",
     text="launch + ramp + first + steps + parts",
     symbols={
-        "launch": "an empty kernel [s]",
-        "ramp": "a block's start and its first loads [s]",
+        "launch": "launch overhead of an empty kernel [s]",
+        "ramp": "start of a block and its first loads [s]",
         "first": "from the first tile's start to its first step, and its stores [s]",
-        "steps": "steps of all tiles, together [s]",
-        "parts": "time to add up parts [s]",
+        "steps": "time of the steps of all tiles [s]",
+        "parts": "time to reduce the parts of split K [s]",
     },
-    holds="blocks that copy ahead",
+    holds="blocks with asynchronous copies ahead of use",
     source="definition",
 )
 

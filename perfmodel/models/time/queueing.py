@@ -31,24 +31,24 @@ QUEUE_TIME = Formula(
     text="(wait + bandwidth + alone"
     " + sqrt((wait - bandwidth - alone)**2 + 4*queue*(bandwidth + alone)))/2",
     symbols={
-        "wait": "latency, with the burst of each block's loads [s]",
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "alone": "what the SM with most work does once the others are done: see `LEFT_ALONE` [s]",
-        "queue": "delay of all batches in a row at half load [s]",
+        "wait": "latency, with the transfer of each block's own data [s]",
+        "bandwidth": "time of the slower of L2 and DRAM [s]",
+        "alone": "time of the SM with most work after the others are done: see `LEFT_ALONE` [s]",
+        "queue": "queueing delay of all batches, one after another, at half load [s]",
     },
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
-    source="derived: a cycle takes wait + queue*load/(1 - load), with load = bandwidth/cycle; "
-    "the delay of a queue at one server, solved for the cycle",
+    source="derived: a cycle takes wait + queue*load/(1 - load) with load = bandwidth/cycle, the "
+    "delay of a queue at one server, solved for the cycle",
 )
 MEMORY_TIME = Formula(
     name="time of memory",
     unit="s",
     text="share*(blocks + second) + (1 - share)*loops",
     symbols={
-        "share": "share of the data that loads outside loops bring [1]",
-        "blocks": "time of memory as blocks without loops have it [s]",
-        "second": "what the second wave of blocks waits: see `SECOND_WAIT` [s]",
-        "loops": "time of memory as loops have it [s]",
+        "share": "share of the data that loads outside loops request [1]",
+        "blocks": "time of memory for blocks without loops [s]",
+        "second": "wait of the second wave of blocks: see `SECOND_WAIT` [s]",
+        "loops": "time of memory for loops [s]",
     },
     holds="by construction where all loads are in loops, or none",
     source="definition",

@@ -57,8 +57,8 @@ TOTAL_TIME = Formula(
     unit="s",
     text="launch + ramp + together",
     symbols={
-        "launch": "an empty kernel [s]",
-        "ramp": "a block's start and its first loads [s]",
+        "launch": "launch overhead of an empty kernel [s]",
+        "ramp": "start of a block and its first loads [s]",
         "together": "time of all resources together [s]",
     },
     holds="kernels that are launched alone",

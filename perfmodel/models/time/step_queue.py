@@ -29,10 +29,10 @@ LAST_QUEUE = Formula(
     name="mean maximum queueing delay of n parallel loads over one",
     unit="1",
     text="0.693*log2(queues) + 0.577 + 0.423/queues",
-    symbols={"queues": "queues that what is waited for together stands in [1]"},
-    holds="queues of their own, 1 to 16 of them by measurement",
-    source="derived: the mean largest of n times that are distributed exponentially is 1 + 1/2 + "
-    "... + 1/n (fork and join: Nelson and Tantawi, IEEE Trans. Comput. 37, 1988)",
+    symbols={"queues": "queues in which the data of one wait stands [1]"},
+    holds="independent queues, 1 to 16 of them by measurement",
+    source="derived: the mean maximum of n exponentially distributed times is 1 + 1/2 + ... + 1/n "
+    "times their mean (fork-join queue: Nelson and Tantawi, IEEE Trans. Comput. 37, 1988)",
 )
 
 

@@ -44,13 +44,13 @@ STEP_WAIT = Formula(
     symbols={
         "load": "latency of a step's loads: the slowest, or those that wait for one another [s]",
         "barriers": "barriers of a step [1]",
-        "arriving": "of these, those that warps come to one by one, as their loads arrive [1]",
+        "arriving": "of these, those that warps reach one by one, as their loads arrive [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
         "warp": "clocks of a barrier for each warp [clocks]",
         "clock": "SM clock [Hz]",
     },
-    holds="one wait for data a step",
+    holds="one wait for data per step",
     source="derived; barriers measured: see `STEP_BARRIER`",
 )
 BLOCK_TIME = Formula(
@@ -58,8 +58,8 @@ BLOCK_TIME = Formula(
     unit="s",
     text="total/served",
     symbols={
-        "total": "weights of 0, 1, ... blocks that compute while the others wait, in all [1]",
-        "served": "the same, each over the time of a block's work concurrent with as many [1/s]",
+        "total": "total weight of the states with 0, 1, ... computing blocks [1]",
+        "served": "the same, each over the time of a block's work with as many computing [1/s]",
     },
     holds="blocks of an SM that alternately wait and compute",
     source="closed queue of waits and a server whose speed depends on its load: Lazowska et al., "
@@ -70,31 +70,32 @@ STEPS_TIME = Formula(
     unit="s",
     text="outside + first*each + full*later + tail*last",
     symbols={
-        "outside": "start of a block, and what it does before and after its steps [s]",
+        "outside": "start of a block, and its work before and after its steps [s]",
         "first": "blocks of the busiest SM that start together [1]",
-        "each": "time of each of them: their wave over the blocks of the wave [s]",
-        "full": "blocks that start as others end, concurrent with as many as it holds [1]",
-        "later": "time of each of them: while one is outside its steps, others work [s]",
+        "each": "time of each of them: their wave's time over its blocks [s]",
+        "full": "blocks that start as others end, with all places of the SM taken [1]",
+        "later": "time of each of them: while one is outside its steps, others compute [s]",
         "tail": "blocks of its last wave [1]",
         "last": "time of each of them [s]",
     },
     holds="equal blocks, scheduled as others end",
-    source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
-    "came out at 56 where a wave began when the last had ended "
-    "(measurements/source-kernels, textbook)",
+    source="derived; trees of 8 barriers over 512 floats per block, 31 waves, take 41.8 us; a "
+    "model in which a wave begins when the last has ended gives 56 (measurements/source-kernels, "
+    "textbook)",
 )
 AHEAD_TIME = Formula(
-    name="time of the block that is ahead",
+    name="time of the leading block",
     unit="s",
     text="waves*(outside + work + steps*wait)",
     symbols={
         "waves": "waves of blocks [1]",
-        "outside": "start of a block, and what it does before and after its steps [s]",
+        "outside": "start of a block, and its work before and after its steps [s]",
         "work": "time of a block's work with no other concurrent [s]",
         "steps": "steps of a block [1]",
-        "wait": "time that it waits in a step, whose loads miss L2 for all that read the same [s]",
+        "wait": "time that it waits in a step, whose loads miss L2 [s]",
     },
-    holds="blocks that read the same in the same steps: those behind catch up, and wait as it does",
+    holds="blocks that read the same data in the same steps: those behind catch up, and wait for "
+    "the same fills",
     source="derived: products of 100 x 130 by tiles of 16, 777 deep, on 63 SMs take 32.3 us cold "
     "and 18.0 us warm, though 4 of 5 of their cold reads hit L2",
 )

@@ -33,16 +33,17 @@ WAVE_OVERLAP: Final = Coefficient("time.turns.wave_overlap")
 LEFT_IDLE: Final = Coefficient("time.turns.left_idle")
 DRIFT_WAITS: Final = Coefficient("time.turns.drift_waits")
 AFTER_OLDEST = Formula(
-    name="time of blocks that start together, the oldest first",
+    name="time of blocks that start together, oldest first",
     unit="s",
     text="max(alone, work + min(idle*(alone - own), work - idle*(alone - own)))",
     symbols={
-        "alone": "what a block waits and computes if it is alone [s]",
-        "work": "what the busiest unit needs for all blocks of the SM [s]",
-        "own": "what it needs for one of them [s]",
-        "idle": "part of the rest that nobody uses in the end: see `LEFT_IDLE` [1]",
+        "alone": "critical path of a block that is alone on its SM [s]",
+        "work": "time of the busiest unit for all blocks of the SM [s]",
+        "own": "time of that unit for one block [s]",
+        "idle": "share of a block's idle time that stays unused: see `LEFT_IDLE` [1]",
     },
-    holds="one wave of blocks, of which each leaves room for others; few of them do not coincide",
+    holds="one wave of blocks, of which each leaves idle slots to others; few of them compute at "
+    "the same time",
     source="fitted form: see `LEFT_IDLE`",
 )
 ONCE_TIME = Formula(
@@ -51,42 +52,42 @@ ONCE_TIME = Formula(
     text="oldest + sqrt(own/computing)*max(0, alone - computing + max(computing, work) - oldest)",
     symbols={
         "oldest": "time of the oldest first: see `AFTER_OLDEST` [s]",
-        "alone": "what a block waits and computes if it is alone [s]",
-        "computing": "what it computes, of that: more than `own`, for what waits for results [s]",
-        "work": "what all blocks of the SM compute [s]",
-        "own": "what the schedulers and pipes need for one block [s]",
+        "alone": "critical path of a block that is alone on its SM [s]",
+        "computing": "compute time in that: more than `own` where instructions wait for results "
+        "[s]",
+        "work": "compute time of all blocks of the SM [s]",
+        "own": "time of the schedulers and pipes for one block [s]",
     },
-    holds="one wave of blocks; those that stay together all wait, then all compute, as 48 "
-    "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 a block for 2 to 12 "
+    holds="one wave of blocks. Blocks that stay in lockstep all wait, then all compute, as 48 "
+    "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 per block for 2 to 12 "
     "blocks per SM (measurements/latency, warps)",
     source="chosen form: blocks in lockstep desynchronise where one leaves room for others. 98 "
-    "points from L2 and 28 from DRAM (measurements/latency, warps): 4.3% and 5.7% rms, "
-    "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
-    "before",
+    "points from L2 and 28 from DRAM (measurements/latency, warps): 4.3% and 5.7% rms; a power "
+    "mean of work and waits with an exponent of 1.25 gives 10.0% and 6.9%",
 )
 IN_STEP = Formula(
-    name="effective number of waves once DRAM waits desynchronise the blocks",
+    name="effective number of waves, where DRAM waits desynchronise the blocks",
     unit="1",
     text="waves*(1 + far/drift)",
     symbols={
         "waves": "waves of blocks, at least one [1]",
-        "far": "waits of a block for DRAM, one after the other [1]",
-        "drift": "so many that desynchronise half of the blocks: see `DRIFT_WAITS` [1]",
+        "far": "dependent DRAM waits of a block [1]",
+        "drift": "number of waits that desynchronises half of the blocks: see `DRIFT_WAITS` [1]",
     },
     holds="blocks that start together",
-    source="chosen form: one over it is the share of the time that blocks are in lockstep",
+    source="chosen form: its inverse is the share of the time in lockstep",
 )
 TURNS_TIME = Formula(
     name="time of warps that alternately wait and compute",
     unit="s",
     text="once/waves + many*(1 - 1/waves)",
     symbols={
-        "once": "what a block waits, with what concurrent ones compute: they start together [s]",
-        "many": "what all blocks wait, with what all compute: they are desynchronised [s]",
-        "waves": "waves of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
+        "once": "time with blocks in lockstep: they start together [s]",
+        "many": "time with desynchronised blocks: all waits against all work [s]",
+        "waves": "effective waves: see `IN_STEP` [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
-    source="derived ends; the decay between is assumed, as for waves",
+    source="both ends derived; the decay between is assumed, as for waves",
 )
 
 

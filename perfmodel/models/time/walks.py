@@ -35,39 +35,39 @@ from perfmodel.models.time.resources import Resources
 FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
 SOONEST: Final = Coefficient("time.walks.soonest")
 WALK_TIME = Formula(
-    name="time of a walk over common data",
+    name="time of a common traversal",
     unit="s",
     text="own + waits*near"
     " + cold*(dram - new + max(spread*log2(lines) - first*log2(sms), -soonest))",
     symbols={
-        "own": "a warp's instructions, and L1's passes for its loads beyond one each [s]",
+        "own": "a warp's instructions, and its loads' wavefronts beyond one each [s]",
         "waits": "waits of a warp for its loads [1]",
-        "near": "latency of those that find their data in L2 or L1 [s]",
-        "new": "of these, of those that come to a new sector, as those for new lines do [s]",
+        "near": "latency of waits that hit in L2 or L1 [s]",
+        "new": "the same of waits that reach a new sector, as those for new lines do [s]",
         "cold": "waits for lines that come from DRAM [1]",
         "dram": "latency of a DRAM read [s]",
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "spread": "additional latency of the slower of two DRAM reads [s]",
         "lines": "lines that a warp waits for together [1]",
-        "first": "how much sooner the first of two readers has a line [s]",
+        "first": "time by which the first of two readers has a line sooner [s]",
         "sms": "SMs that read the same lines [1]",
-        "soonest": "how much sooner than one alone a line can be there [s]",
+        "soonest": "largest time by which a line can arrive sooner than for a single reader [s]",
     },
     holds="blocks that start together",
-    source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
+    source="derived: all wait for the first request; within 7% for single warps and blocks of 1 "
     "to 32 warps (measurements/l2, walks/products.csv)",
 )
 BESIDE_WALK = Formula(
-    name="time of all resources, with the walk over common data",
+    name="time of all resources, with the common traversal",
     unit="s",
     text="together + max(0, walk - first)",
     symbols={
         "together": "time of all resources together [s]",
-        "walk": "walk of the first wave of blocks over common data, but for its first wait [s]",
+        "walk": "traversal time of the first wave of blocks, without its first wait [s]",
         "first": "time of all resources for that wave [s]",
     },
-    holds="later waves find what the first has read",
-    source="measured: blocks whose work takes less than their waits take as long as these, and two "
-    "an SM whose work takes as long 2 to 9% longer (measurements/l2, walks/products.csv)",
+    holds="later waves hit what the first has read",
+    source="measured: blocks whose work takes less than their waits take as long as these; two "
+    "per SM whose work takes as long 2 to 9% longer (measurements/l2, walks/products.csv)",
 )
 
 
