@@ -64,7 +64,7 @@ READS_MERGED = Formula(
         "drift": Coefficient("l2.merged_reads.drift"),
     },
     holds="as `MERGED_READS`",
-    source="chosen form, constants set by hand: blocks that wait for DRAM are joined by those "
+    source="assumed form, constants set by hand: blocks that wait for DRAM are joined by those "
     "behind them, and proceed with them; L2 hits return so soon that only blocks in lockstep "
     "merge",
 )
@@ -82,7 +82,7 @@ FILLS_SHARED = Formula(
         "full": Coefficient("l2.merged_reads.full"),
     },
     holds="as `MERGED_READS`",
-    source="chosen form as `READS_MERGED`; constants set by hand on counts of matrix products and "
+    source="assumed form as `READS_MERGED`; constants set by hand on counts of matrix products and "
     "attention",
 )
 CHANCE: Final = Coefficient("l2.merged_reads.chance")

@@ -37,7 +37,7 @@ YOUNG_SHARE = Formula(
         "half": "re-reads after which most lines have settled in their set and partition [1]",
     },
     holds="working sets of 0.8 to 1.07 times L2, read 4, 17 and 68 times",
-    source="the mean of (1 + (r/half)**2)**-1.5 over the re-reads r; this decay is assumed",
+    source="assumed: the mean of (1 + (r/half)**2)**-1.5 over the re-reads r",
 )
 HALF_SETTLED = Formula(
     name="re-reads after which most of a set has settled in L2",

@@ -117,7 +117,7 @@ NORMAL_MISSES = Formula(
         "knee": "share lost for lack of room [1]",
     },
     holds="tables read in order with concurrent streams",
-    source="assumption: the two are independent",
+    source="assumed: the two are independent",
 )
 TABLE_MISSES = Formula(
     name="share of the re-reads that miss",

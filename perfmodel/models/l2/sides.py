@@ -79,7 +79,7 @@ SIDES_TIME = Formula(
         "p": "exponent: how sharply the longer of both decides [1]",
     },
     holds="as its parts",
-    source="chosen form: both work concurrently; where misses and writes alternate, each waits "
+    source="assumed form: both work concurrently; where misses and writes alternate, each waits "
     "for the other",
 )
 TURNS_SHARP: Final = Coefficient("l2.sides.turns_sharp")

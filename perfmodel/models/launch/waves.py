@@ -65,7 +65,7 @@ ROUNDS = Formula(
         "uneven": "what unequal blocks add: see `unevenness` [1]",
     },
     holds="one wave, and many waves; between them blocks desynchronise",
-    source="both ends derived; the decay between them is assumed",
+    source="derived at both ends; the decay between them is assumed",
 )
 CROWDING = Formula(
     name="load imbalance of blocks with data-dependent work",

@@ -61,7 +61,7 @@ ONCE_TIME = Formula(
     holds="one wave of blocks. Blocks that stay in lockstep all wait, then all compute, as 48 "
     "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 per block for 2 to 12 "
     "blocks per SM (measurements/latency, warps)",
-    source="chosen form: blocks in lockstep desynchronise where one leaves room for others. 98 "
+    source="assumed form: blocks in lockstep desynchronise where one leaves room for others. 98 "
     "points from L2 and 28 from DRAM (measurements/latency, warps): 4.3% and 5.7% rms; a power "
     "mean of work and waits with an exponent of 1.25 gives 10.0% and 6.9%",
 )
@@ -75,7 +75,7 @@ IN_STEP = Formula(
         "drift": "number of waits that desynchronises half of the blocks: see `DRIFT_WAITS` [1]",
     },
     holds="blocks that start together",
-    source="chosen form: its inverse is the share of the time in lockstep",
+    source="assumed form: its inverse is the share of the time in lockstep",
 )
 TURNS_TIME = Formula(
     name="time of warps that alternately wait and compute",
@@ -87,7 +87,7 @@ TURNS_TIME = Formula(
         "waves": "effective waves: see `IN_STEP` [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
-    source="both ends derived; the decay between is assumed, as for waves",
+    source="derived at both ends; the decay between them is assumed, as for waves",
 )
 
 

@@ -24,8 +24,7 @@ from perfmodel.reports.prediction_text import parameters, rate
 from perfmodel.reports.tables import Table
 
 _KINDS: Final = {
-    **{kind: kind for kind in ("derived", "fitted", "measured", "definition")},
-    **{"probed": "measured", "found": "measured", "taken": "assumed"},
+    **{kind: kind for kind in ("derived", "fitted", "measured", "assumed", "definition")},
 }
 """Kinds of origin by the first word of a formula's source; the others are published."""
 
