@@ -131,7 +131,11 @@ def test_kinds_of_formulas(report_of: ReportOf) -> None:
     assert found["granules per request"][2].startswith("lanes at strides of at most a granule")
     copied = build_report([predict("copy")], advice=())
     found = {row[0]: row[-3:] for row in formulas(copied).rows}
-    assert found["time for latency"] == ("published", "blocks that are replaced as they end", "Little's law")
+    assert found["time for latency"] == (
+        "published",
+        "blocks that are replaced as they end",
+        "Little's law",
+    )
     assert found["room for dirty bytes in L2"][0] == "fitted"
     assert "time" not in found
 
