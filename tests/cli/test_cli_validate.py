@@ -360,7 +360,9 @@ def test_without_says_what_a_mechanism_is_worth(run: Run) -> None:
 
 
 def test_unknown_mechanisms_are_refused(refused: Refused) -> None:
-    assert "no mechanism is called 'tuns'; did you mean 'turns'?" in refused(
+    assert "no mechanism is called 'tuns'; did you mean 'pipe_contention'?" in refused(
         "validate", "--without", "tuns"
     )
-    assert "leave out --transfer" in refused("validate", "--without", "turns", "--transfer")
+    assert "leave out --transfer" in refused(
+        "validate", "--without", "pipe_contention", "--transfer"
+    )

@@ -147,7 +147,7 @@ def test_the_command_writes_rows_and_the_same_scores(
 def test_what_does_not_go_together(recording: Recording) -> None:
     words = ["validate", "--from", str(recording.folder), "--rows"]
     for more, part in (
-        (["rows.csv", "--without", "turns"], "leave out --transfer, -o, --plot, --rows"),
+        (["rows.csv", "--without", "pipe_contention"], "leave out --transfer, -o, --plot, --rows"),
         (["rows.md"], "must end in .csv or .parquet"),
         (["rows.csv", "--cluster", "local"], "or local:8 for 8 processes"),
     ):

@@ -40,12 +40,12 @@ from perfmodel.models.time.issue import (
 from perfmodel.models.time.launch import launch_floor
 from perfmodel.models.time.memory_load import queueing
 from perfmodel.models.time.memory_times import DramTime, L2Streams, dram_time, memory_times
+from perfmodel.models.time.pipe_contention import mixed_pipes
 from perfmodel.models.time.pipeline import pipeline_time
 from perfmodel.models.time.resources import Resources, terms_by_name
 from perfmodel.models.time.sm_times import SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
 from perfmodel.models.time.steps import step_loop, steps_of
-from perfmodel.models.time.turns import mixed_pipes
 from perfmodel.records import record
 from perfmodel.traffic import Traffic
 

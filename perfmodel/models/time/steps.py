@@ -30,9 +30,9 @@ from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.latency import BARRIER_START
 from perfmodel.models.launch.waves import most_blocks
 from perfmodel.models.time.issue import Instructions, Pipe, busiest_pipe, pipe_cycles
+from perfmodel.models.time.pipe_contention import after_oldest
 from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
-from perfmodel.models.time.turns import after_oldest
 from perfmodel.records import record
 
 STEP_BARRIER: Final = Coefficient("time.steps.barrier")

@@ -27,11 +27,11 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time
 from perfmodel.models.time.issue import Pipe
 
-TURNS_OVERLAP: Final = Coefficient("time.turns.overlap")
-WIDE_OVERLAP: Final = Coefficient("time.turns.wide_overlap")
-WAVE_OVERLAP: Final = Coefficient("time.turns.wave_overlap")
-LEFT_IDLE: Final = Coefficient("time.turns.left_idle")
-DRIFT_WAITS: Final = Coefficient("time.turns.drift_waits")
+TURNS_OVERLAP: Final = Coefficient("time.pipe_contention.overlap")
+WIDE_OVERLAP: Final = Coefficient("time.pipe_contention.wide_overlap")
+WAVE_OVERLAP: Final = Coefficient("time.pipe_contention.wave_overlap")
+LEFT_IDLE: Final = Coefficient("time.pipe_contention.left_idle")
+DRIFT_WAITS: Final = Coefficient("time.pipe_contention.drift_waits")
 AFTER_OLDEST = Formula(
     name="time of blocks that start together, oldest first",
     unit="s",
