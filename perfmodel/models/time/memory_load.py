@@ -21,12 +21,12 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.table_costs import marked_reads
-from perfmodel.models.latency.block_waits import Latency
-from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.meeting import (
+from perfmodel.models.latency.barrier_phases import (
     LoadingBlocks,
     read_again,
 )
+from perfmodel.models.latency.block_waits import Latency
+from perfmodel.models.latency.chain import Chain
 from perfmodel.models.launch.waves import BALANCE, Balance, mean_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.memory_times import MemoryTimes

@@ -16,7 +16,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.meeting import (
+from perfmodel.models.latency.barrier_phases import (
     PASSES_TIME,
     LoadingBlocks,
     meeting_time,

@@ -27,8 +27,8 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
 
-FEW_BLOCKS: Final = Coefficient("latency.meeting.few_blocks")
-FIRST_WAVE: Final = Coefficient("latency.meeting.first_wave")
+FEW_BLOCKS: Final = Coefficient("latency.barrier_phases.few_blocks")
+FIRST_WAVE: Final = Coefficient("latency.barrier_phases.first_wave")
 MEETING_TIME = Formula(
     name="time of memory, barrier-synchronised blocks",
     unit="s",

@@ -9,7 +9,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels.instance import bind
 from perfmodel.kernels.library import find_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.latency.meeting import LoadingBlocks, meeting_time, read_again
+from perfmodel.models.latency.barrier_phases import LoadingBlocks, meeting_time, read_again
 from perfmodel.models.requests.warp_requests import access_requests
 
 
