@@ -32,8 +32,8 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 from perfmodel.models.time.resources import Resources
 
-FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
-SOONEST: Final = Coefficient("time.walks.soonest")
+FIRST_OF_MANY: Final = Coefficient("time.common_traversal.first_of_many")
+SOONEST: Final = Coefficient("time.common_traversal.soonest")
 WALK_TIME = Formula(
     name="time of a common traversal",
     unit="s",

@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.time.walks import BESIDE_WALK, WALK_TIME
+from perfmodel.models.time.common_traversal import BESIDE_WALK, WALK_TIME
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.derive import derive
 
