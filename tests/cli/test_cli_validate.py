@@ -360,8 +360,8 @@ def test_without_says_what_a_mechanism_is_worth(run: Run) -> None:
 
 
 def test_unknown_mechanisms_are_refused(refused: Refused) -> None:
-    assert "no mechanism is called 'tuns'; did you mean 'pipe_contention'?" in refused(
-        "validate", "--without", "tuns"
+    assert "no mechanism is called 'pipe_contentoin'; did you mean 'pipe_contention'?" in refused(
+        "validate", "--without", "pipe_contentoin"
     )
     assert "leave out --transfer" in refused(
         "validate", "--without", "pipe_contention", "--transfer"
