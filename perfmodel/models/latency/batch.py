@@ -32,7 +32,7 @@ BATCH_LATENCY = Formula(
         "wait": "additional latency of a read by writes in DRAM's queue [s]",
         "written": "share of writes in DRAM's time [1]",
         "load": "DRAM's time for a wave of blocks, over the sum of it and of a block's other "
-        "time: see `behind_writes` [1]",
+        "time: see `reads_behind_writes` [1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",

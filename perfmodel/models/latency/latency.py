@@ -26,9 +26,9 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import load_batch
-from perfmodel.models.latency.behind_writes import behind_writes
 from perfmodel.models.latency.chain import Chain, lone_clocks
 from perfmodel.models.latency.overlapping_loads import join_waits
+from perfmodel.models.latency.reads_behind_writes import behind_writes
 from perfmodel.models.latency.slowest_sm import slowest_sm
 from perfmodel.models.requests.passes import conflict_clocks
 from perfmodel.models.time.issue import Pipe, issued, looped_instructions

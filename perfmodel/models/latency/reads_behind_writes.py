@@ -20,7 +20,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.mechanism import mechanism
 
-WRITE_WAIT: Final = Coefficient("latency.behind_writes.write_wait")
+WRITE_WAIT: Final = Coefficient("latency.reads_behind_writes.write_wait")
 
 
 @mechanism(neutral=lambda chain, *_: chain, evidence=["dram", "built-in-kernels"])
