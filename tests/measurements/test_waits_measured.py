@@ -14,7 +14,7 @@ from measured import rows
 
 from perfmodel.hardware import Device, load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import first_touch
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.prediction.predict import predict_many
 

@@ -12,7 +12,7 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.kernels import kernel_from_table
 from perfmodel.models.latency.batches import DRAM_SPREAD
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import first_touch
 from perfmodel.prediction import predict
 
 H200 = load_device("h200-sxm")

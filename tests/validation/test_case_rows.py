@@ -61,11 +61,11 @@ def test_who_predicts_changes_nothing(
     if cluster is not None:
         pytest.importorskip("distributed")
     here = cases_of([recording], H200)
-    with without("first_touch"):
+    with without("cold_start"):
         less = cases_of([recording], H200)
     given: list[list[Case]] = []
     with workers(2, cluster) as some:
-        with without("first_touch"):
+        with without("cold_start"):
             assert cases_of([recording], H200, workers=some) == less
         assert cases_of([recording], H200, workers=some) == here
         monkeypatch.setattr(module, "SAMPLE", 5)

@@ -22,7 +22,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import first_touch
 from perfmodel.models.latency.latency import (
     BLOCK_START,
     WARP_START,

@@ -24,7 +24,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import RAMP_TIME
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import first_touch
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams

@@ -24,8 +24,8 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
 
-WAITS_POWER: Final = Coefficient("latency.first_touch.waits_power")
-COLD_SHARE: Final = Coefficient("latency.first_touch.cold_share")
+WAITS_POWER: Final = Coefficient("latency.cold_start.waits_power")
+COLD_SHARE: Final = Coefficient("latency.cold_start.cold_share")
 FIRST_TOUCH = Formula(
     name="additional latency of the slowest SM's first DRAM reads",
     unit="s",
