@@ -16,7 +16,7 @@ from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
-from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
+from perfmodel.models.latency.leading_blocks import pages_at_once, reading_alike
 from perfmodel.models.latency.neighbours import fetched_share, neighbours_wait
 from perfmodel.models.latency.reads_behind_writes import WRITE_WAIT
 from perfmodel.models.latency.sector_phases import in_phase, new_sectors

@@ -20,7 +20,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads
-from perfmodel.models.latency.first_readers import extents_at_work
+from perfmodel.models.latency.leading_blocks import extents_at_work
 from perfmodel.models.launch.waves import warps_let_in
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR

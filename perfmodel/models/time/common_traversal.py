@@ -24,7 +24,7 @@ from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.first_readers import DRAM_PAGE, extents_at_work
+from perfmodel.models.latency.leading_blocks import DRAM_PAGE, extents_at_work
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint

@@ -28,7 +28,7 @@ DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
 `perfmodel.models.latency.batch.MOST_SPREAD` was measured with."""
 
-MOST_PAGES: Final = Coefficient("latency.first_readers.most_pages")
+MOST_PAGES: Final = Coefficient("latency.leading_blocks.most_pages")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["source-kernels"])

@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.latency.first_readers import MOST_PAGES, pages_at_once, reading_alike
+from perfmodel.models.latency.leading_blocks import MOST_PAGES, pages_at_once, reading_alike
 from perfmodel.models.time.pipe_contention import LEFT_IDLE
 from perfmodel.models.time.step_work import BlockWork
 from perfmodel.models.time.steps import Steps, steps_time
