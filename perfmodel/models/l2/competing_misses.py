@@ -17,7 +17,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.followers import caught
+from perfmodel.models.l2.merged_rereads import caught
 from perfmodel.models.l2.moved_sets import NEIGHBOURS, moved_set
 from perfmodel.models.l2.private_sets import READ_BEFORE, PartedSet, private_set
 from perfmodel.models.l2.random_tables import RandomReads, random_reads

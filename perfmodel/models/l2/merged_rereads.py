@@ -42,8 +42,8 @@ CAUGHT_MISSES = Formula(
         "again": "times that the launch reads the set again [1]",
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "middle": Coefficient("l2.followers.caught_middle"),
-        "width": Coefficient("l2.followers.caught_width"),
+        "middle": Coefficient("l2.merged_rereads.caught_middle"),
+        "width": Coefficient("l2.merged_rereads.caught_width"),
     },
     holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, blocks whose data close neighbours "
     "have read",
@@ -60,13 +60,13 @@ CAUGHT = Formula(
         "answers [1]",
         "loads_each": "loads of a block in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
-        "kept": Coefficient("l2.followers.loads_kept"),
-        "spread": Coefficient("l2.followers.loads_apart"),
+        "kept": Coefficient("l2.merged_rereads.loads_kept"),
+        "spread": Coefficient("l2.merged_rereads.loads_apart"),
     },
     holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
     source="fitted form; with a grid-wide barrier after each pass no reads merge",
 )
-BEHIND: Final = Coefficient("l2.followers.behind")
+BEHIND: Final = Coefficient("l2.merged_rereads.behind")
 
 
 @mechanism(
