@@ -18,9 +18,9 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.merged_rereads import caught
-from perfmodel.models.l2.moved_sets import NEIGHBOURS, moved_set
 from perfmodel.models.l2.private_sets import READ_BEFORE, PartedSet, private_set
 from perfmodel.models.l2.random_tables import RandomReads, random_reads
+from perfmodel.models.l2.rotated_sets import NEIGHBOURS, moved_set
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse

@@ -25,8 +25,8 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.l2.moved_sets import NEIGHBOURS
 from perfmodel.models.l2.private_sets import PartedSet
+from perfmodel.models.l2.rotated_sets import NEIGHBOURS
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -45,7 +45,7 @@ CAUGHT_MISSES = Formula(
         "middle": Coefficient("l2.merged_rereads.caught_middle"),
         "width": Coefficient("l2.merged_rereads.caught_width"),
     },
-    holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, blocks whose data close neighbours "
+    holds="as `perfmodel.models.l2.rotated_sets.MOVED_KNEE`, blocks whose data close neighbours "
     "have read",
     source="fitted form, with `CAUGHT`",
 )

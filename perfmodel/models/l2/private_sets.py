@@ -7,7 +7,7 @@ size, the more passes that takes.
 
 The formula mixes two curves of the re-reads missed, one of a set read a few times and one of a
 settled set, by the share of re-reads that come before the set has settled. Sets whose blocks move
-on to other parts: `perfmodel.models.l2.moved_sets`.
+on to other parts: `perfmodel.models.l2.rotated_sets`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ HALF_DRIFTED = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "start": Coefficient("l2.moved_sets.drift_from"),
+        "start": Coefficient("l2.rotated_sets.drift_from"),
         "warmth": "less than 1 where the launch before has left part of the set [1]",
         "scale": "re-reads at one L2 size beyond `start` [1]",
         "power": "exponent of its growth with the set [1]",
@@ -56,13 +56,13 @@ MOVED_KNEE = Formula(
 )
 
 
-NEIGHBOURS: Final = Coefficient("l2.moved_sets.neighbours")
-WARM_DRIFT: Final = Coefficient("l2.moved_sets.warm_drift")
+NEIGHBOURS: Final = Coefficient("l2.rotated_sets.neighbours")
+WARM_DRIFT: Final = Coefficient("l2.rotated_sets.warm_drift")
 
 
 _KNEE: Final = ("middle", "width", "steady", "scale", "power")
-_NEAR: Final = [Coefficient(f"l2.moved_sets.near_{name}") for name in _KNEE]
-_FAR: Final = [Coefficient(f"l2.moved_sets.far_{name}") for name in _KNEE]
+_NEAR: Final = [Coefficient(f"l2.rotated_sets.near_{name}") for name in _KNEE]
+_FAR: Final = [Coefficient(f"l2.rotated_sets.far_{name}") for name in _KNEE]
 
 
 def moved_set(
