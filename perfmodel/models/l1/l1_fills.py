@@ -24,8 +24,8 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES
-from perfmodel.models.l1.followed_fills import drawn_fills, drawn_table_fills, followed_fills
 from perfmodel.models.l1.l1_tables import periodic_fills
+from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, followed_fills
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
