@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.hot_stores import SLOWEST_SLICE, hot_stores
+from perfmodel.models.atomics.repeated_stores import SLOWEST_SLICE, hot_stores
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.execution import Execution

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perfmodel import Prediction, predict
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME
+from perfmodel.models.atomics.repeated_stores import HOT_STORES_TIME
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.reports.explain import explain
 

@@ -40,7 +40,7 @@ HOT_STORES_TIME = Formula(
         "n": "stores of a block to the most popular sector within a short time [1]",
         "unmerged": "part of these, beyond the first, that do not merge on their way [1]",
         "few": "stores to 256 B if each float is stored once: left to L2's bandwidth [1]",
-        "clocks": Coefficient("atomics.hot_stores.sector_clocks"),
+        "clocks": Coefficient("atomics.repeated_stores.sector_clocks"),
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
@@ -54,7 +54,7 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-APART: Final = Coefficient("atomics.hot_stores.apart")
+APART: Final = Coefficient("atomics.repeated_stores.apart")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 
