@@ -95,7 +95,7 @@ class AtomicTime:
     brief: SliceLoad  # without
     alone_s: Array  # of the way to L2 without operands and old values
     # What L2's slices need without what the atomic waits for, so that others have to wait: see
-    # `perfmodel.models.atomics.lookups`. Zero for loops, of which this is not known.
+    # `perfmodel.models.atomics.tag_lookups`. Zero for loops, of which this is not known.
     lookups_s: Array
 
 

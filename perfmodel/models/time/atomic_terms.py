@@ -18,10 +18,10 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
-from perfmodel.models.atomics.lookups import lookups
 from perfmodel.models.atomics.several_atomics import several_times
 from perfmodel.models.atomics.shared_loops import shared_loops
 from perfmodel.models.atomics.shared_swaps import shared_swaps
+from perfmodel.models.atomics.tag_lookups import lookups
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import BlockWaits

@@ -54,7 +54,7 @@ CROSSING_AGAIN = Formula(
     "from there and atomics to the same 64 B, in any order, this share has an atomic as its "
     "predecessor",
 )
-AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
+AGAIN_COST: Final = Coefficient("atomics.tag_lookups.again_cost")
 
 
 def lookups(

@@ -11,7 +11,6 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.atomics import lookups
 from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.models.requests.coalescing import SECTOR
 
