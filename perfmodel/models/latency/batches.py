@@ -22,7 +22,7 @@ from perfmodel.models.latency.reads_behind_writes import WRITE_WAIT
 from perfmodel.models.latency.sector_phases import in_phase, new_sectors
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
-from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
+from perfmodel.models.requests.conflict_latency import PASS_CLOCKS, most_passes
 
 DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
 NEAR_SPREAD: Final = Coefficient("latency.batches.near_spread")

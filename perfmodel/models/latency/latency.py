@@ -30,7 +30,7 @@ from perfmodel.models.latency.chain import Chain, lone_clocks
 from perfmodel.models.latency.overlapping_loads import join_waits
 from perfmodel.models.latency.reads_behind_writes import behind_writes
 from perfmodel.models.latency.slowest_sm import slowest_sm
-from perfmodel.models.requests.passes import conflict_clocks
+from perfmodel.models.requests.conflict_latency import conflict_clocks
 from perfmodel.models.time.issue import Pipe, issued, looped_instructions
 
 BLOCK_START: Final = Coefficient("latency.latency.block_start")

@@ -23,7 +23,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-PASS_CLOCKS: Final = Coefficient("requests.passes.pass_clocks")
+PASS_CLOCKS: Final = Coefficient("requests.conflict_latency.pass_clocks")
 
 
 def most_passes(requests: Sequence[Requests]) -> Array:
