@@ -94,9 +94,11 @@ def test_what_atomics_change_is_read_again_from_the_far_side() -> None:
     lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     loads = 1 << 22
     for part in (4, 8, 16, 22, 32, 48):
-        crossing = lookups.CROSSING_AGAIN(loads=loads, changes=loads * part / 64)
+        crossing = tag_lookups.CROSSING_AGAIN(loads=loads, changes=loads * part / 64)
         found = (times["0", "1", part] - times["1", "0", part]) * 1e-6
-        assert float(crossing) * lookups.AGAIN_COST(device) * lone == pytest.approx(found, rel=0.04)
+        assert float(crossing) * tag_lookups.AGAIN_COST(device) * lone == pytest.approx(
+            found, rel=0.04
+        )
 
 
 def test_slices_look_up_tags_in_nearly_all_clocks_of_random_mixtures() -> None:
