@@ -52,7 +52,7 @@ from perfmodel.models.atomics.to_slices import (
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
 

@@ -29,7 +29,7 @@ from perfmodel.models.l2.private_sets import PartedSet, settled_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.records import record
 
 ALONE: Final = Coefficient("l2.tables.alone")

@@ -16,7 +16,7 @@ from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.bank_turns import BankTurns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
-from perfmodel.models.requests.drawn_places import Places
+from perfmodel.models.requests.random_places import Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 from perfmodel.records import record
 

@@ -27,9 +27,9 @@ from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.counted_requests import given_requests
-from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled, uses_random
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
+from perfmodel.models.requests.random_places import drawn_places, pitch_of_shuffled, uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]

@@ -29,7 +29,7 @@ from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
 from perfmodel.models.l1.record import L1
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
