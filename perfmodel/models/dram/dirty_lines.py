@@ -22,7 +22,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.drawn_lines import both_sides
+from perfmodel.models.l2.random_lines import both_sides
 from perfmodel.models.l2.random_tables import STREAM_LINES
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism

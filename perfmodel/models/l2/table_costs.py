@@ -23,7 +23,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l2.drawn_lines import random_draws
+from perfmodel.models.l2.random_lines import random_draws
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
