@@ -1,4 +1,4 @@
-"""Lookups: loads and atomics that meet in L2 add up, and what atomics change is read again."""
+"""Tag lookups of loads and atomics in L2 add up, and what atomics change is read again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
+from perfmodel.models.atomics import tag_lookups
 from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.models.requests.coalescing import SECTOR
 
