@@ -23,7 +23,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
+from perfmodel.models.requests.bank_conflicts import BankConflicts, bank_conflicts
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 
@@ -44,10 +44,10 @@ AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks
 SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
 
 
-def turns_of(r: Requests) -> BankTurns:
+def turns_of(r: Requests) -> BankConflicts:
     """Return how the lanes of a shared atomic, with `sharing`, meet in banks."""
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
-    return r.banks or bank_turns(r.shared, lanes, r.random, r.width)
+    return r.banks or bank_conflicts(r.shared, lanes, r.random, r.width)
 
 
 @mechanism(

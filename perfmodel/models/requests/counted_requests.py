@@ -12,7 +12,7 @@ from perfmodel.models.grid.activity import warp_classes
 from perfmodel.models.grid.affine import Variable, plane, with_threads
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.atomic_requests import sharing
-from perfmodel.models.requests.bank_turns import counted_turns
+from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.random_places import uses_random

@@ -34,7 +34,7 @@ from perfmodel.models.requests.wavefronts import (
     data_wavefronts,
 )
 
-BANK_TURNS = Formula(
+BANK_CONFLICTS = Formula(
     name="bank-conflict clocks of a native shared atomic",
     unit="clocks",
     text="ceil(n/m)*max(1, ceil(min(m, n)*gcd/32))",
@@ -52,15 +52,15 @@ _LOOKED: Final = 4096
 """Requests whose banks are looked at."""
 
 
-class BankTurns(NamedTuple):
+class BankConflicts(NamedTuple):
     """Means of a request."""
 
-    turns: Array  # most lanes in one bank, or at one word: rounds of a loop
+    turns: Array  # most lanes at one bank, or at one word: iterations of a loop
     words: Array  # clocks of a load of all lanes' words
     clocks: Array  # clocks that native atomics hold the banks
 
 
-def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
+def counted_turns(addresses: Array, active: Array, width: int) -> BankConflicts:
     """Return the turns of requests whose addresses are known, shape (..., 32), of `width` bytes."""
     addresses, active = (a.reshape(-1, WARP_SIZE) for a in np.broadcast_arrays(addresses, active))
     taking = np.flatnonzero(active.any(axis=-1))[:_LOOKED]
@@ -75,10 +75,10 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
         same = np.sort(np.where(active, addresses, -1 - np.arange(WARP_SIZE)), axis=-1)
         turns = np.maximum(parts.max(axis=-1), among_equals(same).max(axis=-1))
         clocks = parts.sum(axis=-1)
-    return BankTurns(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
+    return BankConflicts(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
 
 
-def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:
+def bank_conflicts(shared: Sharing, lanes: Array, random: bool, width: int) -> BankConflicts:
     """Return the turns of consecutive lanes modulo the addresses, or of random ones.
 
     `lanes` are those of a request, `width` the bytes of an element.
@@ -102,6 +102,6 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
         turns = np.array([float(f.most) for f in found])
         words = np.minimum(turns, np.maximum(1.0, m * common / banks))
     else:
-        turns = BANK_TURNS(n=n, m=m, gcd=common * float(parts))
+        turns = BANK_CONFLICTS(n=n, m=m, gcd=common * float(parts))
     most = np.maximum(turns, shared.conflicts.most)
-    return BankTurns(*map(np.atleast_1d, (most, words * parts, turns * parts)))
+    return BankConflicts(*map(np.atleast_1d, (most, words * parts, turns * parts)))
