@@ -24,6 +24,8 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.programoutput",
     "command_figure",
+    "repository_pages",
+    "theory_pages",
 ]
 exclude_patterns = ["generated/include", "**.ipynb_checkpoints", "examples", "extensions"]
 
@@ -43,3 +45,5 @@ autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = f"perfmodel {release}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
