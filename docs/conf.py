@@ -10,7 +10,8 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # benchmarks/ is not in the wheel
 
 project = "perfmodel"
 author = "the perfmodel developers"

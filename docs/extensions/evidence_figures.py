@@ -6,7 +6,6 @@ while the site is built; a test of the repository holds the record to the models
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,17 +14,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.record import store
+from perfmodel.measure import folders
+from perfmodel.reports import units
+from perfmodel.reports.figure_style import BLUE, FAINT, GREY, VERMILION, new_figure
+from perfmodel.validation.cases import matched
+from perfmodel.validation.validate import find_recordings
+
 ROOT: Final = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))  # benchmarks/ is not in the wheel
-
-from benchmarks.record import store  # noqa: E402
-
-from perfmodel.measure import folders  # noqa: E402
-from perfmodel.reports import units  # noqa: E402
-from perfmodel.reports.figure_style import BLUE, FAINT, GREY, VERMILION, new_figure  # noqa: E402
-from perfmodel.validation.cases import matched  # noqa: E402
-from perfmodel.validation.validate import find_recordings  # noqa: E402
-
 DEVICES: Final = ("h100-sxm", "h200-sxm")
 _LEAST_COUNT: Final = {"sectors": 1e3, "bytes": 1e6}
 """Counts below it are those of the launch itself as much as of the accesses, by the name's end."""

@@ -144,8 +144,9 @@ def _formula(formula: Formula) -> str:
 def _mechanism(mechanism: Mechanism) -> Iterator[str]:
     measured = ", ".join(f"`measurements/{each}`" for each in mechanism.evidence)
     yield (
-        f"Mechanism `{mechanism.name}`; `perfmodel validate --without {mechanism.name}` says what it "
-        "is worth. " + (f"Measurements: {measured}." if measured else "No row needs it by itself.")
+        f"Mechanism `{mechanism.name}`; what it is worth says "
+        f"`perfmodel validate --without {mechanism.name}`. "
+        + (f"Measurements: {measured}." if measured else "No row needs it by itself.")
     )
 
 
