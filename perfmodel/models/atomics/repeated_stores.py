@@ -30,7 +30,7 @@ from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import StoredPlaces
 
-HOT_STORES_TIME = Formula(
+REPEATED_STORES_TIME = Formula(
     name="time of the busiest slice for stores",
     unit="s",
     text="max(0, stores*share*(1 + unmerged*(n - 1))/n - few)*clocks/clock",
@@ -78,7 +78,9 @@ def stored_places(r: Requests) -> StoredPlaces | None:
 
 
 @mechanism(neutral=lambda instance, requests, device: None, evidence=["l1"])
-def hot_stores(instance: Instance, requests: Sequence[Requests], device: Device) -> Array | None:
+def repeated_stores(
+    instance: Instance, requests: Sequence[Requests], device: Device
+) -> Array | None:
     """Return the busiest slice's time for the stores that need it longest [s]; None without any."""
     times = []
     for r in requests:
@@ -122,7 +124,7 @@ def _busiest_time(
     third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
     most = most_pieces(pieces, device)
     busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
-    time = HOT_STORES_TIME.on(
+    time = REPEATED_STORES_TIME.on(
         device,
         stores=np.atleast_1d(stores),
         # What no piece has more of than a slice has of all is in L2's bandwidth.

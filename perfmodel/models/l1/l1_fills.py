@@ -25,7 +25,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.l1.l1_tables import periodic_fills
-from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, followed_fills
+from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, traced_fills
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
@@ -112,7 +112,7 @@ def _fill_at_places(
         if r.period is not None and _by_l1(r):
             fills[i] = periodic_fills(r, fills[i], accesses.sms, others, capacity, accesses.device)
         elif _is_followed(r):
-            fills[i] = followed_fills(accesses, r)
+            fills[i] = traced_fills(accesses, r)
         elif r.strides is None and _by_l1(r):
             fills[i] = drawn_table_fills(accesses, r, others)
             if r.in_blocks is not None:

@@ -31,7 +31,7 @@ from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 _ZERO: Final = np.zeros(1)
 
 
-def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
+def traced_fills(accesses: GlobalAccesses, r: Requests) -> Array:
     """Return the sectors that a load whose addresses were followed brings into L1."""
     assert r.access.counted is not None
     misses = zip(*r.access.counted.misses, strict=True)

@@ -45,7 +45,7 @@ CAUGHT_MISSES = Formula(
         "middle": Coefficient("l2.merged_rereads.caught_middle"),
         "width": Coefficient("l2.merged_rereads.caught_width"),
     },
-    holds="as `perfmodel.models.l2.rotated_sets.MOVED_KNEE`, blocks whose data close neighbours "
+    holds="as `perfmodel.models.l2.rotated_sets.ROTATED_KNEE`, blocks whose data close neighbours "
     "have read",
     source="fitted form, with `CAUGHT`",
 )

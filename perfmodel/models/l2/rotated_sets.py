@@ -35,10 +35,10 @@ HALF_DRIFTED = Formula(
         "scale": "re-reads at one L2 size beyond `start` [1]",
         "power": "exponent of its growth with the set [1]",
     },
-    holds="as `MOVED_KNEE`",
-    source="fitted form, together with `MOVED_KNEE`",
+    holds="as `ROTATED_KNEE`",
+    source="fitted form, together with `ROTATED_KNEE`",
 )
-MOVED_KNEE = Formula(
+ROTATED_KNEE = Formula(
     name="miss share of re-reads of other blocks' parts",
     unit="1",
     text="(steady + (1 - steady)*young)/(1 + 2.0**min(60, (middle - d/c)/width))",
@@ -65,7 +65,7 @@ _NEAR: Final = [Coefficient(f"l2.rotated_sets.near_{name}") for name in _KNEE]
 _FAR: Final = [Coefficient(f"l2.rotated_sets.far_{name}") for name in _KNEE]
 
 
-def moved_set(
+def rotated_set(
     resident: Any,
     streams: Streams,
     capacity: float,
@@ -97,7 +97,7 @@ def moved_set(
         again=np.maximum(np.asanyarray(passes, dtype=float) - 1, 1.0),
         before=np.zeros(()),
         half=np.asanyarray(half),
-        knee=MOVED_KNEE,
+        knee=ROTATED_KNEE,
         shape={"middle": middle, "width": width, "steady": steady},
         device=device,
     )

@@ -29,7 +29,7 @@ from perfmodel.records import record
 
 FEW_BLOCKS: Final = Coefficient("latency.barrier_phases.few_blocks")
 FIRST_WAVE: Final = Coefficient("latency.barrier_phases.first_wave")
-MEETING_TIME = Formula(
+BARRIER_TIME = Formula(
     name="time of memory, barrier-synchronised blocks",
     unit="s",
     text="max(wait, bandwidth)"
@@ -105,15 +105,15 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     neutral=lambda blocks, passes=False: np.maximum(blocks.latency_s, blocks.bandwidth_s),
     evidence=["latency", "operators"],
 )
-def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
-    """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
+def barrier_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
+    """Return the time of memory of blocks whose warps meet, by `BARRIER_TIME` [s].
 
     Data is on its way while a block waits for the first of it; in `passes` it asks bit by bit.
     """
     wait = blocks.latency_s
     computing = np.minimum(blocks.busy_s, wait)
     loaded = np.maximum(computing, wait - blocks.load_s * blocks.waves)
-    return MEETING_TIME(
+    return BARRIER_TIME(
         wait=wait,
         computing=computing if passes else loaded,
         bandwidth=blocks.bandwidth_s,

@@ -22,7 +22,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.cold_start import first_touch
+from perfmodel.models.latency.cold_start import cold_start
 from perfmodel.models.latency.latency import (
     BLOCK_START,
     WARP_START,
@@ -39,7 +39,7 @@ RAMP_TIME = Formula(
     symbols={
         "fetch": "a launch with any work, beyond an empty kernel [s]",
         "block": "start of a block's warps, and its first batch of loads [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
+        "touch": "first reads of a cold launch beyond DRAM's latency: see `COLD_START` [s]",
     },
     holds="launches whose first block is like the others",
     source="fitted form: streams of 256 KiB to 4 MiB",
@@ -142,7 +142,7 @@ def _ramp(
     constants = np.asanyarray(execution.instance.number(kernel.constants), dtype=float)
     code = code_fetch(device, blocks) if kernel.accesses else 0.0
     fetch = code + constant_fetch(device, execution.timing, traffic.cold, constants)
-    touch = first_touch(traffic, blocks, device, chain.far_waits, idle)
+    touch = cold_start(traffic, blocks, device, chain.far_waits, idle)
     return np.atleast_1d(RAMP_TIME(fetch=fetch, block=block, touch=touch))
 
 

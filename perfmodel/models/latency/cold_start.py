@@ -26,7 +26,7 @@ from perfmodel.traffic import Traffic
 
 WAITS_POWER: Final = Coefficient("latency.cold_start.waits_power")
 COLD_SHARE: Final = Coefficient("latency.cold_start.cold_share")
-FIRST_TOUCH = Formula(
+COLD_START = Formula(
     name="additional latency of the slowest SM's first DRAM reads",
     unit="s",
     text="max(0, spread*log2(n)*w**power - idle)",
@@ -46,15 +46,15 @@ FIRST_TOUCH = Formula(
 
 
 @mechanism(neutral=lambda *_, **__: np.zeros(1), evidence=["latency", "launch-overhead"])
-def first_touch(
+def cold_start(
     traffic: Traffic, blocks: Array, device: Device, waits: Any = 1.0, idle: Any = 0.0
 ) -> Array:
     """Return how much later than by DRAM's latency the data of the slowest SM arrives [s].
 
     A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
-    DRAM that a block waits for, one after the other; for `idle` see `FIRST_TOUCH`.
+    DRAM that a block waits for, one after the other; for `idle` see `COLD_START`.
     """
-    late = FIRST_TOUCH(
+    late = COLD_START(
         spread=DRAM_SPREAD(device),
         n=np.maximum(np.minimum(blocks, 1.0 * device.sm_count), 1.0),
         w=np.maximum(waits, 1.0),

@@ -28,7 +28,7 @@ from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import load_batch
 from perfmodel.models.latency.chain import Chain, lone_clocks
 from perfmodel.models.latency.overlapping_loads import join_waits
-from perfmodel.models.latency.reads_behind_writes import behind_writes
+from perfmodel.models.latency.reads_behind_writes import reads_behind_writes
 from perfmodel.models.latency.slowest_sm import slowest_sm
 from perfmodel.models.requests.conflict_latency import conflict_clocks
 from perfmodel.models.time.issue import Pipe, issued, looped_instructions
@@ -101,7 +101,7 @@ def block_chain(
         clock=device.sm_clock,
     )
     scattered = any(r.random for r in execution.requests)
-    chain = behind_writes(chain, dram_wave, device.dram_latency, scattered)
+    chain = reads_behind_writes(chain, dram_wave, device.dram_latency, scattered)
     more = aggregated_clocks(instance, execution.on_chip, concurrent, device)
     chain = replace(chain, barriers=more + chain.barriers)
     if not known:

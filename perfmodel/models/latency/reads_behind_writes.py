@@ -24,7 +24,7 @@ WRITE_WAIT: Final = Coefficient("latency.reads_behind_writes.write_wait")
 
 
 @mechanism(neutral=lambda chain, *_: chain, evidence=["dram", "built-in-kernels"])
-def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
+def reads_behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
     """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
 
     A wave is what DRAM needs for the blocks that run at a time, and what a block waits besides: for

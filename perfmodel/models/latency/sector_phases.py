@@ -29,7 +29,7 @@ from perfmodel.models.requests.warp_requests import Requests
 
 
 @mechanism(neutral=lambda b, new, latencies: latencies, evidence=["instructions", "source-kernels"])
-def in_phase(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLatency:
+def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLatency:
     """Return the latencies where lanes come to new sectors in the same iterations.
 
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit

@@ -34,7 +34,7 @@ from perfmodel.models.time.resources import Resources
 
 FIRST_OF_MANY: Final = Coefficient("time.common_traversal.first_of_many")
 SOONEST: Final = Coefficient("time.common_traversal.soonest")
-WALK_TIME = Formula(
+TRAVERSAL_TIME = Formula(
     name="time of a common traversal",
     unit="s",
     text="own + waits*near"
@@ -56,7 +56,7 @@ WALK_TIME = Formula(
     source="derived: all wait for the first request; within 7% for single warps and blocks of 1 "
     "to 32 warps (measurements/l2, walks/products.csv)",
 )
-BESIDE_WALK = Formula(
+WITH_TRAVERSAL = Formula(
     name="time of all resources, with the common traversal",
     unit="s",
     text="together + max(0, walk - first)",
@@ -103,7 +103,7 @@ def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) 
     )
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
-    return WALK_TIME(
+    return TRAVERSAL_TIME(
         own=np.asanyarray(own / chain.clock),
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
         near=near,
@@ -192,8 +192,8 @@ def _l1_passes(execution: Execution, batch: Batch) -> Array:
     return np.asanyarray(clocks)
 
 
-def beside_walk(found: Resources, together: Array) -> Array:
-    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s]."""
+def with_traversal(found: Resources, together: Array) -> Array:
+    """Return the time of all resources with the walk over common data, by `WITH_TRAVERSAL` [s]."""
     chain = found.waits.chain
     common = walk(found.execution, chain)
     if common is None:
@@ -201,7 +201,7 @@ def beside_walk(found: Resources, together: Array) -> Array:
     # Blocks that are left wait as long as all others, and compute less, as they are few.
     busy = np.maximum(found.queueing.blocks.busy_s, found.arithmetic_s)
     waits = together / np.maximum(found.latency.waves, 1.0)
-    return BESIDE_WALK(
+    return WITH_TRAVERSAL(
         together=together,
         walk=common - chain.slowest,  # the first wait is in the start-up
         first=np.maximum(waits, busy / np.maximum(found.waits.resident_waves, 1.0)),

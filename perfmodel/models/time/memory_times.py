@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.repeated_stores import SLOWEST_SLICE, hot_stores
+from perfmodel.models.atomics.repeated_stores import SLOWEST_SLICE, repeated_stores
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.execution import Execution
@@ -144,7 +144,7 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
-    hot_s = hot_stores(execution.instance, execution.requests, device)
+    hot_s = repeated_stores(execution.instance, execution.requests, device)
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
     turns = sharpness(crossing["fetched"], crossing["written"], device)

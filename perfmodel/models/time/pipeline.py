@@ -24,7 +24,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import RAMP_TIME
-from perfmodel.models.latency.cold_start import first_touch
+from perfmodel.models.latency.cold_start import cold_start
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
@@ -141,7 +141,7 @@ def pipeline_time(
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
     pipes = {str(name): tiles.busy(each, clock, blocks) for name, each in busy.items()}
     streams = _l2_streams(traffic, device)
-    touch = first_touch(traffic, tiles.tiles, device)
+    touch = cold_start(traffic, tiles.tiles, device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
     work = largest(*pipes.values())
     memory = {

@@ -19,7 +19,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.latency.barrier_phases import (
     PASSES_TIME,
     LoadingBlocks,
-    meeting_time,
+    barrier_time,
 )
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time
@@ -115,7 +115,7 @@ def memory_time(given: Queueing) -> Array:
     waits = {"wait": given.wait_s, "bandwidth": bandwidth}
     blocks = mean_time("memory, blocks", given.overlap, **waits)
     if given.synchronised:
-        blocks = np.maximum(blocks, meeting_time(given.blocks))
-        passes = meeting_time(given.blocks, passes=True)
+        blocks = np.maximum(blocks, barrier_time(given.blocks))
+        passes = barrier_time(given.blocks, passes=True)
         loops = PASSES_TIME(loops=loops, passes=passes, again=given.again)
     return MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)
