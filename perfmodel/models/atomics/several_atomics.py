@@ -42,7 +42,7 @@ APART = Formula(
         "popular": Coefficient("atomics.several_atomics.popular"),
         "share": "share of the transactions at the most popular 256 B [1]",
     },
-    holds="as `BUSIEST_OF_SEVERAL`",
+    holds="as 'time of the busiest slice for atomics to several buffers'",
     source="fitted form: see least and popular",
 )
 

@@ -78,8 +78,8 @@ WRITTEN_BACK = Formula(
         "dirty": "L2 space of dirty lines before they are written back [B]",
         "footprint": "lines that all stores touch [B]",
     },
-    holds="as `FILLED`",
-    source="fitted form, as `ATOMIC_WRITES`: see changed_lines",
+    holds="as 'DRAM reads that complete partly stored sectors'",
+    source="fitted form, as 'dirty sectors of atomics that L2 writes back': see changed_lines",
 )
 STORE_WAITS = Formula(
     name="time that L2 waits for DRAM at scattered stores, as dense bytes",
@@ -93,9 +93,9 @@ STORE_WAITS = Formula(
         "part": "share of the sectors that are stored in part [1]",
         "once": "bytes of the distinct sectors [B]",
         "left": "of these, those that may stay dirty in L2 [B]",
-        "sparse": "share of those written that open a DRAM row: see `SPARSE` [1]",
+        "sparse": "share of those written that open a DRAM row of their own [1]",
     },
-    holds="as `FILLED`, times: 24% low to 16% high",
+    holds="as 'DRAM reads that complete partly stored sectors', times: 24% low to 16% high",
     source="fitted form: this time comes after L2's own, not concurrently; see pair_wait, "
     "write_wait",
 )

@@ -48,7 +48,7 @@ WRITEBACK_TIME = Formula(
         "l2": "time of L2 [s]",
         "lost": "loss of write-backs [s]",
     },
-    holds="as `LOST_TIME`",
+    holds="as 'loss of write-backs with a set-aside'",
     source="definition",
 )
 SHIELDED = Formula(

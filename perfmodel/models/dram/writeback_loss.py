@@ -58,7 +58,8 @@ WRITE_BACK = Formula(
     },
     holds="tables of 1 to 64 MiB concurrent with a write or a copy, copies and writes: 1.6% in "
     "the median and 5.7% at the ninetieth percentile of points that were not fitted on the "
-    "reference GPU, 2.1% and 6.5% with `LOST_TIME` on a GPU of fewer slices",
+    "reference GPU, 2.1% and 6.5% with 'loss of write-backs with a set-aside' on a GPU of fewer "
+    "slices",
     source="fitted form",
 )
 STREAMS_LOSS = Formula(

@@ -2,9 +2,9 @@
 
 Random indices have no window of execution to count reuse in, but the cache holds what was used
 last. A table that fits L1 is fetched once per SM: the distinct sectors that r random draws touch
-are s*(1 - (1 - 1/s)^r). Of a larger table L1 holds the lines of the last draws; how many draws that
-is follows from L1's size and from the bytes of other loads between the draws (Che's approximation
-of LRU under independent references).
+are `s*(1 - (1 - 1/s)**r)`. Of a larger table L1 holds the lines of the last draws; how many draws
+that is follows from L1's size and from the bytes of other loads between the draws (Che's
+approximation of LRU under independent references).
 
 While L1 fills, early draws miss more often than later ones. A warp waits for the slowest of the
 lines that it asks for together, so the latency needs the share of batches with at least one miss,

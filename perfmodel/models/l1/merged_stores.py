@@ -58,7 +58,7 @@ HALF_LATER = Formula(
         "spread": Coefficient("l1.merged_stores.loads_spread"),
     },
     holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait for loads",
-    source="fitted form, with `SHARP_LATER`",
+    source="fitted form, with coefficient sharp_later",
 )
 SHARP_LATER: Final = Coefficient("l1.merged_stores.sharp_later")
 OWN_LOADS: Final = Coefficient("l1.merged_stores.own_loads")

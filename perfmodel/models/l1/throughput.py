@@ -55,7 +55,7 @@ HIT_PASSES = Formula(
         "passes": "data wavefronts of all requests of the access [clocks]",
         "waiting": "share of its requests that wait for L2 [1]",
     },
-    holds="as `L1_CYCLES`",
+    holds="as 'L1 clocks per SM'",
     source="definition",
 )
 MISS_PASSES = Formula(
@@ -63,12 +63,12 @@ MISS_PASSES = Formula(
     unit="clocks",
     text="first*missing",
     symbols={
-        "first": "clocks if all requests missed: one per line and one more, at least "
-        "`MISS_CLOCKS` per request, but no more than one per sector [clocks]",
+        "first": "clocks if all requests missed: one per line and one more, at least coefficient "
+        "miss_clocks per request, but no more than one per sector [clocks]",
         "missing": "share of the requests that miss L1 [1]",
     },
-    holds="as `L1_CYCLES`",
-    source="measured: requests of 1 to 32 lines (see `MISS_CLOCKS`)",
+    holds="as 'L1 clocks per SM'",
+    source="measured: requests of 1 to 32 lines (see coefficient miss_clocks)",
 )
 LATE_PASSES = Formula(
     name="data-stage clocks of requests to outstanding sectors",
@@ -79,8 +79,8 @@ LATE_PASSES = Formula(
         "waiting": "share of the requests that wait for L2 [1]",
         "missing": "share of the requests that miss L1 themselves [1]",
     },
-    holds="as `L1_CYCLES`",
-    source="fitted form: loads in flight to one sector (see `WAITING`)",
+    holds="as 'L1 clocks per SM'",
+    source="fitted form: loads in flight to one sector (see coefficient waiting)",
 )
 MISS_CLOCKS: Final = Coefficient("l1.throughput.miss_clocks")
 WAITING: Final = Coefficient("l1.throughput.waiting")

@@ -57,13 +57,13 @@ READS_MERGED = Formula(
     text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**2))",
     symbols={
         "fresh": "share of the reads whose data DRAM is fetching at that time [1]",
-        "first": "share of such reads that are merged: see `FILLS_SHARED` [1]",
+        "first": "share of such reads that are merged [1]",
         "step": STEP,
         "n": "blocks that share an SM [1]",
         "u": "load of the SM's busiest unit [1]",
         "drift": Coefficient("l2.merged_reads.drift"),
     },
-    holds="as `MERGED_READS`",
+    holds="as 'reads that reach L2, over those of the SMs'",
     source="assumed form, constants set by hand: blocks that wait for DRAM are joined by those "
     "behind them, and proceed with them; L2 hits return so soon that only blocks in lockstep "
     "merge",
@@ -81,9 +81,9 @@ FILLS_SHARED = Formula(
         "u": "load of the SM's busiest unit [1]",
         "full": Coefficient("l2.merged_reads.full"),
     },
-    holds="as `MERGED_READS`",
-    source="assumed form as `READS_MERGED`; constants set by hand on counts of matrix products and "
-    "attention",
+    holds="as 'reads that reach L2, over those of the SMs'",
+    source="assumed form as 'share of neighbouring blocks' reads merged with an outstanding one'; "
+    "constants set by hand on counts of matrix products and attention",
 )
 CHANCE: Final = Coefficient("l2.merged_reads.chance")
 UNBARRED: Final = Coefficient("l2.merged_reads.unbarred")

@@ -45,9 +45,9 @@ CAUGHT_MISSES = Formula(
         "middle": Coefficient("l2.merged_rereads.caught_middle"),
         "width": Coefficient("l2.merged_rereads.caught_width"),
     },
-    holds="as `perfmodel.models.l2.rotated_sets.ROTATED_KNEE`, blocks whose data close neighbours "
+    holds="as 'miss share of re-reads of other blocks' parts', blocks whose data close neighbours "
     "have read",
-    source="fitted form, with `CAUGHT`",
+    source="fitted form, with 're-reads merged with another block's outstanding L2 request'",
 )
 CAUGHT = Formula(
     name="re-reads merged with another block's outstanding L2 request",
@@ -63,7 +63,8 @@ CAUGHT = Formula(
         "kept": Coefficient("l2.merged_rereads.loads_kept"),
         "spread": Coefficient("l2.merged_rereads.loads_apart"),
     },
-    holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
+    holds="as 're-reads merged with another block's outstanding DRAM fill'; sets of 0.02 to 2 "
+    "times L2",
     source="fitted form; with a grid-wide barrier after each pass no reads merge",
 )
 BEHIND: Final = Coefficient("l2.merged_rereads.behind")

@@ -50,7 +50,7 @@ HALF_SETTLED = Formula(
         "start": Coefficient("l2.private_sets.settled_from"),
         "doubles": Coefficient("l2.private_sets.settled_doubles"),
     },
-    holds="as `YOUNG_SHARE`",
+    holds="as the share of re-reads before the set has settled",
     source="fitted form",
 )
 PRIVATE_KNEE = Formula(

@@ -35,8 +35,8 @@ HALF_DRIFTED = Formula(
         "scale": "re-reads at one L2 size beyond `start` [1]",
         "power": "exponent of its growth with the set [1]",
     },
-    holds="as `ROTATED_KNEE`",
-    source="fitted form, together with `ROTATED_KNEE`",
+    holds="as 'miss share of re-reads of other blocks' parts'",
+    source="fitted form, together with 'miss share of re-reads of other blocks' parts'",
 )
 ROTATED_KNEE = Formula(
     name="miss share of re-reads of other blocks' parts",
@@ -45,7 +45,7 @@ ROTATED_KNEE = Formula(
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "young": "share of the re-reads before blocks have caught up: see `YOUNG_SHARE` [1]",
+        "young": "share of the re-reads before blocks have caught up [1]",
         "middle": "share of L2 at which half of the first re-reads miss [1]",
         "width": "share of L2 beyond that, per halving of the hits [1]",
         "steady": "share of these that still miss when all blocks have caught up [1]",

@@ -49,9 +49,10 @@ NEAR_LOST = Formula(
     },
     holds="tables read in order by SMs of both partitions",
     source="derived: each pass is read from this partition with probability 1/2, and a copy is "
-    "evicted as normal lines are, see `KNEE`: no coefficient of its own. 0.08 rms of fit rows and "
-    "0.05 of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
-    "read-persistent and stream-persistent, measurements/suite, sweeps)",
+    "evicted as normal lines are, see 'miss share of re-reads for lack of room': no coefficient "
+    "of its own. 0.08 rms of fit rows and 0.05 of the others, with and without windows of "
+    "hitRatio 1 (l2_all_sectors of data-reset, read-persistent and stream-persistent, "
+    "measurements/suite, sweeps)",
 )
 CROSSING_TIME = Formula(
     name="time of the link between L2's partitions",

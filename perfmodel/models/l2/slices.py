@@ -36,7 +36,7 @@ BUSIEST_SLICE = Formula(
         "most": "pieces of 256 B in the busiest slice, of as many equally popular ones [1]",
     },
     holds="256 B to 512 KiB of neighbouring elements exactly, one popular element exactly",
-    source="derived; `most` is counted by the profiler and by time: see `most_pieces`",
+    source="derived; `most` is counted by the profiler and by time: see the tables of coefficients",
 )
 PACKET_SLOT = Formula(
     name="clocks per atomic transaction at a busy slice",
@@ -47,7 +47,7 @@ PACKET_SLOT = Formula(
         "sector": Coefficient("l2.slices.sector_clocks"),
         "s": "sectors of a packet [1]",
     },
-    holds="three pieces of 256 B and more at the slice: see `TWO_PIECES`",
+    holds="three pieces of 256 B and more at the slice: see coefficient two_pieces",
     source="fitted form",
 )
 PASS_TIME = Formula(

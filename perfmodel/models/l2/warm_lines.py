@@ -41,8 +41,8 @@ FOUND_WARM = Formula(
         "f": "lines that the launch touches, where data that both L2 partitions read counts twice "
         "[B]",
         "c": "capacity [B]",
-        "half": "footprint over capacity at which half is found, the device's or `WARM_HALF` "
-        "scaled by `perfmodel.models.l2.slices.working_share` [1]",
+        "half": "footprint over capacity at which half is found, the device's or coefficient "
+        "warm_half scaled by the share of slices that work [1]",
         "all": Coefficient("l2.warm_lines.warm_all"),
         "step": "footprint over capacity per halving of the loss below [1]",
     },

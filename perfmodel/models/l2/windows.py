@@ -94,7 +94,7 @@ PINNED = Formula(
         "rise": Coefficient("l2.windows.pinned_rise"),
     },
     holds="sets of 0.67 to 1.6 times L2, each block its own part; a set that fits L2 loses "
-    "nothing. For tables that all SMs read see `WRITE_BACK`",
+    "nothing. Tables that all SMs read are in the loss of writes with a set-aside",
     source="fitted form",
 )
 EMPTY_START: Final = Coefficient("l2.windows.empty_start")

@@ -40,14 +40,14 @@ BARRIER_TIME = Formula(
         "computing": "compute time with no load outstanding [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
         "concurrent": "blocks that share an SM [1]",
-        "few": "exponent: see `FEW_BLOCKS` [1]",
-        "first": "share of the first wave that is not hidden: see `FIRST_WAVE`; 0 for passes over "
-        "a row, of which none is short [1]",
+        "few": "exponent: see coefficient few_blocks [1]",
+        "first": "share of the first wave that is not hidden: see coefficient first_wave; 0 for "
+        "passes over a row, of which none is short [1]",
         "waves": "waves of blocks [1]",
     },
     holds="blocks whose warps synchronise between their loads and their computation; DRAM is busy "
     "as long as any SM's block waits for data",
-    source="fitted form: see `FEW_BLOCKS`",
+    source="fitted form: see coefficient few_blocks",
 )
 
 PASSES_TIME = Formula(

@@ -31,8 +31,8 @@ BATCH_LATENCY = Formula(
         "reads": "DRAM reads of the batch [1]",
         "wait": "additional latency of a read by writes in DRAM's queue [s]",
         "written": "share of writes in DRAM's time [1]",
-        "load": "DRAM's time for a wave of blocks, over the sum of it and of a block's other "
-        "time: see `reads_behind_writes` [1]",
+        "load": "DRAM's time for a wave of blocks, over the sum of it and of a block's other time "
+        "[1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",

@@ -39,7 +39,7 @@ RAMP_TIME = Formula(
     symbols={
         "fetch": "a launch with any work, beyond an empty kernel [s]",
         "block": "start of a block's warps, and its first batch of loads [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency: see `COLD_START` [s]",
+        "touch": "additional latency of the slowest SM's first DRAM reads [s]",
     },
     holds="launches whose first block is like the others",
     source="fitted form: streams of 256 KiB to 4 MiB",

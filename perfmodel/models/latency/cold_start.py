@@ -5,8 +5,8 @@ slowest SM's first data has arrived. The largest of n independent latencies exce
 proportion to log2(n). A block with many dependent reads averages over them, so per read the excess
 falls: it grows with a fitted power, about the cube root, of their number.
 
-Late blocks do no harm while other blocks are still being scheduled, so the time to launch the grid
-is subtracted.
+Late blocks do no harm while other blocks are still being scheduled, so the time that scheduling the
+grid takes beyond DRAM's is subtracted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLD_START = Formula(
         "idle": "time to schedule all blocks beyond what DRAM needs for them, in which late first "
         "reads end; 0 where further reads follow them [s]",
         "w": "dependent DRAM reads of a block [1]",
-        "power": "exponent: see `WAITS_POWER` [1]",
+        "power": "exponent: see coefficient waits_power [1]",
     },
     holds="launches whose blocks start together",
     source="derived for one read: the slowest of the SMs' first reads. Fitted form for many: "

@@ -45,10 +45,11 @@ BALANCE = Formula(
     unit="1",
     text="busiest*m/work*uneven",
     symbols={
-        "busiest": "work of the SM that ends last, over a full block's: see `busiest_work` [1]",
+        "busiest": "work of the SM that ends last, over a full block's [1]",
         "m": "SMs [1]",
         "work": "work of all blocks, over a full block's [1]",
-        "uneven": "what unequal blocks add: see `unevenness` [1]",
+        "uneven": "factor of unequal blocks: the longest over the average, less with many waves "
+        "[1]",
     },
     holds="blocks scheduled in order, x fastest, to whichever SM has room; blocks that guards cut "
     "short are smaller",
@@ -62,7 +63,8 @@ ROUNDS = Formula(
     text="(x + (ceil(x) - x)/max(1, x))*uneven",
     symbols={
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
-        "uneven": "what unequal blocks add: see `unevenness` [1]",
+        "uneven": "factor of unequal blocks: the longest over the average, less with many waves "
+        "[1]",
     },
     holds="one wave, and many waves; between them blocks desynchronise",
     source="derived at both ends; the decay between them is assumed",

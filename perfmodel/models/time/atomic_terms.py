@@ -40,7 +40,7 @@ LOADED_TIME = Formula(
         "p": "exponent: how sharply the longer of both decides [1]",
     },
     holds="requests that wait for a busy slice delay those behind them; latencies of loads overlap",
-    source="fitted form: see `ATOMICS_OVERLAP`",
+    source="fitted form: see coefficient overlap",
 )
 ATOMICS_OVERLAP: Final = Coefficient("time.atomic_terms.overlap")
 STAGES_TIME = Formula(

@@ -41,9 +41,9 @@ LAST_TIME = Formula(
     },
     holds="always: the last block starts after all others",
     source="derived: blocks start one by one, those of later waves each in the place of one of "
-    "the wave before, once that has ended and those before it have started: see "
-    "`DISPATCH_OVERLAP`. Blocks that start together contend: each waits for half of all their "
-    "work on average",
+    "the wave before, once that has ended and those before it have started: see coefficient "
+    "dispatch_overlap. Blocks that start together contend: each waits for half of all their work "
+    "on average",
 )
 AFTER_TIME = Formula(
     name="time until the last data arrives, lower bound",

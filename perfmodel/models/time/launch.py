@@ -46,12 +46,12 @@ CONSTANT_TIME = Formula(
     symbols={
         "far": "clocks of the first word of a far piece [clocks]",
         "near": "clocks of the first word of a near piece of a far one that is cached [clocks]",
-        "pieces": "far pieces of what is read: see `CONSTANT_FAR_BYTES` [1]",
+        "pieces": "far pieces of what is read: see coefficient constant_far_bytes [1]",
         "lines": "near pieces of what is read [1]",
         "clock": "SM clock [Hz]",
     },
     holds="words read one after another; timed by a profiler that empties the constant caches",
-    source="measured form: see `CONSTANT_FAR_L2` and the coefficients next to it",
+    source="measured form: see coefficient constant_far_l2 and the coefficients next to it",
 )
 CONSTANT_NEAR: Final = Coefficient("time.launch.constant_near")
 CONSTANT_FAR_L2: Final = Coefficient("time.launch.constant_far_l2")

@@ -77,7 +77,7 @@ BURST_WAIT = Formula(
         "concurrent": "blocks that share an SM [1]",
     },
     holds="blocks that request their data at once",
-    source="fitted form: see `BURST`",
+    source="fitted form: see coefficient burst",
 )
 
 SECOND_WAIT = Formula(
@@ -93,7 +93,7 @@ SECOND_WAIT = Formula(
     },
     holds="tables in L2 and writes; DRAM reads desynchronise the waves",
     source="derived: blocks that started together end together, and their successors wait for "
-    "their loads with nothing else to do; measured: see `SECOND_WAVE`",
+    "their loads with nothing else to do; measured: see coefficient second_wave",
 )
 
 

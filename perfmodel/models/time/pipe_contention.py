@@ -40,18 +40,18 @@ AFTER_OLDEST = Formula(
         "alone": "critical path of a block that is alone on its SM [s]",
         "work": "time of the busiest unit for all blocks of the SM [s]",
         "own": "time of that unit for one block [s]",
-        "idle": "share of a block's idle time that stays unused: see `LEFT_IDLE` [1]",
+        "idle": "share of a block's idle time that stays unused: see coefficient left_idle [1]",
     },
     holds="one wave of blocks, of which each leaves idle slots to others; few of them compute at "
     "the same time",
-    source="fitted form: see `LEFT_IDLE`",
+    source="fitted form: see coefficient left_idle",
 )
 ONCE_TIME = Formula(
     name="time of blocks that start together",
     unit="s",
     text="oldest + sqrt(own/computing)*max(0, alone - computing + max(computing, work) - oldest)",
     symbols={
-        "oldest": "time of the oldest first: see `AFTER_OLDEST` [s]",
+        "oldest": "time of the oldest-first schedule [s]",
         "alone": "critical path of a block that is alone on its SM [s]",
         "computing": "compute time in that: more than `own` where instructions wait for results "
         "[s]",
@@ -72,7 +72,8 @@ IN_STEP = Formula(
     symbols={
         "waves": "waves of blocks, at least one [1]",
         "far": "dependent DRAM waits of a block [1]",
-        "drift": "number of waits that desynchronises half of the blocks: see `DRIFT_WAITS` [1]",
+        "drift": "number of waits that desynchronises half of the blocks: see coefficient "
+        "drift_waits [1]",
     },
     holds="blocks that start together",
     source="assumed form: its inverse is the share of the time in lockstep",
@@ -84,7 +85,7 @@ TURNS_TIME = Formula(
     symbols={
         "once": "time with blocks in lockstep: they start together [s]",
         "many": "time with desynchronised blocks: all waits against all work [s]",
-        "waves": "effective waves: see `IN_STEP` [1]",
+        "waves": "effective number of waves [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
     source="derived at both ends; the decay between them is assumed, as for waves",

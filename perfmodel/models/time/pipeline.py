@@ -53,7 +53,7 @@ TOGETHER = Formula(
     },
     holds="pipelines with enough stages to wait for nothing after their start, but for stated "
     "waits",
-    source="fitted form: see `OVERLAP`",
+    source="fitted form: see coefficient overlap",
 )
 WAITS_TIME = Formula(
     name="time of blocks that wait in their steps",
@@ -82,7 +82,7 @@ PORT_CYCLES = Formula(
         "m": "SMs [1]",
     },
     holds="bulk copies of whole rows of a tile",
-    source="published for the port, fitted for lines: see `PORT` and `LINE_CLOCKS`",
+    source="published for the port, fitted for lines: see coefficients port and line_clocks",
 )
 L2_STREAMS = Formula(
     name="time of L2",

@@ -33,7 +33,8 @@ QUEUE_TIME = Formula(
     symbols={
         "wait": "latency, with the transfer of each block's own data [s]",
         "bandwidth": "time of the slower of L2 and DRAM [s]",
-        "alone": "time of the SM with most work after the others are done: see `LEFT_ALONE` [s]",
+        "alone": "time of the SM with most work after the others are done: see coefficient "
+        "left_alone [s]",
         "queue": "queueing delay of all batches, one after another, at half load [s]",
     },
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
@@ -47,7 +48,7 @@ MEMORY_TIME = Formula(
     symbols={
         "share": "share of the data that loads outside loops request [1]",
         "blocks": "time of memory for blocks without loops [s]",
-        "second": "wait of the second wave of blocks: see `SECOND_WAIT` [s]",
+        "second": "wait of the second wave of blocks [s]",
         "loops": "time of memory for loops [s]",
     },
     holds="by construction where all loads are in loops, or none",

@@ -2,7 +2,7 @@
 
 Each term is the time that one resource would need if all others were infinitely fast. Bandwidth and
 latency of memory make one time by queueing (`perfmodel.models.time.queueing`). The rest combines by
-power means, (a^p + b^p)^(1/p): close to the maximum where one term dominates, and more where
+power means, `(a**p + b**p)**(1/p)`: close to the maximum where one term dominates, and more where
 several are similar, as units then wait for one another. The exponent is small between issue and L1
 of an SM and large between everything else.
 

@@ -53,7 +53,8 @@ OPERANDS_TIME = Formula(
     symbols={
         "queue": "time of a block's work with concurrent warps, without operands [s]",
         "operands": "L1's time for operands that a warp reads during the preceding product [s]",
-        "p": "exponent: how sharply the longer of both decides: see `OPERANDS_OVERLAP` [1]",
+        "p": "exponent: how sharply the longer of both decides: see coefficient operands_overlap "
+        "[1]",
     },
     holds="products by mma.sync whose operands are read one product ahead, as libraries do",
     source="fitted form",

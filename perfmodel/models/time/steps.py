@@ -51,7 +51,7 @@ STEP_WAIT = Formula(
         "clock": "SM clock [Hz]",
     },
     holds="one wait for data per step",
-    source="derived; barriers measured: see `STEP_BARRIER`",
+    source="derived; barriers measured: see coefficient barrier",
 )
 BLOCK_TIME = Formula(
     name="time of a block concurrent with others",

@@ -47,7 +47,7 @@ UNEQUAL_WAVES = Formula(
     symbols={
         "t": "tiles, one per block [1]",
         "m": "SMs [1]",
-        "uneven": "factor of unequal tiles: see `perfmodel.models.launch.waves.unevenness` [1]",
+        "uneven": "factor of unequal tiles: the longest over the average, less with many waves [1]",
     },
     holds="tiles of unequal work, scheduled as SMs get free",
     source="derived: of few tiles the longest decides; of many the sum on an SM and the excess of "
@@ -79,7 +79,7 @@ TILES_TIME = Formula(
         "rate": "bytes that an SM stores per second [B/s]",
     },
     holds="concurrent blocks start and end together",
-    source="fitted: see `TURN` and `STORE_RATE`",
+    source="fitted: see coefficients turn and store_rate",
 )
 
 
