@@ -53,7 +53,7 @@ def uses_random(node: Node) -> bool:
     )
 
 
-def drawn_places(
+def random_places(
     index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int, width: int
 ) -> Places | None:
     """Return where the random places of an index lie, None where no stride tells.

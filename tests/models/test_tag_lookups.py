@@ -1,4 +1,4 @@
-"""Lookups: loads and atomics that meet in L2 add up, and what atomics change is read again."""
+"""Tag lookups of loads and atomics in L2 add up, and what atomics change is read again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.atomics import lookups
+from perfmodel.models.atomics import tag_lookups
 from perfmodel.models.l2.slices import busiest_of_table, isolated_sector
 from perfmodel.models.requests.coalescing import SECTOR
 
@@ -95,9 +95,11 @@ def test_what_atomics_change_is_read_again_from_the_far_side() -> None:
     lone = isolated_sector(device) * SECTOR / device.l2_read_bandwidth
     loads = 1 << 22
     for part in (4, 8, 16, 22, 32, 48):
-        crossing = lookups.CROSSING_AGAIN(loads=loads, changes=loads * part / 64)
+        crossing = tag_lookups.CROSSING_AGAIN(loads=loads, changes=loads * part / 64)
         found = (times["0", "1", part] - times["1", "0", part]) * 1e-6
-        assert float(crossing) * lookups.AGAIN_COST(device) * lone == pytest.approx(found, rel=0.04)
+        assert float(crossing) * tag_lookups.AGAIN_COST(device) * lone == pytest.approx(
+            found, rel=0.04
+        )
 
 
 def test_slices_look_up_tags_in_nearly_all_clocks_of_random_mixtures() -> None:

@@ -1,4 +1,13 @@
-"""What L1 has of loads whose addresses were followed, and of tables that blocks draw from."""
+"""L1 misses of traced loads, and of tables that all blocks of an SM read at random places.
+
+Where a load's addresses come from running the kernel's code, the trace gives the miss ratio as a
+function of cache size. An SM's L1 is shared by its resident blocks, so the ratio is read at each
+block's part of L1. A buffer that fits L1 is fetched once per SM.
+
+Loads from one table at random places share it: a line that one block of an SM has fetched serves
+the other blocks and the other loads of the same table. Their misses are therefore those of one load
+with the sum of their requests (`measurements/l1`, reuse).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +31,7 @@ from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 _ZERO: Final = np.zeros(1)
 
 
-def followed_fills(accesses: GlobalAccesses, r: Requests) -> Array:
+def traced_fills(accesses: GlobalAccesses, r: Requests) -> Array:
     """Return the sectors that a load whose addresses were followed brings into L1."""
     assert r.access.counted is not None
     misses = zip(*r.access.counted.misses, strict=True)

@@ -9,7 +9,7 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.time.turns import (
+from perfmodel.models.time.pipe_contention import (
     DRIFT_WAITS,
     LEFT_IDLE,
     TURNS_OVERLAP,

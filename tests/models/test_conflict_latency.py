@@ -9,7 +9,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.requests.passes import conflict_clocks, most_passes
+from perfmodel.models.requests.conflict_latency import conflict_clocks, most_passes
 from perfmodel.models.requests.warp_requests import access_requests
 
 ALONE = 33.75

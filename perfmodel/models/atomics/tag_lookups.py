@@ -1,11 +1,13 @@
-"""Lookups: what loads, stores and atomics share in L2, whatever else each of them waits for.
+"""L2 tag lookups: the resource that loads, stores and atomics of one kernel share.
 
-A slice looks up one tag per clock. A load of a line, or of a lone sector of it, is one lookup, an
-atomic one and a half; they add up. What one of them waits for besides runs beside the others: old
-values on their way back, and passes that wait for the one before them at the same sector.
+A slice looks up one tag per clock. A load of a whole line, or of a single sector of it, takes one
+lookup, an atomic one and a half; lookups of different accesses add up. Other waits overlap between
+accesses: old values on their way back to the SM, and transactions that wait for the previous one to
+the same sector.
 
-Half of all lines have their home on the far side of L2, and an atomic changes them there. What the
-near side kept of the same 64 B has to be read from there again.
+Half of all lines have their home in the far L2 partition, and an atomic changes them there. The
+near partition's copy of the same 64 B can then no longer be used, and the next load from the near
+side has to cross again.
 """
 
 from __future__ import annotations
@@ -30,27 +32,29 @@ LOOKUPS_TIME = Formula(
     unit="s",
     text="loads + stores + again + atomics",
     symbols={
-        "loads": "time for what loads ask of L2 and misses bring in, without DRAM [s]",
-        "stores": "time for what is stored [s]",
-        "again": "time to read again what atomics have changed on the far side [s]",
-        "atomics": "time for atomics, without what they wait for [s]",
+        "loads": "time for loads and fills, without DRAM [s]",
+        "stores": "time for stores [s]",
+        "again": "time to reload what atomics have changed in the far partition [s]",
+        "atomics": "time for atomics, without their other waits [s]",
     },
-    holds="0 to 8 loads and an atomic, single sectors and whole lines, within 4%; stores untried",
+    holds="0 to 8 loads and an atomic, single sectors and whole lines, within 4%; stores not "
+    "tested",
     source="derived: the profiler counts lookups in 88 to 97% of the clocks of all such mixtures",
 )
 CROSSING_AGAIN = Formula(
-    name="loads that cross to the far L2 partition for what atomics changed there",
+    name="loads that cross to the far L2 partition again because of atomics",
     unit="1",
     text="loads/2*2*changes/(2*changes + loads/2)",
     symbols={
-        "loads": "lines that loads ask L2 for, beyond the first time [1]",
+        "loads": "lines that loads request from L2, beyond the first time [1]",
         "changes": "packets of atomics to the same buffer [1]",
     },
-    holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic a load within 2%",
-    source="derived: half of the loads are from the far side; of those of 64 B from there, and "
-    "atomics to the same 64 B, in any order, an atomic came last before so many",
+    holds="loads and atomics at random places of one buffer: 1/64 to 1 atomic per load within 2%",
+    source="derived: half of the loads have their home in the far partition; among loads of 64 B "
+    "from there and atomics to the same 64 B, in any order, this share has an atomic as its "
+    "predecessor",
 )
-AGAIN_COST: Final = Coefficient("atomics.lookups.again_cost")
+AGAIN_COST: Final = Coefficient("atomics.tag_lookups.again_cost")
 
 
 def lookups(

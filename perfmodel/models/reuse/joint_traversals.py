@@ -1,9 +1,13 @@
-"""Walks through one buffer that go along with each other: what one brings, others find in L2.
+"""Reuse between several loads of one buffer that no common stride describes.
 
-Loads of one buffer fall apart where strides no longer say how they coincide: neighbours that wrap
-around or stop at an edge, what is left of a loop, parts of a row at its ends. Each by itself would
-bring its data. Where addresses are known, blocks in the middle of the launch are followed: what is
-there because an earlier walk of the same blocks, or of some next to them, has it, comes once.
+Loads of one buffer may differ in shape: neighbours that wrap around or stop at an edge, the
+remainder of a loop, the ends of a row. Counted separately, each would fetch its data from DRAM.
+Their addresses are known, so blocks from the middle of the launch are enumerated: sectors that an
+earlier load of the same block, or a block next to it, has fetched hit in L2, and only the rest is
+new.
+
+The share that is new is taken for the whole launch, on the condition that L2 holds what
+concurrently running blocks touch.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
 from perfmodel.models.l1.record import L1
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,

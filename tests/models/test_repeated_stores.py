@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perfmodel import Prediction, predict
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.atomics.hot_stores import HOT_STORES_TIME
+from perfmodel.models.atomics.repeated_stores import REPEATED_STORES_TIME
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.reports.explain import explain
 
@@ -65,7 +65,7 @@ def test_streams_have_no_hot_places(index: str) -> None:
 
 def test_explanations_show_the_busiest_slice() -> None:
     # property: the step is there, with the time that decides
-    name = HOT_STORES_TIME.name
+    name = REPEATED_STORES_TIME.name
     (shown,) = (step for step in explain(stored("7")) if step.title == name)
     assert shown.result == pytest.approx(hot(stored("7")))
     assert name not in {step.title for step in explain(stored("i"))}

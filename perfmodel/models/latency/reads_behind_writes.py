@@ -1,4 +1,13 @@
-"""Behind writes: reads wait while DRAM writes, by its share of writes and of a wave of blocks."""
+"""DRAM reads that queue behind writes: extra latency in kernels that read and write.
+
+DRAM serves writes in bursts, and reads that arrive meanwhile wait. The extra latency of a read is a
+fitted time, multiplied by the share of writes in DRAM's work and by the share of a wave's time for
+which DRAM is busy at all. That share is DRAM's time for the resident blocks' data, over the sum of
+it and the time that a block waits otherwise.
+
+Blocks that read at random places are at different points of their work, so there all of a block's
+time counts as waiting; otherwise only its DRAM latencies do.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +20,11 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.mechanism import mechanism
 
-WRITE_WAIT: Final = Coefficient("latency.behind_writes.write_wait")
+WRITE_WAIT: Final = Coefficient("latency.reads_behind_writes.write_wait")
 
 
 @mechanism(neutral=lambda chain, *_: chain, evidence=["dram", "built-in-kernels"])
-def behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
+def reads_behind_writes(chain: Chain, dram_wave: Any, latency: float, scattered: bool) -> Chain:
     """Return the chain with the share of a wave for which DRAM is at work, in all its batches.
 
     A wave is what DRAM needs for the blocks that run at a time, and what a block waits besides: for

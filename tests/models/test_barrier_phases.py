@@ -9,7 +9,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels.instance import bind
 from perfmodel.kernels.library import find_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.latency.meeting import LoadingBlocks, meeting_time, read_again
+from perfmodel.models.latency.barrier_phases import LoadingBlocks, barrier_time, read_again
 from perfmodel.models.requests.warp_requests import access_requests
 
 
@@ -24,7 +24,7 @@ def meeting(wait: float, bandwidth: float, held: float, rounds: float, load: flo
         concurrent=np.array([held]),
         waves=np.array([rounds]),
     )
-    return float(np.ravel(meeting_time(blocks))[0])
+    return float(np.ravel(barrier_time(blocks))[0])
 
 
 def test_nobody_hides_what_the_only_block_of_an_sm_computes() -> None:

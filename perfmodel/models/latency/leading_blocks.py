@@ -1,8 +1,12 @@
-"""First readers: blocks that go through the same data in the same steps all wait for DRAM.
+"""Blocks that read the same tile in the same iteration: every one of them waits for DRAM.
 
-Of blocks that read the same tile in the same turn of a loop only one brings it from DRAM, and L2
-counts hits for the others; but they come while it is on its way, and wait as long. Who is ahead
-waits in each turn, and who is behind catches up with him: all go at the pace of the first.
+When several blocks read the same data in the same loop iteration, one of them misses L2 and the
+profiler counts hits for the others. But their requests arrive while the fill is outstanding, so
+they wait for DRAM as well. A block that runs ahead misses in every iteration; blocks behind it hit,
+catch up, and wait with it: all proceed at the pace of the leading block. The latency of such an
+iteration is therefore DRAM's, however high the hit rate.
+
+A block whose tile spans several DRAM pages waits for the slowest of them.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ DRAM_PAGE: Final = 4096
 """Bytes from which on lanes wait for lines as far apart as those that
 `perfmodel.models.latency.batch.MOST_SPREAD` was measured with."""
 
-MOST_PAGES: Final = Coefficient("latency.first_readers.most_pages")
+MOST_PAGES: Final = Coefficient("latency.leading_blocks.most_pages")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["source-kernels"])

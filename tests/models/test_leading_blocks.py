@@ -7,10 +7,10 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.models.latency.first_readers import MOST_PAGES, pages_at_once, reading_alike
+from perfmodel.models.latency.leading_blocks import MOST_PAGES, pages_at_once, reading_alike
+from perfmodel.models.time.pipe_contention import LEFT_IDLE
 from perfmodel.models.time.step_work import BlockWork
 from perfmodel.models.time.steps import Steps, steps_time
-from perfmodel.models.time.turns import LEFT_IDLE
 
 H100 = load_device("h100-sxm")
 H200 = load_device("h200-sxm")

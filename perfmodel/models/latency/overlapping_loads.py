@@ -1,7 +1,12 @@
-"""Joined waits: loads that are waited for together with the first loads of a loop.
+"""Loads before a loop whose first use comes after the first loads of the loop were issued.
 
-A warp stops at the first use of a value. Where that comes after the first loads of a loop have gone
-out, the two latencies do not add up: the later of both decides.
+A warp stalls at the first use of a value, not at the load. If a value loaded before a loop is used
+only inside it, its load and the loop's first loads are outstanding at the same time, and the later
+of the two decides: the DRAM parts of their latencies overlap instead of adding up.
+
+Only misses overlap in the formula. The latency of an L2 hit is added in full, as measured, though
+the code issues both loads before it waits (`measurements/suite`, contention/embedding-parts.csv);
+the reason is not known.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""Walks: loops in which blocks go over the same data together.
+"""Loops in which many blocks traverse the same data together: each step waits for DRAM.
 
-The first to ask for a line waits for DRAM, and the others wait for it too: however many share what
-is read, each of them waits at every step, until the data was there before them. Nobody gets ahead:
-who does waits for DRAM, and the others catch up. Warm launches walk alike: they wait for DRAM
-for what L2 has lost, and for L2 at every sector that is new to L1, whoever of them asks first.
+The first block to request a line misses and waits for DRAM. Others that request it meanwhile wait
+for the same fill. A block that runs ahead misses every line, and the others hit and catch up, so
+all blocks traverse the data at the pace of one chain of DRAM latencies, however few bytes DRAM
+moves. With many readers the earliest request of a line comes a little sooner, which shortens each
+wait slightly.
+
+The time of all resources is extended by what the first wave's traversal takes beyond them; later
+waves hit. Warm launches wait in the same way for the lines that L2 has lost.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.first_readers import DRAM_PAGE, extents_at_work
+from perfmodel.models.latency.leading_blocks import DRAM_PAGE, extents_at_work
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
@@ -28,42 +32,42 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 from perfmodel.models.time.resources import Resources
 
-FIRST_OF_MANY: Final = Coefficient("time.walks.first_of_many")
-SOONEST: Final = Coefficient("time.walks.soonest")
-WALK_TIME = Formula(
-    name="time of a walk over common data",
+FIRST_OF_MANY: Final = Coefficient("time.common_traversal.first_of_many")
+SOONEST: Final = Coefficient("time.common_traversal.soonest")
+TRAVERSAL_TIME = Formula(
+    name="time of a common traversal",
     unit="s",
     text="own + waits*near"
     " + cold*(dram - new + max(spread*log2(lines) - first*log2(sms), -soonest))",
     symbols={
-        "own": "a warp's instructions, and L1's passes for its loads beyond one each [s]",
+        "own": "a warp's instructions, and its loads' wavefronts beyond one each [s]",
         "waits": "waits of a warp for its loads [1]",
-        "near": "latency of those that find their data in L2 or L1 [s]",
-        "new": "of these, of those that come to a new sector, as those for new lines do [s]",
+        "near": "latency of waits that hit in L2 or L1 [s]",
+        "new": "the same of waits that reach a new sector, as those for new lines do [s]",
         "cold": "waits for lines that come from DRAM [1]",
         "dram": "latency of a DRAM read [s]",
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "spread": "additional latency of the slower of two DRAM reads [s]",
         "lines": "lines that a warp waits for together [1]",
-        "first": "how much sooner the first of two readers has a line [s]",
+        "first": "time by which the first of two readers has a line sooner [s]",
         "sms": "SMs that read the same lines [1]",
-        "soonest": "how much sooner than one alone a line can be there [s]",
+        "soonest": "largest time by which a line can arrive sooner than for a single reader [s]",
     },
     holds="blocks that start together",
-    source="derived: all wait for whoever comes first; within 7% of lone warps and of blocks of 1 "
+    source="derived: all wait for the first request; within 7% for single warps and blocks of 1 "
     "to 32 warps (measurements/l2, walks/products.csv)",
 )
-BESIDE_WALK = Formula(
-    name="time of all resources, with the walk over common data",
+WITH_TRAVERSAL = Formula(
+    name="time of all resources, with the common traversal",
     unit="s",
     text="together + max(0, walk - first)",
     symbols={
         "together": "time of all resources together [s]",
-        "walk": "walk of the first wave of blocks over common data, but for its first wait [s]",
+        "walk": "traversal time of the first wave of blocks, without its first wait [s]",
         "first": "time of all resources for that wave [s]",
     },
-    holds="later waves find what the first has read",
-    source="measured: blocks whose work takes less than their waits take as long as these, and two "
-    "an SM whose work takes as long 2 to 9% longer (measurements/l2, walks/products.csv)",
+    holds="later waves hit what the first has read",
+    source="measured: blocks whose work takes less than their waits take as long as these; two "
+    "per SM whose work takes as long 2 to 9% longer (measurements/l2, walks/products.csv)",
 )
 
 
@@ -99,7 +103,7 @@ def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) 
     )
     apart = np.minimum(np.maximum(together, far), lines)
     own = chain.in_loops + _l1_passes(execution, batch)
-    return WALK_TIME(
+    return TRAVERSAL_TIME(
         own=np.asanyarray(own / chain.clock),
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
         near=near,
@@ -188,8 +192,8 @@ def _l1_passes(execution: Execution, batch: Batch) -> Array:
     return np.asanyarray(clocks)
 
 
-def beside_walk(found: Resources, together: Array) -> Array:
-    """Return the time of all resources with the walk over common data, by `BESIDE_WALK` [s]."""
+def with_traversal(found: Resources, together: Array) -> Array:
+    """Return the time of all resources with the walk over common data, by `WITH_TRAVERSAL` [s]."""
     chain = found.waits.chain
     common = walk(found.execution, chain)
     if common is None:
@@ -197,7 +201,7 @@ def beside_walk(found: Resources, together: Array) -> Array:
     # Blocks that are left wait as long as all others, and compute less, as they are few.
     busy = np.maximum(found.queueing.blocks.busy_s, found.arithmetic_s)
     waits = together / np.maximum(found.latency.waves, 1.0)
-    return BESIDE_WALK(
+    return WITH_TRAVERSAL(
         together=together,
         walk=common - chain.slowest,  # the first wait is in the start-up
         first=np.maximum(waits, busy / np.maximum(found.waits.resident_waves, 1.0)),

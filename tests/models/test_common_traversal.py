@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.time.walks import BESIDE_WALK, WALK_TIME
+from perfmodel.models.time.common_traversal import TRAVERSAL_TIME, WITH_TRAVERSAL
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.derive import derive
 
@@ -52,7 +52,7 @@ index = "blockIdx.x*32 + threadIdx.x"
 
 def cold_waits(found: Prediction) -> set[float]:
     """Return the waits for lines that come from DRAM of all walks of a prediction."""
-    walks = [node for node in derive(found).formulas if node.name == WALK_TIME.name]
+    walks = [node for node in derive(found).formulas if node.name == TRAVERSAL_TIME.name]
     return {float(np.ravel(getattr(w.named["cold"], "value", w.named["cold"]))[0]) for w in walks}
 
 
@@ -138,7 +138,7 @@ vector = 4
 def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
     # by hand: the first of two rounds takes 5 of 10, and its walk 3 or 8
     for own, expected in ((3.0, 10.0), (8.0, 13.0)):
-        assert BESIDE_WALK(together=10.0, walk=own, first=5.0) == pytest.approx(expected)
+        assert WITH_TRAVERSAL(together=10.0, walk=own, first=5.0) == pytest.approx(expected)
 
 
 def test_products_with_a_cold_b_as_measured() -> None:

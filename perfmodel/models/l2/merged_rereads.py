@@ -1,8 +1,14 @@
-"""Blocks that catch up with others which read the same: from then on L2 is asked once for both.
+"""Blocks that re-read a neighbour's data: how many re-reads merge with an outstanding request.
 
-Blocks that move on to what close neighbours have read find it in L2, and run faster than those that
-fetch it. Once they have caught up, their reads are merged on the way to L2 (see
-`perfmodel.models.l2.merged_reads`) and wait for DRAM together.
+When blocks move on to a part of the working set that a nearby block has read before, they hit in L2
+and run faster than the block that fetches. After a few passes they catch up with it. From then on
+both request the same lines at almost the same time, so the request coalescer between the SMs of a
+GPC and L2 merges them (`perfmodel.models.l2.merged_reads`), and where the line misses, both wait
+for one DRAM fill.
+
+Blocks need a few re-reads to catch up, more where the set is close to L2's size. Merging falls with
+the loads that a block makes per pass, since short passes keep blocks closer together. A grid-wide
+barrier after each pass prevents it.
 """
 
 from __future__ import annotations
@@ -19,8 +25,8 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
-from perfmodel.models.l2.moved_sets import NEIGHBOURS
 from perfmodel.models.l2.private_sets import PartedSet
+from perfmodel.models.l2.rotated_sets import NEIGHBOURS
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -29,17 +35,19 @@ CAUGHT_MISSES = Formula(
     unit="1",
     text="(1 - 1/alike)*(1 - young)*later/again/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
-        "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
-        "young": "share of the later re-reads before blocks follow others [1]",
-        "later": "re-reads but the first two: to catch up takes longer than to find data [1]",
+        "alike": "blocks that read the same data at a time, at most as many as one request "
+        "answers [1]",
+        "young": "share of these re-reads before blocks have caught up [1]",
+        "later": "re-reads but for the first two: catching up takes longer than hitting [1]",
         "again": "times that the launch reads the set again [1]",
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "middle": Coefficient("l2.followers.caught_middle"),
-        "width": Coefficient("l2.followers.caught_width"),
+        "middle": Coefficient("l2.merged_rereads.caught_middle"),
+        "width": Coefficient("l2.merged_rereads.caught_width"),
     },
-    holds="as `perfmodel.models.l2.moved_sets.MOVED_KNEE`, close neighbours",
-    source="fitted form, with `CAUGHT`",
+    holds="as 'miss share of re-reads of other blocks' parts', blocks whose data close neighbours "
+    "have read",
+    source="fitted form, with 're-reads merged with another block's outstanding L2 request'",
 )
 CAUGHT = Formula(
     name="re-reads merged with another block's outstanding L2 request",
@@ -47,17 +55,19 @@ CAUGHT = Formula(
     text="max(waiting, (1 - 1/alike)*loads_each/(loads_each + kept)"
     "/(1 + (spread*loads_each/again)**2))",
     symbols={
-        "waiting": "those that wait for DRAM [1]",
-        "alike": "blocks that come to read the same at a time, as many as one read answers [1]",
-        "loads_each": "loads that a block makes in one pass over the set [1]",
+        "waiting": "share of re-reads merged with an outstanding DRAM fill [1]",
+        "alike": "blocks that read the same data at a time, at most as many as one request "
+        "answers [1]",
+        "loads_each": "loads of a block in one pass over the set [1]",
         "again": "times that the launch reads the set again [1]",
-        "kept": Coefficient("l2.followers.loads_kept"),
-        "spread": Coefficient("l2.followers.loads_apart"),
+        "kept": Coefficient("l2.merged_rereads.loads_kept"),
+        "spread": Coefficient("l2.merged_rereads.loads_apart"),
     },
-    holds="as `CAUGHT_MISSES`; sets of 0.02 to 2 times L2",
-    source="fitted form; with a barrier of all blocks after each pass none are",
+    holds="as 're-reads merged with another block's outstanding DRAM fill'; sets of 0.02 to 2 "
+    "times L2",
+    source="fitted form; with a grid-wide barrier after each pass no reads merge",
 )
-BEHIND: Final = Coefficient("l2.followers.behind")
+BEHIND: Final = Coefficient("l2.merged_rereads.behind")
 
 
 @mechanism(

@@ -1,8 +1,14 @@
-"""Meeting: blocks whose warps load, meet at a barrier and compute, and what of that overlaps.
+"""Blocks whose warps synchronise between loading and computing: what of the two overlaps.
 
-A block has nothing to compute before all of its data is there, and asks for nothing while it
-computes: only other blocks of its SM use what it leaves. Of few blocks there is often none that
-could, and those that started together are at the same phase.
+Between two barriers a block first waits for its data, then computes. While it computes it requests
+nothing, and before its data has arrived it has nothing to compute, so only other resident blocks
+can use the units meanwhile. With few blocks per SM there is often none, and in the first wave all
+blocks are in the same phase, since they start together.
+
+The time of memory is therefore the larger of waiting and bandwidth, plus a part of the compute time
+that is not hidden. That part falls with a power of the resident blocks, and with the number of
+waves. Loops that make several passes over a row with barriers between the passes count only the
+data that is read again.
 """
 
 from __future__ import annotations
@@ -21,26 +27,27 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
 
-FEW_BLOCKS: Final = Coefficient("latency.meeting.few_blocks")
-FIRST_WAVE: Final = Coefficient("latency.meeting.first_wave")
-MEETING_TIME = Formula(
+FEW_BLOCKS: Final = Coefficient("latency.barrier_phases.few_blocks")
+FIRST_WAVE: Final = Coefficient("latency.barrier_phases.first_wave")
+BARRIER_TIME = Formula(
     name="time of memory, barrier-synchronised blocks",
     unit="s",
     text="max(wait, bandwidth)"
     " + (computing + max(wait - computing, bandwidth) - max(wait, bandwidth))"
     "*(1 - (1 - concurrent**(-few)*min(1, wait/max(bandwidth, 1e-15)))*(1 - first/max(1, waves)))",
     symbols={
-        "wait": "latency, and what blocks of an SM wait for its busiest unit [s]",
+        "wait": "latency, and queueing of an SM's blocks for its busiest unit [s]",
         "computing": "compute time with no load outstanding [s]",
         "bandwidth": "time that the slower of L2 and DRAM needs [s]",
         "concurrent": "blocks that share an SM [1]",
-        "few": "see `FEW_BLOCKS` [1]",
-        "first": "see `FIRST_WAVE`; 0 for passes over a row, of which none is short [1]",
-        "waves": "waves of blocks, one after the other [1]",
+        "few": "exponent: see coefficient few_blocks [1]",
+        "first": "share of the first wave that is not hidden: see coefficient first_wave; 0 for "
+        "passes over a row, of which none is short [1]",
+        "waves": "waves of blocks [1]",
     },
-    holds="blocks whose warps synchronise between their loads and what they compute; DRAM serves "
-    "all SMs, and has something to do as long as any of their blocks waits",
-    source="fitted form: see `FEW_BLOCKS`",
+    holds="blocks whose warps synchronise between their loads and their computation; DRAM is busy "
+    "as long as any SM's block waits for data",
+    source="fitted form: see coefficient few_blocks",
 )
 
 PASSES_TIME = Formula(
@@ -50,10 +57,10 @@ PASSES_TIME = Formula(
     symbols={
         "loops": "time of memory as loops have it [s]",
         "passes": "time of memory of blocks with barriers between passes [s]",
-        "again": "share of what loads ask for that an earlier pass has read [1]",
+        "again": "share of the requested data that an earlier pass has read [1]",
     },
-    holds="by construction for one pass: warps of a block desynchronise in its loop",
-    source="assumed; a softmax in three passes (measurements/operators, pytorch)",
+    holds="by construction for one pass, whose loop desynchronises the warps",
+    source="assumed; checked on a softmax in three passes (measurements/operators, pytorch)",
 )
 
 
@@ -98,15 +105,15 @@ def read_again(instance: Instance, requests: Sequence[Requests]) -> Array:
     neutral=lambda blocks, passes=False: np.maximum(blocks.latency_s, blocks.bandwidth_s),
     evidence=["latency", "operators"],
 )
-def meeting_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
-    """Return the time of memory of blocks whose warps meet, by `MEETING_TIME` [s].
+def barrier_time(blocks: LoadingBlocks, passes: bool = False) -> Array:
+    """Return the time of memory of blocks whose warps meet, by `BARRIER_TIME` [s].
 
     Data is on its way while a block waits for the first of it; in `passes` it asks bit by bit.
     """
     wait = blocks.latency_s
     computing = np.minimum(blocks.busy_s, wait)
     loaded = np.maximum(computing, wait - blocks.load_s * blocks.waves)
-    return MEETING_TIME(
+    return BARRIER_TIME(
         wait=wait,
         computing=computing if passes else loaded,
         bandwidth=blocks.bandwidth_s,

@@ -1,4 +1,13 @@
-"""Passes: how much later data comes of loads that L1 or shared memory serves in several turns."""
+"""Latency of loads that need several wavefronts: later data after bank conflicts or many lines.
+
+A load with bank conflicts in shared memory, or one that touches several lines in L1, is served in
+several passes (wavefronts), and its data is complete only after the last. A single warp that waits
+for the load sees its latency grow by a fixed number of clocks per further pass. Loads that are
+issued together wait for the last pass of the last one, and occupy the data stage for one clock per
+pass.
+
+This is latency of one warp. What the passes cost the SM's throughput is in the L1 term.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +23,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
 
-PASS_CLOCKS: Final = Coefficient("requests.passes.pass_clocks")
+PASS_CLOCKS: Final = Coefficient("requests.conflict_latency.pass_clocks")
 
 
 def most_passes(requests: Sequence[Requests]) -> Array:

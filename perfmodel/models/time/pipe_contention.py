@@ -1,7 +1,13 @@
-"""Turns: how warps that wait and compute share the schedulers and the arithmetic pipes of an SM.
+"""Warps that alternate between waiting and computing: contention for schedulers and pipes.
 
-Warps come to a pipe in crowds: all divide where one divides, so that each pipe is full in turn and
-none all the time. What is near the slowest adds to it, and so do the warps' own waits.
+All warps of a kernel execute the same code, so they need the same pipe at nearly the same time: all
+divide where one divides. Each pipe is busy for a while and then idle, and the total exceeds the
+time of the slowest pipe. Issue and the slower pipes therefore combine as a power mean, and the
+result with the warps' own waits.
+
+Blocks that start together are in lockstep at first: they all wait, then all compute. Of one wave
+the time is that of the oldest-first schedule, in which each block leaves its idle slots to younger
+ones. With more waves, and with many DRAM waits, blocks desynchronise and only the overlap matters.
 """
 
 from __future__ import annotations
@@ -21,66 +27,68 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time
 from perfmodel.models.time.issue import Pipe
 
-TURNS_OVERLAP: Final = Coefficient("time.turns.overlap")
-WIDE_OVERLAP: Final = Coefficient("time.turns.wide_overlap")
-WAVE_OVERLAP: Final = Coefficient("time.turns.wave_overlap")
-LEFT_IDLE: Final = Coefficient("time.turns.left_idle")
-DRIFT_WAITS: Final = Coefficient("time.turns.drift_waits")
+TURNS_OVERLAP: Final = Coefficient("time.pipe_contention.overlap")
+WIDE_OVERLAP: Final = Coefficient("time.pipe_contention.wide_overlap")
+WAVE_OVERLAP: Final = Coefficient("time.pipe_contention.wave_overlap")
+LEFT_IDLE: Final = Coefficient("time.pipe_contention.left_idle")
+DRIFT_WAITS: Final = Coefficient("time.pipe_contention.drift_waits")
 AFTER_OLDEST = Formula(
-    name="time of blocks that start together, the oldest first",
+    name="time of blocks that start together, oldest first",
     unit="s",
     text="max(alone, work + min(idle*(alone - own), work - idle*(alone - own)))",
     symbols={
-        "alone": "what a block waits and computes if it is alone [s]",
-        "work": "what the busiest unit needs for all blocks of the SM [s]",
-        "own": "what it needs for one of them [s]",
-        "idle": "part of the rest that nobody uses in the end: see `LEFT_IDLE` [1]",
+        "alone": "critical path of a block that is alone on its SM [s]",
+        "work": "time of the busiest unit for all blocks of the SM [s]",
+        "own": "time of that unit for one block [s]",
+        "idle": "share of a block's idle time that stays unused: see coefficient left_idle [1]",
     },
-    holds="one wave of blocks, of which each leaves room for others; few of them do not coincide",
-    source="fitted form: see `LEFT_IDLE`",
+    holds="one wave of blocks, of which each leaves idle slots to others; few of them compute at "
+    "the same time",
+    source="fitted form: see coefficient left_idle",
 )
 ONCE_TIME = Formula(
     name="time of blocks that start together",
     unit="s",
     text="oldest + sqrt(own/computing)*max(0, alone - computing + max(computing, work) - oldest)",
     symbols={
-        "oldest": "time of the oldest first: see `AFTER_OLDEST` [s]",
-        "alone": "what a block waits and computes if it is alone [s]",
-        "computing": "what it computes, of that: more than `own`, for what waits for results [s]",
-        "work": "what all blocks of the SM compute [s]",
-        "own": "what the schedulers and pipes need for one block [s]",
+        "oldest": "time of the oldest-first schedule [s]",
+        "alone": "critical path of a block that is alone on its SM [s]",
+        "computing": "compute time in that: more than `own` where instructions wait for results "
+        "[s]",
+        "work": "compute time of all blocks of the SM [s]",
+        "own": "time of the schedulers and pipes for one block [s]",
     },
-    holds="one wave of blocks; those that stay together all wait, then all compute, as 48 "
-    "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 a block for 2 to 12 "
+    holds="one wave of blocks. Blocks that stay in lockstep all wait, then all compute, as 48 "
+    "multiply-adds in four chains and a load from L2 do: 333 clocks and 50 per block for 2 to 12 "
     "blocks per SM (measurements/latency, warps)",
-    source="chosen form: blocks in lockstep desynchronise where one leaves room for others. 98 "
-    "points from L2 and 28 from DRAM (measurements/latency, warps): 4.3% and 5.7% rms, "
-    "10.0% and 6.9% for a power mean of work and waits with an exponent of 1.25, which was here "
-    "before",
+    source="assumed form: blocks in lockstep desynchronise where one leaves room for others. 98 "
+    "points from L2 and 28 from DRAM (measurements/latency, warps): 4.3% and 5.7% rms; a power "
+    "mean of work and waits with an exponent of 1.25 gives 10.0% and 6.9%",
 )
 IN_STEP = Formula(
-    name="effective number of waves once DRAM waits desynchronise the blocks",
+    name="effective number of waves, where DRAM waits desynchronise the blocks",
     unit="1",
     text="waves*(1 + far/drift)",
     symbols={
         "waves": "waves of blocks, at least one [1]",
-        "far": "waits of a block for DRAM, one after the other [1]",
-        "drift": "so many that desynchronise half of the blocks: see `DRIFT_WAITS` [1]",
+        "far": "dependent DRAM waits of a block [1]",
+        "drift": "number of waits that desynchronises half of the blocks: see coefficient "
+        "drift_waits [1]",
     },
     holds="blocks that start together",
-    source="chosen form: one over it is the share of the time that blocks are in lockstep",
+    source="assumed form: its inverse is the share of the time in lockstep",
 )
 TURNS_TIME = Formula(
     name="time of warps that alternately wait and compute",
     unit="s",
     text="once/waves + many*(1 - 1/waves)",
     symbols={
-        "once": "what a block waits, with what concurrent ones compute: they start together [s]",
-        "many": "what all blocks wait, with what all compute: they are desynchronised [s]",
-        "waves": "waves of blocks, and what waits for DRAM count for: see `IN_STEP` [1]",
+        "once": "time with blocks in lockstep: they start together [s]",
+        "many": "time with desynchronised blocks: all waits against all work [s]",
+        "waves": "effective number of waves [1]",
     },
     holds="blocks that wait for their data, compute, and are replaced as they end",
-    source="derived ends; the decay between is assumed, as for waves",
+    source="derived at both ends; the decay between them is assumed, as for waves",
 )
 
 

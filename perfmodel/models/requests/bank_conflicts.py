@@ -1,10 +1,17 @@
-"""Lanes of a shared atomic that meet in banks: how many rounds a warp's loop takes, and what each.
+"""Bank conflicts of shared-memory atomics: how many passes or retries one warp's atomic takes.
 
-The loops that the compiler writes for atomics without an instruction of their own (LDS, the sum,
-ATOMS.CAST.SPIN) let one lane a bank win each round, whether the others want its word or another of
-the bank; of 8 B, one a bank and half of the warp, but still one a word. A round takes as long as a
-try of a lone warp, and its load a clock for each further word in a bank
-(measurements/atomics, shared-memory).
+Native atomics, those of 32-bit integers, serialise in the banks: lanes of a request at one bank,
+whether at one word or at several, take a clock each.
+
+Atomics without a native instruction are compiled to a loop of LDS, the operation, and
+ATOMS.CAST.SPIN. In each iteration one lane per bank succeeds, whichever words of the bank the
+others want, so a request needs as many iterations as the most contended bank has lanes. Elements of
+8 B take two half-warps, each with one success per pair of banks. An iteration takes as long as an
+attempt of a single warp, and its load one clock more for each further word in a bank
+(`measurements/atomics`, shared-memory).
+
+Lanes with evenly spaced addresses are counted by the greatest common divisor of their distance and
+the 32 banks; lanes at random addresses by the expected largest number of lanes in a bank.
 """
 
 from __future__ import annotations
@@ -27,17 +34,17 @@ from perfmodel.models.requests.wavefronts import (
     data_wavefronts,
 )
 
-BANK_TURNS = Formula(
+BANK_CONFLICTS = Formula(
     name="bank-conflict clocks of a native shared atomic",
     unit="clocks",
     text="ceil(n/m)*max(1, ceil(min(m, n)*gcd/32))",
     symbols={
-        "n": "lanes that take part [1]",
-        "m": "elements that they add to [1]",
+        "n": "active lanes of a request [1]",
+        "m": "elements that these add to [1]",
         "gcd": "greatest common divisor of the elements' distance in words and 32 [1]",
     },
-    holds="consecutive lanes modulo m; within 15% with 8 warps or more",
-    source="derived: lanes in one bank take turns; held against "
+    holds="consecutive lanes that add to element i modulo m; within 15% with 8 warps or more",
+    source="derived: lanes at one bank are served one per clock; checked against "
     "measurements/suite, sweeps/shared-atomics.csv",
 )
 
@@ -45,15 +52,15 @@ _LOOKED: Final = 4096
 """Requests whose banks are looked at."""
 
 
-class BankTurns(NamedTuple):
+class BankConflicts(NamedTuple):
     """Means of a request."""
 
-    turns: Array  # most lanes in one bank, or at one word: rounds of a loop
+    turns: Array  # most lanes at one bank, or at one word: iterations of a loop
     words: Array  # clocks of a load of all lanes' words
     clocks: Array  # clocks that native atomics hold the banks
 
 
-def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
+def counted_turns(addresses: Array, active: Array, width: int) -> BankConflicts:
     """Return the turns of requests whose addresses are known, shape (..., 32), of `width` bytes."""
     addresses, active = (a.reshape(-1, WARP_SIZE) for a in np.broadcast_arrays(addresses, active))
     taking = np.flatnonzero(active.any(axis=-1))[:_LOOKED]
@@ -68,10 +75,10 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankTurns:
         same = np.sort(np.where(active, addresses, -1 - np.arange(WARP_SIZE)), axis=-1)
         turns = np.maximum(parts.max(axis=-1), among_equals(same).max(axis=-1))
         clocks = parts.sum(axis=-1)
-    return BankTurns(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
+    return BankConflicts(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
 
 
-def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankTurns:
+def bank_conflicts(shared: Sharing, lanes: Array, random: bool, width: int) -> BankConflicts:
     """Return the turns of consecutive lanes modulo the addresses, or of random ones.
 
     `lanes` are those of a request, `width` the bytes of an element.
@@ -95,6 +102,6 @@ def bank_turns(shared: Sharing, lanes: Array, random: bool, width: int) -> BankT
         turns = np.array([float(f.most) for f in found])
         words = np.minimum(turns, np.maximum(1.0, m * common / banks))
     else:
-        turns = BANK_TURNS(n=n, m=m, gcd=common * float(parts))
+        turns = BANK_CONFLICTS(n=n, m=m, gcd=common * float(parts))
     most = np.maximum(turns, shared.conflicts.most)
-    return BankTurns(*map(np.atleast_1d, (most, words * parts, turns * parts)))
+    return BankConflicts(*map(np.atleast_1d, (most, words * parts, turns * parts)))

@@ -1,8 +1,12 @@
-"""Stores of many warps to few places: the L2 slice that has most of them decides.
+"""Repeated stores to few sectors: the L2 slice that owns them limits the rate.
 
-A flag that says that something changed, or a cell that many threads mark, is in one sector of one
-slice, which takes one sector after the other. What the warps of a block store there close together
-merges in part on its way.
+Stores go through to L2, so a flag or counter that many warps write sends all its stores to one
+slice, which accepts one sector after another. The time is the number of stores at the busiest slice
+times the slice's clocks per store, and L2 takes at least as long.
+
+Stores of the warps of one block to one sector that follow one another closely merge on the way to
+L2; a measured share of those beyond the first does not. Stores that each word receives only once
+are left to L2's bandwidth.
 """
 
 from __future__ import annotations
@@ -26,31 +30,31 @@ from perfmodel.models.requests.contention import GRANULE, Hot
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import StoredPlaces
 
-HOT_STORES_TIME = Formula(
+REPEATED_STORES_TIME = Formula(
     name="time of the busiest slice for stores",
     unit="s",
     text="max(0, stores*share*(1 + unmerged*(n - 1))/n - few)*clocks/clock",
     symbols={
         "stores": "sectors of all stores [1]",
         "share": "share of them at the busiest slice [1]",
-        "n": "stores of a block to the most popular sector close together [1]",
+        "n": "stores of a block to the most popular sector within a short time [1]",
         "unmerged": "part of these, beyond the first, that do not merge on their way [1]",
-        "few": "sectors that words of one's own, stored one by one, bring to 256 B [1]",
-        "clocks": Coefficient("atomics.hot_stores.sector_clocks"),
+        "few": "stores to 256 B if each float is stored once: left to L2's bandwidth [1]",
+        "clocks": Coefficient("atomics.repeated_stores.sector_clocks"),
         "clock": "SM clock [Hz]",
     },
     holds="blocks of 1 and 8 warps that store once each to 1 to 8 sectors of 256 B, within 10%",
     source="fitted form: see the coefficients",
 )
 SLOWEST_SLICE = Formula(
-    name="time of L2, all slices",
+    name="time of L2 with its busiest slice",
     unit="s",
     text="max(own, hot)",
     symbols={"own": "time of L2 [s]", "hot": "time of the busiest slice for stores [s]"},
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-APART: Final = Coefficient("atomics.hot_stores.apart")
+APART: Final = Coefficient("atomics.repeated_stores.apart")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 
@@ -74,7 +78,9 @@ def stored_places(r: Requests) -> StoredPlaces | None:
 
 
 @mechanism(neutral=lambda instance, requests, device: None, evidence=["l1"])
-def hot_stores(instance: Instance, requests: Sequence[Requests], device: Device) -> Array | None:
+def repeated_stores(
+    instance: Instance, requests: Sequence[Requests], device: Device
+) -> Array | None:
     """Return the busiest slice's time for the stores that need it longest [s]; None without any."""
     times = []
     for r in requests:
@@ -118,7 +124,7 @@ def _busiest_time(
     third = hot.third * np.where(places.pitch > 2 * GRANULE, meet, 1.0)
     most = most_pieces(pieces, device)
     busiest = BUSIEST_SLICE(h=hot.granule, third=third, most=most)
-    time = HOT_STORES_TIME.on(
+    time = REPEATED_STORES_TIME.on(
         device,
         stores=np.atleast_1d(stores),
         # What no piece has more of than a slice has of all is in L2's bandwidth.

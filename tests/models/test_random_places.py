@@ -12,8 +12,8 @@ from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.l2.drawn_lines import drawn_share
-from perfmodel.models.requests.drawn_places import Places
+from perfmodel.models.l2.random_lines import drawn_share
+from perfmodel.models.requests.random_places import Places
 from perfmodel.models.requests.warp_requests import access_requests
 
 
