@@ -42,6 +42,7 @@ programoutput_prompt_template = "$ {command}\n{output}"
 
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = f"perfmodel {release}"
