@@ -10,6 +10,7 @@ from triton.compiler import ASTSource
 
 @triton.jit
 def row_softmax(out, x, columns, BLOCK: tl.constexpr):
+    """One program per row; BLOCK is the power of two from its columns on."""
     row = tl.program_id(0)
     column = tl.arange(0, BLOCK)
     inside = column < columns

@@ -12,7 +12,6 @@ from perfmodel.kernels.kernel import LARGEST_PARAMETER, Parameter
 from perfmodel.kernels.scope import Scope
 from perfmodel.tables import check_keys, choice, is_list, read_text, whole
 
-
 PARAMETER_KEYS: Final = ("default", "minimum", "maximum", "choices", "summary", "divides")
 
 
