@@ -236,12 +236,12 @@ class Device:
 
     @property
     def dram_read_bandwidth(self) -> float:
-        """DRAM bandwidth that reads reach [B/s]: read efficiency x peak."""
+        """DRAM bandwidth that reads reach [B/s], read efficiency x peak."""
         return self.dram_read_efficiency * self.dram_bandwidth
 
     @property
     def has_clusters(self) -> bool:
-        """Whether blocks form clusters, which read L2 once for several: from sm_90 on."""
+        """Whether blocks form clusters, which read L2 once for several (from sm_90 on)."""
         return float(self.compute_capability) >= 9.0
 
     def tensor_rate(self, precision: str) -> float:

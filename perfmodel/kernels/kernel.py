@@ -201,12 +201,16 @@ class Kernel:
 
     Attributes
     ----------
-    name, summary : str
+    name : str
+    summary : str
     parameters : tuple of Parameter
     definitions : tuple of (str, Node)
         Named sub-expressions, in order; they stand for themselves in every other expression.
     launch : Launch
-    buffers, loops, accesses, arithmetic : tuples
+    buffers : tuple of Buffer
+    loops : tuple of Loop
+    accesses : tuple of Access
+    arithmetic : tuple of Arithmetic
     guard : Node or None
         Condition under which a thread does anything at all (``if (i < n)``).
     flop : Node
