@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 import pytest
+from reference_tables import PAGES, keys, rows, section
 from typer.testing import CliRunner
 
 import perfmodel
@@ -53,29 +54,6 @@ from perfmodel.sizes import SUFFIXES
 from perfmodel.validation.case import row_kinds
 
 ROOT: Final = Path(__file__).parents[2]
-PAGES: Final = ROOT / "docs" / "reference"
-Rows = list[list[str]]
-
-
-def section(page: str, title: str) -> str:
-    """Return the text under a heading of a page, up to the next heading of any level."""
-    text = (PAGES / f"{page}.md").read_text("utf-8")
-    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert found, (page, title)
-    return found[1]
-
-
-def rows(page: str, title: str) -> Rows:
-    """Return the cells of the tables under a heading, without their heads."""
-    lines = [line for line in section(page, title).splitlines() if line.startswith("|")]
-    cells = [[c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    heads = {i - 1 for i, row in enumerate(cells) if set("".join(row)) == {"-"}}
-    return [row for i, row in enumerate(cells) if i not in heads and set("".join(row)) != {"-"}]
-
-
-def keys(page: str, title: str) -> list[str]:
-    """Return the first cells of the tables under a heading that are code."""
-    return [row[0].strip("`") for row in rows(page, title) if row[0].startswith("`")]
 
 
 def names(record: Any, *without: str) -> set[str]:
