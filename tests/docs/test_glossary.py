@@ -51,6 +51,7 @@ COMMAND_LINES: Final = (
     *(f"explain {launch}" for launch in LAUNCHES),
     "predict copy -D bytes=1MiB,64MiB --device h200-sxm,a100-sxm-80",
     "predict gemm --mapping coalesced --json",
+    "predict read -D vector=4 --littles-law",
     "roofline gemm:naive gemm:coalesced copy",
     *(f"advise {launch}" for launch in LAUNCHES[:4]),
     "advise atomic-add -D n=1e6",
