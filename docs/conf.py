@@ -24,6 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.programoutput",
     "command_figure",
+    "drill_pages",
 ]
 exclude_patterns = ["generated/include", "**.ipynb_checkpoints", "examples", "extensions"]
 
