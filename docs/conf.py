@@ -10,7 +10,8 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # benchmarks/ is not in the wheel
 
 project = "perfmodel"
 author = "the perfmodel developers"
@@ -25,6 +26,8 @@ extensions = [
     "sphinxcontrib.programoutput",
     "command_figure",
     "drill_pages",
+    "repository_pages",
+    "theory_pages",
 ]
 exclude_patterns = ["generated/include", "**.ipynb_checkpoints", "examples", "extensions"]
 
@@ -44,3 +47,5 @@ autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = f"perfmodel {release}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
