@@ -110,6 +110,13 @@ def test_texts_of_packages_have_no_private_words() -> None:
     assert words_in_texts(folders) == []
 
 
+def test_drills_have_no_private_words() -> None:
+    # questions and steps as they are written; docs/drills.md shows them all
+    library = sorted((ROOT / "perfmodel/drills/library").glob("*.toml"))
+    found = {path.name: private_words.found_in(path.read_text("utf-8")) for path in library}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
 def test_explanations_have_no_private_words() -> None:
     lines = [line for line in COMMAND_LINES if _of_formulas(line)]
     found = {line: private_words.found_in(printed(line)) for line in lines}
