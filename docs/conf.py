@@ -25,6 +25,7 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.programoutput",
     "command_figure",
+    "drill_pages",
     "repository_pages",
     "theory_pages",
 ]

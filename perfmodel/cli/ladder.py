@@ -36,7 +36,9 @@ def ladder(
     """Climb the ladder of matrix products: from one thread per element to tensor cores.
 
     Each rung is a mapping of `gemm` (see `perfmodel kernels gemm`) with its default tiles. -D takes
-    M, N and K, and parameters of rungs; a rung takes those that it has.
+    M, N and K, and parameters of rungs; a rung takes those that it has. FP32 rungs are
+    compared with cuBLAS's FP32 product: its time is measured or, at other sizes of a GPU where it
+    was, predicted.
     """
     from perfmodel.prediction.ladder import ladder as climb
 

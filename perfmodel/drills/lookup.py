@@ -33,6 +33,7 @@ _FORMULAS: Final = {
     "coalescing": "requests.coalescing",
     "contention": "requests.contention",
     "dram": "dram.throughput",
+    "in_flight": "time.bytes_in_flight",
     "l2": "l2.throughput",
     "latency": "latency.latency",
     "occupancy": "launch.occupancy",

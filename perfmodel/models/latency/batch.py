@@ -88,6 +88,7 @@ class Batch:
     advance: Array | None
     new: Array | None
     joins: str  # loop with whose first loads it is waited for, or empty
+    members: tuple[int, ...] = ()  # positions of its loads among the launch's requests
 
     @property
     def waited(self) -> Array:

@@ -63,6 +63,7 @@ def load_batch(
         advance=advance,
         new=new,
         joins=joins.pop() if len(joins) == 1 else "",
+        members=b.members,
     )
 
 
