@@ -14,6 +14,7 @@ from perfmodel.cli.options import (
     TIMING,
     Cache,
     Timing,
+    figure_option,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
 
@@ -21,6 +22,7 @@ EXAMPLES = (
     "perfmodel ladder -D N=4096",
     "perfmodel ladder --device a100-sxm-80 -D M=1024 -D N=4096 -D K=512 --cache warm",
     "perfmodel ladder --device rtx-a6000 -D N=4096 -o ladder.svg",
+    "perfmodel ladder -D N=4096 --roofline versions.svg",
 )
 
 
@@ -30,6 +32,11 @@ def ladder(
     device: str = DEVICE,
     timing: Timing = TIMING,
     cache: Cache = CACHE,
+    roofline: str | None = figure_option(
+        "Draw the rungs on the roofline, with arrows from each to the next, into a .svg, .png or "
+        ".pdf file.",
+        "--roofline",
+    ),
     output: str | None = FIGURE,
     json: bool = JSON,
 ) -> None:
@@ -46,9 +53,13 @@ def ladder(
         from perfmodel.reports.ladder_figure import ladder_figure
 
         save_drawing(ladder_figure(rungs), output)
+    if roofline is not None:
+        from perfmodel.reports.roofline_figure import roofline_picture
+
+        save_drawing(roofline_picture([rung.prediction for rung in rungs], arrows=True), roofline)
     if json:
         print_json([rung.to_json() for rung in rungs])
-    elif output is None:
+    elif output is None and roofline is None:
         from perfmodel.reports.ladder_text import ladder_report
 
         show(ladder_report(rungs))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfmodel.prediction.ladder import Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
-from perfmodel.reports.figure_style import BLUE, FAINT, new_figure
+from perfmodel.reports.figure_style import BLUE, FAINT, INK, new_figure
 from perfmodel.reports.prediction_text import title
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ def ladder_figure(rungs: Sequence[Rung]) -> Figure:
     with new_figure(7.5, 0.5 * len(found) + 1.4, layout="constrained") as figure:
         axes = figure.subplots()
         places = range(len(found))
-        axes.barh(places, rates, color=BLUE, alpha=0.8, height=0.6)
-        axes.errorbar(rates, places, xerr=(below, above), fmt="none", ecolor="black", capsize=3)
+        start = min(low for low, _ in ends) / 2
+        axes.barh(places, [rate - start for rate in rates], left=start, color=BLUE, height=0.6)
+        axes.errorbar(
+            rates, places, xerr=(below, above), fmt="none", color=INK, ecolor=INK, capsize=3
+        )
         axes.set_yticks(places, labels=[str(p.mapping) for p in found])
         axes.invert_yaxis()
         axes.set_xscale("log")
@@ -35,7 +38,10 @@ def ladder_figure(rungs: Sequence[Rung]) -> Figure:
         for place, p, (_, high) in zip(places, found, ends, strict=True):
             bound = TERMS.get(p.bottleneck, p.bottleneck)
             text = f"  {units.flop_rate(p.roofline.flop_per_s)}, {bound}"
-            axes.annotate(text, (high, place), va="center", fontsize=8)
-        axes.set_xlim(right=axes.get_xlim()[1] * 12)
+            axes.annotate(text, (high, place), va="center", fontsize=9)
+        axes.set_xlim(start, axes.get_xlim()[1] * 12)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+        axes.set_axisbelow(True)
         axes.set_title(title(found[0]).replace(f" {found[0].mapping}", "", 1), fontsize=11)
     return figure

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from perfmodel.reports import units
 from perfmodel.reports.explain import terms_text
 from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.page.flow import flow_figure, flow_text
 from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.page.time_figures import terms_figure, times_figure
 from perfmodel.reports.prediction_text import answer, ranked_terms
-from perfmodel.reports.roofline import roof_name
 from perfmodel.reports.roofline_figure import draw_roofline
 
 
@@ -34,13 +32,8 @@ def _roofline(report: Report) -> Picture | None:
     found = report.roofline
     if not found.drawn:
         return None
-    told = "; ".join(
-        f"{label} {units.flop_rate(place.flop_per_s)}, nearest roof {roof_name(place.nearest)}"
-        for _, label, place in found.drawn
-    )
-    title = f"Hierarchical roofline of {report.device.title}"
     wide, narrow = draw_roofline(found), draw_roofline(found, narrow=True)
-    return Picture("roofline", title, f"{told}.", wide, narrow)
+    return Picture("roofline", found.title, found.text, wide, narrow)
 
 
 def _terms(launch: ReportedLaunch) -> Picture:
