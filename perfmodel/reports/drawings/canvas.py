@@ -21,6 +21,8 @@ LINE: Final = 15.0
 """Distance of lines of text [points]."""
 _BELOW: Final = 4.0
 """Room below a legend [points]."""
+_BOLD: Final = 1.12
+"""Width of a bold letter over another."""
 _LETTER: Final = 0.56
 """Mean width of a letter over the size of the font."""
 
@@ -63,8 +65,8 @@ class Canvas:
 
     def paragraph(self, y: float, text: str, **style: Any) -> float:
         """Write a text over the whole width, in as many lines as it needs; return what follows."""
-        size = style.get("size", SMALL)
-        for row in lines_of(text, self.width - 2 * MARGIN, size):
+        size, bold = style.get("size", SMALL), style.get("weight") == "bold"
+        for row in lines_of(text, self.width - 2 * MARGIN, size, bold):
             self.text(MARGIN, y, row, **style)
             y += max(LINE, size * 1.35)
         return y
@@ -92,13 +94,14 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
         yield Canvas(made, axes, width, height)
 
 
-def paragraph_height(text: str, width: float, size: float = SMALL) -> float:
+def paragraph_height(text: str, width: float, size: float = SMALL, bold: bool = False) -> float:
     """Return the height of a text over the whole width of a canvas."""
-    return len(lines_of(text, width - 2 * MARGIN, size)) * max(LINE, size * 1.35)
+    return len(lines_of(text, width - 2 * MARGIN, size, bold)) * max(LINE, size * 1.35)
 
 
-def lines_of(text: str, width: float, size: float = SMALL) -> list[str]:
+def lines_of(text: str, width: float, size: float = SMALL, bold: bool = False) -> list[str]:
     """Return a text in lines that are no wider than so many points."""
+    size = size * _BOLD if bold else size
     found = [""]
     for word in text.split():
         longer = f"{found[-1]} {word}".strip()

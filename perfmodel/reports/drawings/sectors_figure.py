@@ -59,12 +59,12 @@ def sectors_figure(found: WarpRequest, width: float) -> Drawing:
     """Draw a request: lanes, the sectors of their bytes, and the lines that these are in."""
     place = _place_text(found)
     texts = [text for _, text in _LEGEND]
-    top = 10 + paragraph_height(found.access, width, 12.0) + paragraph_height(place, width)
+    top = 10 + paragraph_height(found.access, width, 12.0, bold=True) + paragraph_height(place, width)
     below = top + 14 + _LANE + _LINKS + _TALL + 14
     height = (
         below
         + LINE
-        + paragraph_height(found.text, width)
+        + paragraph_height(found.text, width, bold=True)
         + paragraph_height(found.mean_text, width)
         + legend_height(texts, width)
         + paragraph_height(_NOTE, width)
@@ -153,13 +153,11 @@ def _lines(on: Canvas, found: WarpRequest, lines: list[_Line], y: float) -> None
             if sector not in asked:
                 on.box(place, **_LEFT)
                 continue
-            on.box(place, **_MOVED)
+            on.box(place, _sector_text(sector, asked[sector]), **_MOVED)
             for first in {found.lanes[lane] for lane in asked[sector]}:
                 assert first is not None
                 at = line.at(first)
                 on.box((at, y, line.at(first + found.width) - at, _TALL), **_ASKED)
-            on.box(place, _sector_text(sector, asked[sector]), edgecolor=INK, linewidth=0.7,
-                   facecolor="white", alpha=0.001)  # fmt: skip
             on.box(place, edgecolor=INK, linewidth=0.7)
     _addresses(on, found, lines, y + _TALL + 9)
 
