@@ -10,7 +10,8 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # benchmarks/ is not in the wheel
 
 project = "perfmodel"
 author = "the perfmodel developers"
@@ -24,6 +25,8 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.programoutput",
     "command_figure",
+    "repository_pages",
+    "theory_pages",
 ]
 exclude_patterns = ["generated/include", "**.ipynb_checkpoints", "examples", "extensions"]
 
@@ -43,3 +46,5 @@ autodoc_member_order = "bysource"
 html_theme = "furo"
 html_title = f"perfmodel {release}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
