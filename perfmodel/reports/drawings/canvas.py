@@ -12,7 +12,7 @@ from perfmodel.reports.figure_style import GREY, INK, Drawing, drawing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDE: Final = 700.0
+WIDE: Final = 600.0
 NARROW: Final = 332.0
 """Widths of pictures; the second is for phones [points]."""
 MARGIN: Final = 10.0

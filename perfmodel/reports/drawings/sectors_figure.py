@@ -59,7 +59,9 @@ def sectors_figure(found: WarpRequest, width: float) -> Drawing:
     """Draw a request: lanes, the sectors of their bytes, and the lines that these are in."""
     place = _place_text(found)
     texts = [text for _, text in _LEGEND]
-    top = 10 + paragraph_height(found.access, width, 12.0, bold=True) + paragraph_height(place, width)
+    top = (
+        10 + paragraph_height(found.access, width, 12.0, bold=True) + paragraph_height(place, width)
+    )
     below = top + 14 + _LANE + _LINKS + _TALL + 14
     height = (
         below

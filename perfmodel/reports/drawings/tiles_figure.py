@@ -15,8 +15,8 @@ from perfmodel.reports.drawings.canvas import (
 from perfmodel.reports.drawings.tiles import BlockTiles, Part
 from perfmodel.reports.figure_style import AMBER, BAND, BLUE, GREEN, GREY, VERMILION, Drawing
 
-_SIDE: Final = 312.0
-"""Width and height of each half of the picture."""
+_TWO: Final = 500.0
+"""Width from which both halves are next to each other."""
 _GAP: Final = 26.0
 """Between the matrices, where their names are."""
 _LEAST: Final = 4.0
@@ -57,21 +57,21 @@ class _Field:
 
 def tiles_figure(found: BlockTiles, width: float) -> Drawing:
     """Draw a block's tiles: in the whole matrices, and enlarged."""
-    narrow = width < 2 * _SIDE
+    side = width - 20 if width < _TWO else width / 2 - 16
     legend = _legend(found)
     text = f"{found.text[:1].upper()}{found.text[1:]}."
     top = 36 + paragraph_height(_place(found), width)
-    half = _SIDE + 34
-    height = top + half * (2 if narrow else 1) + 16
+    half = side + 34
+    height = top + half * (2 if width < _TWO else 1) + 16
     height += paragraph_height(text, width) + legend_height([t for _, t in legend], width)
     with canvas(width, height) as on:
         on.text(MARGIN, 16, f"Tiles of {found.kernel}", size=12.0, weight="bold")
         on.paragraph(34, _place(found), color=GREY)
         on.text(MARGIN, top, "the matrices", color=GREY)
-        _whole(on, found, MARGIN, top + 28)
-        x, y = (MARGIN, top + half) if narrow else (width / 2 + MARGIN, top)
+        _whole(on, found, (MARGIN, top + 28, side))
+        x, y = (MARGIN, top + half) if width < _TWO else (width / 2 + MARGIN, top)
         on.text(x, y, "the block's tiles, enlarged", color=GREY)
-        _enlarged(on, found, x, y + 28)
+        _enlarged(on, found, (x, y + 28, side))
         y = on.paragraph(height - paragraph_height(text, width) - 8
                          - legend_height([t for _, t in legend], width), text)  # fmt: skip
         on.legend(y, legend)
@@ -100,10 +100,10 @@ def _legend(found: BlockTiles) -> list[tuple[dict[str, Any], str]]:
     return parts
 
 
-def _whole(on: Canvas, found: BlockTiles, x: float, y: float) -> None:
+def _whole(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) -> None:
     """Draw the matrices to scale, with what the block takes and makes of them."""
-    m, n, k = found.sizes
-    scale = (_SIDE - _GAP - 12) / max(k + n, k + m)
+    (x, y, side), (m, n, k) = place, found.sizes
+    scale = (side - _GAP - 12) / max(k + n, k + m)
     a, b, c = _fields(x, y, scale, (0, m), (0, n), (0, k))
     for field, size in ((a, f"{m} x {k}"), (b, f"{k} x {n}"), (c, f"{m} x {n}")):
         told = f"{field.name}: {size}"
@@ -117,11 +117,12 @@ def _whole(on: Canvas, found: BlockTiles, x: float, y: float) -> None:
         _name(on, field)
 
 
-def _enlarged(on: Canvas, found: BlockTiles, x: float, y: float) -> None:
+def _enlarged(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) -> None:
     """Draw the block's tile of C with its tiles of A and B, and what a thread makes and needs."""
+    x, y, side = place
     rows, columns, depth = (_span(r) for r in (found.c.rows, found.c.columns, found.a.columns))
     tall, wide, deep = (stop - start for start, stop in (rows, columns, depth))
-    scale = (_SIDE - _GAP - 12) / (max(tall, wide) + deep)
+    scale = (side - _GAP - 12) / (max(tall, wide) + deep)
     a, b, c = _fields(x, y, scale, rows, columns, depth)
     _draw(on, a, found.a, f"A in step {found.step}", _STEP)
     _draw(on, b, found.b, f"B in step {found.step}", _STEP)

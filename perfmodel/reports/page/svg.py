@@ -74,7 +74,8 @@ def standalone(shown: Picture) -> str:
     """Return a picture as a file of its own: wide, on a background, with its style."""
     root = _document(shown.wide, shown.name, "picture alone")
     width, height = root.attrib["viewBox"].split()[2:]
-    root.attrib |= {"width": width, "height": height}
+    # A figure's sizes are points, also on paper.
+    root.attrib |= {"width": f"{width}pt", "height": f"{height}pt"}
     paper = Element(_SVG + "rect", {"width": width, "height": height, "fill": "var(--paper)"})
     told = (("title", shown.title), ("desc", shown.description))
     first = [_element(tag, text) for tag, text in told if text]
