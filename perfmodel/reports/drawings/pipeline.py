@@ -158,6 +158,11 @@ def pipeline(prediction: Prediction) -> Pipeline:
     """
     if not has_steps(prediction):
         name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
+        if prediction.details.instance.pipeline is not None:
+            raise PerfmodelError(
+                f"{name} has no pipeline to draw with these parameters: each step waits for data "
+                "that was asked for one step before; take rows of whole 16 bytes"
+            )
         raise PerfmodelError(
             f"{name} has no pipeline to draw: its blocks neither copy ahead nor wait at barriers "
             "in a loop, as those of gemm --mapping smem and --mapping tensor-core do"

@@ -253,20 +253,30 @@ def _part_of_b(
     b = b[active] % (n * k)
     by_rows, by_columns = np.divmod(b, n), np.divmod(b, k)[::-1]
     further = ours.moved_on("B")
-    if further is None:  # then by whether its columns are those of C
-        return _part(name, "B", *(by_rows if _runs(by_rows[1]) == c.columns else by_columns))
+    if further is None:  # then by whether its columns are those of C, all of every row
+        likely = _runs(by_rows[1]) == c.columns and _is_rectangle(*by_rows)
+        return _part(name, "B", *(by_rows if likely else by_columns))
     return _part(name, "B", *(by_columns if further == depth else by_rows))
 
 
 def _part(name: str, buffer: str, rows: Array, columns: Array) -> Part:
     """Return elements as rows by columns."""
-    found = Part(_runs(rows), _runs(columns))
-    if found.height * found.width != len(np.unique(np.stack([rows, columns]), axis=1).T):
+    if not len(rows):
+        raise PerfmodelError(
+            f"{name}: this block takes nothing of {buffer} here; choose another with --at"
+        )
+    if not _is_rectangle(rows, columns):
         raise PerfmodelError(
             f"{name}: what a block takes of {buffer} is no rectangle of rows and columns, so there "
             "are no tiles to draw"
         )
-    return found
+    return Part(_runs(rows), _runs(columns))
+
+
+def _is_rectangle(rows: Array, columns: Array) -> bool:
+    """Say whether elements are some rows by some columns, all of them."""
+    places = len(np.unique(np.stack([rows, columns]), axis=1).T)
+    return places == len(np.unique(rows)) * len(np.unique(columns))
 
 
 def _runs(numbers: Array) -> Runs:

@@ -84,6 +84,18 @@ def test_a_block_at_the_edge_has_less() -> None:
     assert found.c == part((96, 100), (96, 100))
 
 
+def test_a_block_beyond_the_matrix_takes_nothing() -> None:
+    # by hand: K = 16 of tf32 and N = 3 are copied in tiles of 64 rows: two of them, of a grid of 12
+    with pytest.raises(PerfmodelError, match="this block takes nothing of C here; choose another"):
+        tiles("tensor-core", Place((4, 0, 0)), M=100, N=3, K=16, dtype="tf32")
+
+
+def test_one_step_of_odd_rows_is_still_a_tile() -> None:
+    # by hand: K = 96 of 3 steps of 32, each a block's own; B is 33 rows of 96
+    found = tiles("tensor-core", Place((0, 0, 2)), M=100, N=33, K=96, dtype="tf32", split_k=3)
+    assert (found.b, found.steps) == (part((64, 96), (0, 33)), 1)
+
+
 def test_what_is_no_product() -> None:
     with pytest.raises(PerfmodelError, match="copy is no matrix product: tiles are drawn of"):
         block_tiles(predict("copy"))
