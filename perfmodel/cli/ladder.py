@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.options import (
     CACHE,
     DEFINE,
@@ -14,15 +15,15 @@ from perfmodel.cli.options import (
     TIMING,
     Cache,
     Timing,
-    figure_option,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
+from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
     "perfmodel ladder -D N=4096",
     "perfmodel ladder --device a100-sxm-80 -D M=1024 -D N=4096 -D K=512 --cache warm",
     "perfmodel ladder --device rtx-a6000 -D N=4096 -o ladder.svg",
-    "perfmodel ladder -D N=4096 --roofline versions.svg",
+    "perfmodel ladder -D N=4096 --roofline -o versions.svg",
 )
 
 
@@ -32,10 +33,9 @@ def ladder(
     device: str = DEVICE,
     timing: Timing = TIMING,
     cache: Cache = CACHE,
-    roofline: str | None = figure_option(
-        "Draw the rungs on the roofline, with arrows from each to the next, into a .svg, .png or "
-        ".pdf file.",
-        "--roofline",
+    roofline: bool = option(
+        "With -o: draw the rungs on the roofline, with arrows from each to the next, not as bars.",
+        default=False,
     ),
     output: str | None = FIGURE,
     json: bool = JSON,
@@ -47,19 +47,21 @@ def ladder(
     """
     from perfmodel.prediction.ladder import ladder as climb
 
+    if roofline and output is None:
+        raise PerfmodelError("--roofline is of the figure: give -o FILE.svg too")
     params: dict[str, Any] = parse_defines(define or (), ("dtype",))
     rungs = climb("gemm", device=device, timing=timing, cache=cache, **params)
-    if output is not None:
-        from perfmodel.reports.ladder_figure import ladder_figure
-
-        save_drawing(ladder_figure(rungs), output)
-    if roofline is not None:
+    if output is not None and roofline:
         from perfmodel.reports.roofline_figure import roofline_picture
 
-        save_drawing(roofline_picture([rung.prediction for rung in rungs], arrows=True), roofline)
+        save_drawing(roofline_picture([rung.prediction for rung in rungs], arrows=True), output)
+    elif output is not None:
+        from perfmodel.reports.ladder_figure import ladder_picture
+
+        save_drawing(ladder_picture(rungs), output)
     if json:
         print_json([rung.to_json() for rung in rungs])
-    elif output is None and roofline is None:
+    elif output is None:
         from perfmodel.reports.ladder_text import ladder_report
 
         show(ladder_report(rungs))

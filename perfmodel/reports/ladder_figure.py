@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING
 from perfmodel.prediction.ladder import Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
-from perfmodel.reports.figure_style import BLUE, FAINT, INK, new_figure
+from perfmodel.reports.figure_style import BLUE, FAINT, INK, Drawing, new_figure
+from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.prediction_text import title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def ladder_picture(rungs: Sequence[Rung]) -> Picture:
+    """Return the figure of a ladder as a picture, with what it shows in words."""
+    figure = ladder_figure(rungs)
+    told = "; ".join(
+        f"{p.mapping} {units.flop_rate(p.roofline.flop_per_s)}, {p.bottleneck} binds"
+        for p in (rung.prediction for rung in rungs)
+    )
+    return Picture("ladder", "Ladder of a matrix product", f"{told}.", Drawing(figure))
 
 
 def ladder_figure(rungs: Sequence[Rung]) -> Figure:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.sweep import SIZES, Sweep
 from perfmodel.reports import units
-from perfmodel.reports.figure_style import BLUE, FAINT, INK, VERMILION, new_figure
+from perfmodel.reports.figure_style import BLUE, FAINT, INK, VERMILION, Drawing, new_figure
+from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.prediction_text import control_parts, title
 from perfmodel.reports.sweep_terms import draw_binding, draw_terms, drawn_terms
 
@@ -38,6 +39,21 @@ _AXES: Final = {
     "fetch-granularity": "fetch granularity [B]",
     "compression": "compression ratio",
 }
+
+
+def sweep_picture(sweeps: Sequence[Sweep]) -> Picture:
+    """Return the figure of sweeps as a picture, with what it shows in words."""
+    told = "; ".join(
+        f"{sweep.name} {_value(value)}: {units.seconds(p.time_s)}, {p.bottleneck} binds"
+        for sweep in sweeps
+        for value, p in zip(sweep.values, sweep.predictions, strict=True)
+    )
+    name = title(sweeps[0].predictions[0])
+    return Picture("sweep", f"Sweep of {name}", f"{told}.", Drawing(sweep_figure(sweeps)))
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:

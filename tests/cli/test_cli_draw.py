@@ -62,6 +62,7 @@ def test_refusals(words: str, message: str, refused: Refused) -> None:
 
 def test_arrows_need_a_figure(run: Run, refused: Refused, tmp_path: Path) -> None:
     assert "give -o FILE.svg too" in refused("roofline", "gemm", "--arrows")
+    assert "give -o FILE.svg too" in refused("ladder", "--roofline")
     path = tmp_path / "versions.svg"
-    run("ladder", "-D", "N=256", "--roofline", str(path))
+    run("ladder", "-D", "N=256", "--roofline", "-o", str(path))
     assert "from 1 to 2: " in path.read_text("utf-8")
