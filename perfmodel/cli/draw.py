@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import FIGURE, JSON, KERNEL
 from perfmodel.cli.output import print_json, save_drawing
+from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, shown
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ EXAMPLES = (
     "-o tiles.svg",
     "perfmodel draw l2 data-reset -D in_bytes=32MiB --set-aside 16MiB --window 32MiB "
     "--hit-ratio 0.5 -o window.svg",
+    "perfmodel draw l2 data-reset -D in_bytes=16MiB -D out_bytes=64MiB --set-aside 16MiB "
+    "--window 16MiB --over-time -o time.svg",
     "perfmodel draw pipeline gemm --mapping tensor-core -D N=4096 -o pipeline.svg",
 )
 
@@ -53,6 +57,11 @@ def draw(
         "blockIdx.y, blockIdx.z, warp (of the block), or a loop's variable. [default: the first]",
         metavar="NAME=N",
     ),
+    over_time: bool = option(
+        "With l2: simulate the launch too, with the window and without, and draw L2's hit rate "
+        "over time; takes seconds.",
+        default=False,
+    ),
     output: str | None = FIGURE,
     json: bool = JSON,
 ) -> None:
@@ -66,13 +75,15 @@ def draw(
     place = _place(at or ())
     if kind in ("l2", "pipeline") and (at or access):
         raise PerfmodelError(f"--access and --at are for sectors and tiles, not for {kind}")
+    if over_time and kind != "l2":
+        raise PerfmodelError(f"--over-time is for l2, not for {kind}: leave it out")
     if kind == "tiles" and access:
         raise PerfmodelError("--access is for sectors: tiles are of A, B and C together")
     from perfmodel import predict
 
     found, platform = chosen.of(kernel)
     prediction = predict(found.kernel, **platform, **found.values)
-    drawn = _drawn(kind, prediction, access, place)
+    drawn = _drawn(kind, prediction, access, place, over_time)
     if output is not None:
         from perfmodel.reports.drawings.pictures import picture
 
@@ -81,7 +92,9 @@ def draw(
         print_json(drawn.to_json())
 
 
-def _drawn(kind: Kind, prediction: Prediction, access: str | None, place: Place) -> Drawn:
+def _drawn(
+    kind: Kind, prediction: Prediction, access: str | None, place: Place, over_time: bool
+) -> Drawn:
     """Return the record of a picture."""
     if kind == "sectors":
         from perfmodel.reports.drawings.sectors import warp_request
@@ -94,7 +107,8 @@ def _drawn(kind: Kind, prediction: Prediction, access: str | None, place: Place)
     if kind == "l2":
         from perfmodel.reports.drawings.l2_window import l2_window
 
-        return l2_window(prediction)
+        with progress_bar("simulating", counted=False) if over_time else nullcontext():
+            return l2_window(prediction, over_time)
     from perfmodel.reports.drawings.pipeline import pipeline
 
     return pipeline(prediction)

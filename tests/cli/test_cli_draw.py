@@ -50,6 +50,7 @@ def test_json_of_a_chosen_request(run: Run) -> None:
         ("pipeline copy --json", "copy has no pipeline to draw"),
         ("l2 copy --json", "give --window SIZE, and --set-aside SIZE"),
         ("l2 copy --window 1MiB --at warp=1 --json", "--access and --at are for sectors and tiles"),
+        ("tiles gemm --over-time --json", "--over-time is for l2, not for tiles: leave it out"),
         ("tiles gemm --access A --json", "--access is for sectors"),
         ("sectors copy --at k --json", "--at 'k' must be NAME=N, such as k=5 or blockIdx.x=3"),
         ("sectors copy --at warp=1 --at warp=2 --json", "--at warp is given twice"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,12 +12,15 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.simulated import simulate
 from perfmodel.prediction.sweep import sweep
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.l2/1"
+_SETS: Final = 16
+"""Of so many sets of L2 one is simulated, which stands for the others."""
 
 
 @record
@@ -55,6 +59,14 @@ class WindowLines:
 
 
 @record
+class OverTime:
+    """L2's hit rates in equal parts of a launch, simulated: with the window, and without any."""
+
+    window: tuple[float, ...]
+    none: tuple[float, ...]
+
+
+@record
 class L2Window:
     """What is set aside of L2, and what of an access policy window stays there.
 
@@ -80,6 +92,8 @@ class L2Window:
         The launch as it was given.
     ratios : tuple of AtRatio
         The same launch at hitRatios from 0 to 1, in closed form.
+    over_time : OverTime or None
+        None where nobody asked for it: the simulator takes seconds.
     """
 
     kernel: str
@@ -96,6 +110,7 @@ class L2Window:
     rereads_missed: float | None
     prediction: AtRatio
     ratios: tuple[AtRatio, ...]
+    over_time: OverTime | None = None
 
     @property
     def best(self) -> AtRatio:
@@ -164,6 +179,11 @@ class L2Window:
             "rereads_missed": self.rereads_missed,
             "prediction": _at_record(self.prediction),
             "hit_ratios": [_at_record(at) for at in self.ratios],
+            "l2_hit_rate_over_time": (
+                None
+                if self.over_time is None
+                else {"window": list(self.over_time.window), "none": list(self.over_time.none)}
+            ),
         }
 
 
@@ -172,8 +192,8 @@ def has_window(prediction: Prediction) -> bool:
     return prediction.details.setting.control.window is not None
 
 
-def l2_window(prediction: Prediction) -> L2Window:
-    """Return what the access policy window of a launch does.
+def l2_window(prediction: Prediction, over_time: bool = False) -> L2Window:
+    """Return what the access policy window of a launch does; `over_time` simulates it as well.
 
     Raises
     ------
@@ -206,6 +226,7 @@ def l2_window(prediction: Prediction) -> L2Window:
         rereads_missed=None if table is None else scalar(table.misses),
         prediction=_at(window.hit_ratio, prediction),
         ratios=_ratios(prediction),
+        over_time=_over_time(prediction) if over_time else None,
     )
 
 
@@ -249,6 +270,26 @@ def _ratios(prediction: Prediction) -> tuple[AtRatio, ...]:
     return tuple(
         _at(float(ratio), each) for ratio, each in zip(found.values, found.predictions, strict=True)
     )
+
+
+def _over_time(prediction: Prediction) -> OverTime:
+    """Return L2's hit rates over the launch, with its window and without."""
+    details, control = prediction.details, prediction.details.setting.control
+    params: dict[str, Any] = dict(prediction.params)
+    rates = []
+    for each in (control, replace(control, window=None, set_aside=0)):
+        found = simulate(
+            details.instance.kernel,
+            device=details.device,
+            cache=prediction.cache,
+            control=each,
+            sets=_SETS,
+            **params,
+        )
+        series = found.simulation.series
+        pairs = zip(series["l2_hits"], series["l2_sectors"], strict=True)
+        rates.append(tuple(hits / asked for hits, asked in pairs if asked))
+    return OverTime(*rates)
 
 
 def _at(ratio: float, prediction: Prediction) -> AtRatio:

@@ -15,7 +15,7 @@ from perfmodel.reports.drawings.canvas import (
     legend_height,
     paragraph_height,
 )
-from perfmodel.reports.drawings.l2_window import L2Window
+from perfmodel.reports.drawings.l2_window import L2Window, OverTime
 from perfmodel.reports.figure_style import (
     AMBER,
     BAND,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _BAR: Final = 24.0
 _CHART: Final = 120.0
+_ROW: Final = _CHART + 58
+"""Height of a chart, and of it with its title and axis."""
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "set aside": {"facecolor": GREEN, "alpha": 0.3, "edgecolor": INK, "linewidth": 0.6},
     "rest of L2": {"facecolor": BAND, "edgecolor": GREY, "linewidth": 0.6},
@@ -55,7 +57,7 @@ def l2_window_figure(found: L2Window, width: float) -> Drawing:
     legend = _legend(found)
     texts = (found.text, found.ratios_text)
     bars = 52.0 + 2 * (_BAR + 26)
-    charts = (_CHART + 58) * (2 if narrow else 1)
+    charts = _ROW * ((2 if narrow else 1) + (found.over_time is not None))
     height = bars + legend_height([t for _, t in legend], width) + charts + 8
     height += sum(paragraph_height(text, width) for text in texts)
     title = f"L2 of {found.device}"
@@ -69,6 +71,8 @@ def l2_window_figure(found: L2Window, width: float) -> Drawing:
         for text in texts:
             y = on.paragraph(y, text)
         _charts(on, found, y + 4)
+        if found.over_time is not None:
+            _over_time(on, found.over_time, height - _ROW)
     return on.made
 
 
@@ -122,9 +126,10 @@ def _charts(on: Canvas, found: L2Window, y: float) -> None:
         )
     ):
         left = MARGIN if on.narrow else MARGIN + i * (wide + MARGIN)
-        top = y + (i * (_CHART + 58) if on.narrow else 0) + LINE + 6
+        top = y + (i * _ROW if on.narrow else 0) + LINE + 6
         place = (left + 30, top, wide - 38, _CHART)
-        axes = _axes(on, place, what)
+        axes = _axes(on, place, (what, "hitRatio"))
+        axes.set_xlim(-0.02, 1.02)
         axes.plot(ratios, values, color=colour, marker="o", markersize=4)
         axes.set_ylim(0, 1.1 * max(*values, here))
         for at, value in zip(found.ratios, values, strict=True):
@@ -141,13 +146,30 @@ def _told(what: str, ratio: float, value: float) -> str:
     return f"hitRatio {ratio:g}: {name} {units.number(value)} {unit}"
 
 
-def _axes(on: Canvas, place: Sequence[float], what: str) -> Axes:
-    """Return axes of a chart over hitRatio, in a place of the canvas."""
+def _over_time(on: Canvas, found: OverTime, y: float) -> None:
+    """Draw L2's hit rate over the launch, with the window and without."""
+    place = (MARGIN + 30, y + LINE + 6, on.width - 2 * MARGIN - 38, _CHART)
+    what = ("L2 hit rate [%], simulated", "share of the launch [%]")
+    axes = _axes(on, place, what)
+    for rates, style, name in (
+        (found.window, {"color": GREEN, "linewidth": 1.8}, "with the window"),
+        (found.none, {"color": GREY, "linestyle": "--"}, "without a set-aside and a window"),
+    ):
+        at = [100 * (i + 0.5) / len(rates) for i in range(len(rates))]
+        (line,) = axes.plot(at, [100 * rate for rate in rates], label=name, **style)
+        mean = units.percent(sum(rates) / len(rates))
+        on.made.mark(line, f"{name}: {mean} hit on average")
+    axes.set(xlim=(0, 100), ylim=(0, 105))
+    axes.legend(frameon=False, fontsize=9.5, loc="lower right")
+
+
+def _axes(on: Canvas, place: Sequence[float], names: tuple[str, str]) -> Axes:
+    """Return axes of a chart, in a place of the canvas: what it shows, and over what."""
+    what, over = names
     left, top, wide, tall = place
     box = (left / on.width, 1 - (top + tall) / on.height, wide / on.width, tall / on.height)
     axes = on.made.figure.add_axes(box)
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("hitRatio", fontsize=9.5, labelpad=1)
+    axes.set_xlabel(over, fontsize=9.5, labelpad=1)
     axes.set_title(what, fontsize=9.5, loc="left")
     axes.tick_params(labelsize=9.2)
     axes.grid(color=FAINT, linewidth=0.6)

@@ -55,6 +55,18 @@ def test_hit_ratios_are_predictions() -> None:
     assert found.best.time_s == min(at.time_s for at in found.ratios)
 
 
+def test_hit_rates_over_time() -> None:
+    # derived: the first of 8 passes over 4 MiB misses what it reads and hits what it writes; then
+    # the set-aside has all of it
+    control = L2Control(8 * MIB, AccessPolicyWindow("in", 4 * MIB))
+    prediction = predict("data-reset", in_bytes=4 * MIB, out_bytes=32 * MIB, l2=control)
+    found = l2_window(prediction, over_time=True).over_time
+    assert found is not None
+    assert found.window[0] == pytest.approx(0.5, abs=0.1)
+    assert min(found.window[len(found.window) // 4 :]) == pytest.approx(1, abs=0.01)
+    assert l2_window(prediction).over_time is None
+
+
 def test_without_a_window() -> None:
     with pytest.raises(PerfmodelError, match="copy has no access policy window to draw: give"):
         l2_window(predict("copy"))
