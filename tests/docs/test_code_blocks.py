@@ -20,7 +20,11 @@ ROOT: Final = Path(__file__).parents[2]
 REASONS: Final = ("installs", "needs a GPU", "needs a network", "takes minutes")
 PAGES: Final = (
     "README.md",
-    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+    *(
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "docs").rglob("*.md"))
+        if "generated" not in path.parts  # while the site is built
+    ),
 )
 _LANGUAGES: Final = ("sh", "python")
 

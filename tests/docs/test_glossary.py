@@ -70,7 +70,11 @@ COMMAND_LINES: Final = (
 )
 PAGES: Final = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
-    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+    *(
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "docs").rglob("*.md"))
+        if "generated" not in path.parts  # while the site is built
+    ),
 )
 
 
