@@ -42,6 +42,9 @@ programoutput_prompt_template = "$ {command}\n{output}"
 
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+autodoc_class_signature = "separated"
+autodoc_typehints_description_target = "documented"
 
 html_theme = "furo"
 html_title = f"perfmodel {release}"

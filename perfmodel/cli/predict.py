@@ -112,7 +112,7 @@ def predict(
         objects = [_record(prediction, source) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])
     else:
-        show(_report(predictions))
+        show(_report(predictions, [each.launch for each, _ in chosen]))
     if source and not json:
         from perfmodel.reports.source_text import source_report
 
@@ -161,11 +161,11 @@ def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
     }
 
 
-def _report(predictions: list[Prediction]) -> Piece:
+def _report(predictions: list[Prediction], launches: list[str]) -> Piece:
     from perfmodel.reports.prediction_text import prediction_report, predictions_report
 
     return (
         prediction_report(predictions[0])
         if len(predictions) == 1
-        else predictions_report(predictions)
+        else predictions_report(predictions, launches)
     )

@@ -29,7 +29,7 @@ from perfmodel.models.formula import Formula
 _FORMULAS: Final = {
     "activity": "grid.activity",
     "atomics": "atomics.global_atomics",
-    "bank_turns": "requests.bank_turns",
+    "bank_conflicts": "requests.bank_conflicts",
     "coalescing": "requests.coalescing",
     "contention": "requests.contention",
     "dram": "dram.throughput",

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 _BLOCK: Final = re.compile(
     r"(?:^`(?P<path>[^`\n]+)`(?P<added> \(added at the end\))?\n\n)?"
     r"(?:^<!-- not run: (?P<reason>[^\n]+) -->\n)?"
-    r"^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    r"^```(?P<language>\w*|\{[^\n]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -27,6 +27,8 @@ class Block(NamedTuple):
 def blocks(page: str) -> Iterator[Block]:
     """Yield the code blocks of a page's text, in order; directives are not among them."""
     for found in _BLOCK.finditer(page):
+        if found["language"].startswith("{"):
+            continue
         yield Block(
             found["path"],
             found["added"] is not None,

@@ -22,10 +22,10 @@ from perfmodel.models.agreement import alone
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.addressing import Addressing
-from perfmodel.models.requests.bank_turns import counted_turns
+from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.requests.contention import counted_sharing
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
