@@ -10,7 +10,8 @@ from perfmodel.prediction.ladder import Rung
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
-from perfmodel.reports.figure_style import BLUE, FAINT, GREY, new_figure
+from perfmodel.reports.figure_style import BLUE, FAINT, GREY, INK, Drawing, new_figure
+from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.prediction_text import title
 
 if TYPE_CHECKING:
@@ -29,6 +30,16 @@ class _Bar:
     colour: str
 
 
+def ladder_picture(rungs: Sequence[Rung]) -> Picture:
+    """Return the figure of a ladder as a picture, with what it shows in words."""
+    figure = ladder_figure(rungs)
+    told = "; ".join(
+        f"{p.mapping} {units.flop_rate(p.roofline.flop_per_s)}, {p.bottleneck} binds"
+        for p in (rung.prediction for rung in rungs)
+    )
+    return Picture("ladder", "Ladder of a matrix product", f"{told}.", Drawing(figure))
+
+
 def ladder_figure(rungs: Sequence[Rung]) -> Figure:
     """Draw what each rung reaches, simplest at the top, with its 90% interval, and cuBLAS."""
     bars = [_bar(rung) for rung in rungs]
@@ -42,16 +53,23 @@ def ladder_figure(rungs: Sequence[Rung]) -> Figure:
     with new_figure(7.5, 0.5 * len(bars) + 1.4, layout="constrained") as figure:
         axes = figure.subplots()
         places = range(len(bars))
-        axes.barh(places, rates, color=[bar.colour for bar in bars], alpha=0.8, height=0.6)
-        axes.errorbar(rates, places, xerr=(below, above), fmt="none", ecolor="black", capsize=3)
+        start = min(bar.low for bar in bars) / 2
+        lengths, colours = [rate - start for rate in rates], [bar.colour for bar in bars]
+        axes.barh(places, lengths, left=start, color=colours, height=0.6)
+        axes.errorbar(
+            rates, places, xerr=(below, above), fmt="none", color=INK, ecolor=INK, capsize=3
+        )
         axes.set_yticks(places, labels=[bar.label for bar in bars])
         axes.invert_yaxis()
         axes.set_xscale("log")
         axes.set_xlabel("TFLOP/s, with the 90% interval")
         axes.grid(axis="x", color=FAINT)
         for place, bar in zip(places, bars, strict=True):
-            axes.annotate(f"  {bar.text}", (bar.high, place), va="center", fontsize=8)
-        axes.set_xlim(right=axes.get_xlim()[1] * 12)
+            axes.annotate(f"  {bar.text}", (bar.high, place), va="center", fontsize=9)
+        axes.set_xlim(start, axes.get_xlim()[1] * 12)
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+        axes.set_axisbelow(True)
         axes.set_title(title(first).replace(f" {first.mapping}", "", 1), fontsize=11)
     return figure
 

@@ -114,6 +114,24 @@ def counted_requests(a: Addressing) -> Requests:
     )
 
 
+def addresses_at(a: Addressing, at: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return the addresses of some executions by blocks [B], and which lanes take part.
+
+    `at` has ``blockIdx.x`` and so on, and loop variables, an array of one length each; others are
+    0. Both results have the shape (executions, warps, 32); addresses count from the start of the
+    buffer, those of lanes that take no part are 0.
+    """
+    different = _executions(a)
+    executions = max((len(each) for each in at.values()), default=1)
+    none = np.zeros(executions, dtype=np.int64)
+    points = [np.asanyarray(at.get(name, none)) for name in different.extents]
+    address, active = _addresses(a, different, points)
+    # What none of these decides is the same in all executions.
+    shape = (executions, *address.shape[1:])
+    taken = bool(np.all(a.taken > 0))
+    return np.broadcast_to(address, shape), np.broadcast_to(active, shape) & taken
+
+
 def _executions(a: Addressing) -> _Executions:
     values = {name: _number(value) for name, value in a.values.items()}
     part = random_part(a.index) if a.access.weights is not None else None
