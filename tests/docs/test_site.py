@@ -108,8 +108,9 @@ def test_no_page_has_a_private_word(site: Path) -> None:
     found = {}
     for path, _ in pages(site):
         _, _, article = path.read_text("utf-8").partition("<article")
-        text = re.sub(r"<[^>]*>", "", article.partition("</article>")[0])
-        if words := private_words.found_in(unescape(text)):
+        text = unescape(re.sub(r"<[^>]*>", "", article.partition("</article>")[0]))
+        text = re.sub(r"[\w./-]+\.(csv|txt|toml)\b", "", text)  # names of measured files
+        if words := private_words.found_in(text):
             found[path.relative_to(site).as_posix()] = words
     assert found == {}
 

@@ -54,7 +54,7 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-APART: Final = Coefficient("atomics.repeated_stores.apart")
+APART: Final = Coefficient("atomics.repeated_stores.separate")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 

@@ -80,7 +80,7 @@ _BY_WAYS: Final = {
     "alone": CoefficientTable("dram.writeback_loss.alone"),
     "copied": CoefficientTable("dram.writeback_loss.copied"),
     "reread": CoefficientTable("dram.writeback_loss.reread"),
-    "streaming": CoefficientTable("dram.writeback_loss.fleeting"),
+    "streaming": CoefficientTable("dram.writeback_loss.transient"),
     "thrashed": CoefficientTable("dram.writeback_loss.thrashed"),
     "spare": CoefficientTable("dram.writeback_loss.spare"),
 }

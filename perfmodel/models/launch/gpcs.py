@@ -42,10 +42,10 @@ BUSIEST_GPC = Formula(
     "clocks, 36 on one of 18 SMs 1171, whether other GPCs are busy or not (measurements/l2, "
     "partitions/grids.txt)",
 )
-APART: Final = Coefficient("launch.gpcs.apart")
+APART: Final = Coefficient("launch.gpcs.separate")
 SECOND: Final = Coefficient("launch.gpcs.second")
 TURN: Final = Coefficient("launch.gpcs.turn")
-APART_LOAD: Final = Coefficient("launch.gpcs.apart_load")
+APART_LOAD: Final = Coefficient("launch.gpcs.separate_load")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])
