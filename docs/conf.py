@@ -6,6 +6,7 @@ the network when a page is read.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -33,6 +34,8 @@ exclude_patterns = ["generated/include", "**.ipynb_checkpoints", "examples", "ex
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
+
+os.environ["COLUMNS"] = "88"  # output is as wide as a page
 
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
