@@ -54,8 +54,8 @@ def devices_report(devices: Iterable[Device]) -> Piece:
         )
         for device in devices
     ]
-    headers = ("name", "GPU", "compute\ncapability", "SMs", "MHz", "L2\nMiB")
-    headers += ("DRAM\nGiB", "DRAM\nGB/s", "FP32\nTFLOP/s")
+    memory = ("L2\nMiB", "DRAM\nGiB", "DRAM\nGB/s")
+    headers = ("name", "GPU", "compute\ncapability", "SMs", "MHz", *memory, "FP32\nTFLOP/s")
     return table(headers, rows, "llrrrrrrr")
 
 
