@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -88,9 +88,9 @@ def prediction_from(
     method: Method,
     timing: Timing,
     cache: CacheState,
-    evaluated: Callable[[], Details],
+    behind: Behind,
 ) -> Prediction:
-    """Return the record of a prediction of plain numbers; `evaluated` gives what is behind them."""
+    """Return the record of a prediction of plain numbers, with what is behind them."""
     moved, total, flop = numbers.traffic, numbers.time_s, numbers.flop
     largest = largest_term(numbers.terms_s)
     (x, y, z), block = numbers.grid, numbers.block
@@ -126,7 +126,7 @@ def prediction_from(
             ),
             ceilings=_ceilings(gpu),
         ),
-        behind=Behind(evaluated, largest, method, timing, cache),
+        behind=behind,
     )
 
 
