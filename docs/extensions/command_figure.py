@@ -1,11 +1,11 @@
 """Directive `command-figure`: a picture that a command writes with `-o` while the site is built.
 
-    ```{command-figure} perfmodel roofline gemm:naive gemm:coalesced
-    :alt: what it shows, for who cannot see it
-    :cwd: ../examples
+```{command-figure} perfmodel roofline gemm:naive gemm:coalesced
+:alt: what it shows, for who cannot see it
+:cwd: ../examples
 
-    The caption.
-    ```
+The caption.
+```
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ def _left(launch: _Launch) -> Array:
     share = written / np.maximum(reads + written, 1.0)
     dirty = ranges().dirty
     there = np.minimum(dirty.most * size, dirty.share * size * share)
-    return np.minimum(there, written) - dirty_left(reads, written, size, device)
+    return np.asanyarray(np.minimum(there, written) - dirty_left(reads, written, size, device))
 
 
 def _shared_by_blocks(launch: _Launch) -> Array:
@@ -321,9 +321,9 @@ def _moves(g: Group, name: str, extent: Array) -> Array:
     stride = g.strides.get(name)
     if stride is None:
         return np.zeros(1, dtype=bool)
-    return (extent > 1) & (stride != 0) & (g.counts[name] > 1)
+    return np.asanyarray((extent > 1) & (stride != 0) & (g.counts[name] > 1))
 
 
 def _seen(extent: Array, turns: Array) -> Array:
     """Return how many of `extent` columns an SM has seen after so many draws."""
-    return extent * (1 - (1 - 1 / extent) ** turns)
+    return np.asanyarray(extent * (1 - (1 - 1 / extent) ** turns))

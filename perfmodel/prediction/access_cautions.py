@@ -34,11 +34,13 @@ def _counted(details: Details) -> Iterator[str]:
 def _atomics_and_weights(details: Details) -> Iterator[str]:
     """Yield what L2's models leave out of atomics, and of places that are not equally likely."""
     asked = details.setting.control
+    controlled = asked != L2Control(compression=asked.compression)
     for r, access in zip(details.requests, details.traffic.accesses, strict=True):
         if r.access.kind == "load" and r.access.weights is not None:
             yield f"access {access.name}: L2 is modelled as if its places were equally likely"
-        outgrown = float(np.max(access.dram_bytes)) > details.device.l2_size
-        if r.sharing is not None and outgrown and asked != L2Control(compression=asked.compression):
+        if not controlled or r.sharing is None:
+            continue
+        if float(np.max(access.dram_bytes)) > details.device.l2_size:
             yield (
                 f"access {access.name}: atomics past L2 are modelled with the driver's fetch "
                 "granularity and no set-aside"

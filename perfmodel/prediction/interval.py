@@ -200,7 +200,7 @@ class Uncertainty:
     def own_interval(self, figure_spread: float, time: float) -> tuple[float, float]:
         """Return the 90% interval of a time [s] by the residuals of its own class alone.
 
-        `figure_spread`: standard deviation from the device's figures, see `perfmodel.prediction.figure_spread`.
+        `figure_spread`: standard deviation from the device's figures.
         """
         figures, doubt = NORMAL_90 * figure_spread, self.doubt
         low = math.hypot(

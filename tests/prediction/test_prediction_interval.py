@@ -116,7 +116,8 @@ def test_an_index_without_a_closed_form_has_residuals_of_its_own() -> None:
     runs = predict(KERNELS / "run-copy.toml", device=H200, run=3, pitch=32)
     assert residual_class(runs.behind.circumstances, runs.bottleneck) == "sampled"
     copy = predict("copy", device=H200)
-    assert residual_class(copy.behind.circumstances, copy.bottleneck) == regime(copy.behind.circumstances, copy.bottleneck)
+    of = copy.behind.circumstances
+    assert residual_class(of, copy.bottleneck) == regime(of, copy.bottleneck)
 
 
 def test_lanes_that_try_again_have_residuals_of_their_own() -> None:

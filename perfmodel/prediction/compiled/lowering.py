@@ -22,7 +22,7 @@ from perfmodel.prediction.compiled.array_functions import (
 )
 from perfmodel.prediction.compiled.calls import ROWS, Call, numbers_of, one_row
 from perfmodel.prediction.compiled.expression_scalars import expression
-from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars
+from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars, key_of
 from perfmodel.records import record
 
 _MOST_RESULTS: Final = 64
@@ -86,6 +86,7 @@ class _Lowering:
         self.scalars = Scalars()
         self.known: dict[Node, Any] = {}
         self.products: list[Any] = []
+        self.calls: dict[Any, Any] = {}  # results of functions that are called as they are
 
     def leaf(self, node: Node) -> Objects:
         """Return an input as an array of one scalar."""
@@ -124,7 +125,10 @@ class _Lowering:
         except NoProgramError:
             found = None
         if found is None:
-            return self._called(node)
+            key = node.work, self._key(node.inputs), self._key(tuple(node.named.items()))
+            if key not in self.calls:
+                self.calls[key] = self._called(node)
+            return self.calls[key]
         return self._typed(found, node.value)
 
     def _found(self, node: Node, inputs: list[Any], named: dict[str, Any]) -> Any:
@@ -167,6 +171,16 @@ class _Lowering:
         if type(value) in (tuple, list):
             return type(value)([self._filled(part) for part in value])
         return one_row(value) if isinstance(value, np.ndarray) else value
+
+    def _key(self, value: Any) -> Any:
+        """Return what tells the inputs of a function from others."""
+        if isinstance(value, Node):
+            return self._key(objects(self.known[value]))
+        if type(value) in (tuple, list):
+            return tuple(map(self._key, value))
+        if isinstance(value, np.ndarray):
+            return value.shape, tuple(map(key_of, value.reshape(-1).tolist()))
+        return key_of(value)
 
     def _called(self, node: Node) -> Any:
         """Return the results of a function that is called as it is."""

@@ -1,0 +1,114 @@
+"""Layouts: which numbers of launches a program has as outputs, and what is made of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.launch.occupancy import LIMITERS
+from perfmodel.models.ranges import Differences
+from perfmodel.models.time.stage import Timing
+from perfmodel.prediction.circumstances import Circumstances
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.details import Details
+from perfmodel.prediction.figure_spread import moved_times, spread_of
+from perfmodel.prediction.launch_numbers import LaunchNumbers
+from perfmodel.prediction.reliability import Reliability, differences_of
+from perfmodel.records import record
+
+Found_co = TypeVar("Found_co", covariant=True)
+
+
+class Layout(Protocol[Found_co]):
+    """What the outputs of a program are."""
+
+    @property
+    def rest(self) -> int:
+        """How many of them, the last, may be what is left of a difference of large numbers."""
+
+    def record(self, outputs: tuple[Any, ...]) -> Found_co:
+        """Return outputs, plain ones or arrays, as the record that they were taken from."""
+
+
+Read = Callable[[Details], tuple[Layout[Found_co], tuple[Any, ...]]]
+"""Takes the outputs of a program from evaluated launches."""
+
+
+@record
+class NumbersLayout:
+    """Outputs that are `LaunchNumbers`."""
+
+    terms: tuple[str, ...]
+    traffic: tuple[str, ...]
+    params: tuple[str, ...]
+    limiter: str
+
+    @property
+    def rest(self) -> int:
+        """How many are traffic."""
+        return len(self.traffic)
+
+    def record(self, outputs: tuple[Any, ...]) -> LaunchNumbers:
+        """Return outputs as the numbers of launches."""
+        time, flop, per_sm, warps, fraction, *left = outputs
+        sizes, left = left[: 6 + len(self.params)], left[6 + len(self.params) :]
+        return LaunchNumbers(
+            time_s=time,
+            terms_s=dict(zip(self.terms, left, strict=False)),
+            traffic=dict(zip(self.traffic, left[len(self.terms) :], strict=True)),
+            params=dict(zip(self.params, sizes[6:], strict=True)),
+            grid=tuple(sizes[:3]),
+            block=tuple(sizes[3:6]),
+            flop=flop * 1.0,
+            blocks_per_sm=per_sm,
+            warps_per_sm=warps,
+            fraction=fraction,
+            limiter=self.limiter,
+        )
+
+
+def read_numbers(details: Details) -> tuple[NumbersLayout, tuple[Any, ...]]:
+    """Return the numbers of launches, and their layout."""
+    found = LaunchNumbers.of(details)
+    limiter = LIMITERS[int(np.ravel(np.argmin(details.occupied.limits, axis=0))[0])]
+    outputs = (
+        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
+        *(*found.grid, *found.block, *found.params.values()),
+        *(*found.terms_s.values(), *found.traffic.values()),
+    )
+    names = tuple(found.terms_s), tuple(found.traffic), tuple(found.params)
+    return NumbersLayout(*names, limiter=limiter), outputs
+
+
+@record
+class ReliabilityLayout:
+    """Outputs that make a `Reliability`: times, with the figures moved, and differences."""
+
+    circumstances: Circumstances
+    rest: int
+
+    def record(self, outputs: tuple[Any, ...]) -> Reliability:
+        """Return plain outputs of one launch as its reliability."""
+        times, differences = outputs[: -self.rest], outputs[-self.rest :]
+        return Reliability(self.circumstances, Differences.of(differences), spread_of(times))
+
+
+def read_reliability(
+    details: Details, timing: Timing, cache: CacheState
+) -> tuple[ReliabilityLayout, tuple[Any, ...]]:
+    """Return what the reliability of launches is made of, and its layout.
+
+    Raises
+    ------
+    NoProgramError
+        If warps were counted: how many of them, a warning says, and no program.
+    """
+    of = Circumstances.of(details)
+    if of.counted:
+        raise NoProgramError("accesses without a closed form")
+    differences = differences_of(details, cache).numbers()
+    outputs = (*moved_times(details, timing), *differences)
+    return ReliabilityLayout(of, len(differences)), outputs
