@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.ranges import Differences
 from perfmodel.models.time.stage import Timing
@@ -131,6 +130,8 @@ class Prediction:
     terms_s : mapping of str to float
         Seconds that each resource would need alone.
     traffic : mapping of str to float
+    over_fetch : mapping of str to float
+        Bytes that DRAM reads over those that L2 is asked for, of loads for which they are more.
     occupancy : OccupancyResult
     roofline : RooflineResult
     behind : Behind
@@ -150,6 +151,7 @@ class Prediction:
     bottleneck: str
     terms_s: Mapping[str, float]
     traffic: Mapping[str, float]
+    over_fetch: Mapping[str, float]
     occupancy: OccupancyResult
     roofline: RooflineResult
     behind: Behind = field(repr=False, compare=False)
@@ -217,10 +219,6 @@ class Prediction:
                 ],
             },
             "warnings": list(self.warnings),
-            "l2_control": self.details.setting.to_json(),
-            "over_fetch": {
-                access.name: float(OVER_FETCH(**given)[0])
-                for access in self.details.traffic.accesses
-                if (given := over_fetch([access])) is not None
-            },
+            "l2_control": self.behind.circumstances.setting.to_json(),
+            "over_fetch": dict(self.over_fetch),
         }

@@ -44,21 +44,23 @@ class NumbersLayout:
     terms: tuple[str, ...]
     traffic: tuple[str, ...]
     params: tuple[str, ...]
+    loads: tuple[str, ...]
     limiter: str
 
     @property
     def rest(self) -> int:
         """How many are traffic."""
-        return len(self.traffic)
+        return len(self.traffic) + 2 * len(self.loads)
 
     def record(self, outputs: tuple[Any, ...]) -> LaunchNumbers:
         """Return outputs as the numbers of launches."""
         time, flop, per_sm, warps, fraction, *left = outputs
         sizes, left = left[: 6 + len(self.params)], left[6 + len(self.params) :]
+        loads = iter(left[len(self.terms) + len(self.traffic) :])
         return LaunchNumbers(
             time_s=time,
             terms_s=dict(zip(self.terms, left, strict=False)),
-            traffic=dict(zip(self.traffic, left[len(self.terms) :], strict=True)),
+            traffic=dict(zip(self.traffic, left[len(self.terms) :], strict=False)),
             params=dict(zip(self.params, sizes[6:], strict=True)),
             grid=tuple(sizes[:3]),
             block=tuple(sizes[3:6]),
@@ -67,6 +69,7 @@ class NumbersLayout:
             warps_per_sm=warps,
             fraction=fraction,
             limiter=self.limiter,
+            loads=dict(zip(self.loads, zip(loads, loads, strict=True), strict=True)),
         )
 
 
@@ -78,8 +81,9 @@ def read_numbers(details: Details) -> tuple[NumbersLayout, tuple[Any, ...]]:
         *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
         *(*found.grid, *found.block, *found.params.values()),
         *(*found.terms_s.values(), *found.traffic.values()),
+        *(number for load in found.loads.values() for number in load),
     )
-    names = tuple(found.terms_s), tuple(found.traffic), tuple(found.params)
+    names = tuple(found.terms_s), tuple(found.traffic), tuple(found.params), tuple(found.loads)
     return NumbersLayout(*names, limiter=limiter), outputs
 
 

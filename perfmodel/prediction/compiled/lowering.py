@@ -20,7 +20,7 @@ from perfmodel.prediction.compiled.array_functions import (
     objects,
     universal,
 )
-from perfmodel.prediction.compiled.calls import ROWS, Call, numbers_of, one_row
+from perfmodel.prediction.compiled.calls import ROWS, Call, Function, numbers_of, one_row
 from perfmodel.prediction.compiled.expression_scalars import expression
 from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars, key_of
 from perfmodel.records import record
@@ -125,10 +125,7 @@ class _Lowering:
         except NoProgramError:
             found = None
         if found is None:
-            key = node.work, self._key(node.inputs), self._key(tuple(node.named.items()))
-            if key not in self.calls:
-                self.calls[key] = self._called(node)
-            return self.calls[key]
+            return self._called(node)
         return self._typed(found, node.value)
 
     def _found(self, node: Node, inputs: list[Any], named: dict[str, Any]) -> Any:
@@ -172,38 +169,29 @@ class _Lowering:
             return type(value)([self._filled(part) for part in value])
         return one_row(value) if isinstance(value, np.ndarray) else value
 
-    def _key(self, value: Any) -> Any:
-        """Return what tells the inputs of a function from others."""
-        if isinstance(value, Node):
-            return self._key(objects(self.known[value]))
-        if type(value) in (tuple, list):
-            return tuple(map(self._key, value))
-        if isinstance(value, np.ndarray):
-            return value.shape, tuple(map(key_of, value.reshape(-1).tolist()))
-        return key_of(value)
-
     def _called(self, node: Node) -> Any:
         """Return the results of a function that is called as it is."""
         leaves = list(dict.fromkeys(node.sources()))
         given = [objects(self.known[leaf]) for leaf in leaves]
-        parts = [one_row(part, alike=False) for part in numbers_of(node.value)]
-        call = Call(
-            node,
-            leaves=tuple(leaves),
-            shapes=tuple(array.shape for array in given),
-            results=tuple(part.shape for part in parts),
-            operands=tuple(scalar for array in given for scalar in array.reshape(-1)),
-            needed=self._needed(node),
-        )
-        if sum(part.size for part in parts) > _MOST_RESULTS:
+        function = Function.of(node, leaves, [array.shape for array in given])
+        if sum(int(np.prod(shape)) for shape in function.results) > _MOST_RESULTS:
             raise NoProgramError(f"{node.name} gives too much")
+        operands = tuple(scalar for array in given for scalar in array.reshape(-1))
+        key = (function, *map(key_of, operands))
+        if key not in self.calls:
+            self.calls[key] = self._results(node, Call(function, operands, self._needed(node)))
+        return self.calls[key]
+
+    def _results(self, node: Node, call: Call) -> Any:
+        """Return the results of a call as scalars, and those that it replaces some of."""
+        parts = [one_row(part, alike=False) for part in numbers_of(node.value)]
         kinds = [_kind(part) for part in parts for _ in range(part.size)]
         numbers: Iterator[Any]
         if any(isinstance(o, Scalar) for o in call.operands):
             scalar = Scalar("call", (call,), "f")
             numbers = (Scalar("part", (scalar, i), kind) for i, kind in enumerate(kinds))
         else:
-            numbers = iter(call.work(*call.operands))
+            numbers = iter(call.function.of_one(*call.operands))
         results = []
         for part in parts:
             found = np.empty(part.shape, dtype=object)

@@ -17,12 +17,10 @@ _LONGEST: Final = 160
 class Writer:
     """Assigns each scalar once, before it is used; short ones are written where they are used.
 
-    `operators` has a pattern of text for each operator, in the operands' texts. `twice` are the
-    operators whose patterns have an operand twice.
+    `operators` has a pattern of text for each operator, in the operands' texts.
     """
 
     operators: ClassVar[Mapping[str, str]]
-    twice: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -71,9 +69,11 @@ class Writer:
         if name == "part":
             return f"{self.texts[operands[0]]}[{operands[1]}]"
         texts = [self.texts[o] if isinstance(o, Scalar) else _constant(o) for o in operands]
-        if name in self.twice:
-            texts = [self._short(text) for text in texts]
-        return self.pattern(scalar).format(*texts)
+        pattern = self.pattern(scalar)
+        for place, text in enumerate(texts):
+            if pattern.count(f"{{{place}}}") > 1:
+                texts[place] = self._short(text)
+        return pattern.format(*texts)
 
     def pattern(self, scalar: Scalar) -> str:
         """Return the pattern of an operation."""
