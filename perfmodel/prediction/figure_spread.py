@@ -22,7 +22,7 @@ from perfmodel.prediction.time_of_traffic import derive_time, time_on
 def spread(details: Details, timing: Timing) -> float:
     """Return the standard deviation of a predicted time from the device's figures, as a share."""
     device = details.device
-    moved = _moved(device)
+    moved = moved_figures(device)
     if not moved:
         return 0.0
     way = derive_time(details, timing)
@@ -43,7 +43,7 @@ def spread(details: Details, timing: Timing) -> float:
 def moved_times(details: Details, timing: Timing) -> list[Array]:
     """Return the times that `spread_of` takes, of evaluated launches: arrays."""
     device = details.device
-    moved = [replace(device, **{name: value}) for name, value in _moved(device).items()]
+    moved = [replace(device, **{name: value}) for name, value in moved_figures(device).items()]
     return [time_on(each, details, timing) for each in (device, *moved)]
 
 
@@ -52,7 +52,7 @@ def spread_of(times: Sequence[float]) -> float:
     return math.hypot(*(time / times[0] - 1 for time in times[1:]))
 
 
-def _moved(device: Device) -> dict[str, Any]:
+def moved_figures(device: Device) -> dict[str, Any]:
     """Return the figures that have a standard error, by name, each larger by it."""
     return {
         name: getattr(device, name) * (1 + figure.standard_error / figure.value)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from perfmodel.models.derivation import figure, is_recording
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.launch.occupancy import LIMITERS
 from perfmodel.models.ranges import Differences
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.lowering import Moved
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.figure_spread import moved_times, spread_of
+from perfmodel.prediction.figure_spread import moved_figures, moved_times, spread_of
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.reliability import Reliability, differences_of
+from perfmodel.prediction.time_of_traffic import time_on
 from perfmodel.records import record
 
 Found_co = TypeVar("Found_co", covariant=True)
@@ -114,5 +118,13 @@ def read_reliability(
     if of.counted:
         raise NoProgramError("accesses without a closed form")
     differences = differences_of(details, cache).numbers()
-    outputs = (*moved_times(details, timing), *differences)
-    return ReliabilityLayout(of, len(differences)), outputs
+    times = _recorded_times(details, timing) if is_recording() else moved_times(details, timing)
+    return ReliabilityLayout(of, len(differences)), (*times, *differences)
+
+
+def _recorded_times(details: Details, timing: Timing) -> list[Any]:
+    """Return what `moved_times` does, of one recorded time."""
+    moved = moved_figures(details.device)
+    figures: dict[str, Any] = {n: figure(n, getattr(details.device, n)) for n in moved}
+    time: Any = time_on(replace(details.device, **figures), details, timing)
+    return [time, *(Moved(time.node, figures[n].node, value) for n, value in moved.items())]

@@ -15,7 +15,7 @@ from perfmodel.models.derivation import Recorded, figure, recording
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import ROWS
 from perfmodel.prediction.compiled.layouts import Layout, Read
-from perfmodel.prediction.compiled.lowering import Program, program
+from perfmodel.prediction.compiled.lowering import Moved, Program, program
 from perfmodel.prediction.details import Details
 
 Found = TypeVar("Found")
@@ -112,4 +112,6 @@ def _one(value: Any) -> Any:
 
 
 def _node(value: Any) -> Any:
+    if isinstance(value, Moved):
+        return value
     return value.node if isinstance(value, Recorded) else np.ravel(value)[0].item()
