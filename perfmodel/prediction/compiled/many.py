@@ -83,11 +83,15 @@ def _shares(
 
 
 def _outputs(form: Form[LaunchNumbers], inputs: Sequence[Array]) -> tuple[Array, tuple[Any, ...]]:
+    nothing = np.zeros(len(inputs[0]), dtype=bool), ()
     if form.of_many is None:
-        return np.zeros(len(inputs[0]), dtype=bool), ()
-    with np.errstate(all="ignore"):
-        held, outputs = form.of_many(*inputs)
-        return held & np.isfinite(outputs[0]), outputs
+        return nothing
+    try:
+        with np.errstate(all="ignore"):
+            held, outputs = form.of_many(*inputs)
+    except ValueError:  # a function gave arrays of another shape than of those recorded
+        return nothing
+    return held & np.isfinite(outputs[0]), outputs
 
 
 def _rows(columns: Columns, places: Array) -> Iterator[dict[str, int]]:

@@ -26,7 +26,7 @@ class Writer:
         self.program = program
         self.names = [f"p{i}" for i in range(len(program.inputs))]
         self.places = dict(zip(program.inputs, self.names, strict=True))
-        self.uses = _uses(program)
+        self.uses = uses(program)
         self.texts: dict[Scalar, str] = {}
         self.calls: dict[str, Any] = {}
         self.written: list[tuple[str, str]] = []  # names, and what they are
@@ -111,7 +111,7 @@ def _sources(scalar: Scalar) -> Iterator[Scalar]:
             yield operand
 
 
-def _uses(program: Program) -> Counter[Scalar]:
+def uses(program: Program) -> Counter[Scalar]:
     """Return how often each scalar is needed."""
     ends = [g.value for g in program.guards]
     ends += [o for o in (*program.products, *program.outputs) if isinstance(o, Scalar)]
@@ -128,7 +128,7 @@ def _uses(program: Program) -> Counter[Scalar]:
 
 def operations(program: Program) -> int:
     """Return how many scalars a program works out."""
-    return len(_uses(program))
+    return len(uses(program))
 
 
 def _constant(value: Any) -> str:
