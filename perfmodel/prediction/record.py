@@ -110,8 +110,8 @@ class Behind:
 class Prediction:
     """Predicted time of one launch on one GPU.
 
-    Warnings and the interval take several times as long as the time, and are made when first asked
-    for.
+    Warnings and the interval are made when first asked for: without a compiled form they take
+    several times as long as the time.
 
     Attributes
     ----------

@@ -19,6 +19,10 @@ from perfmodel.prediction.compiled.recording import Evaluated, record_bounds
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.reliability import Reliability
 
+_FIRST: Final = 3
+_FIRST_RELIABILITY: Final = 9
+"""Launches at which a program of their numbers, and of their reliability, is made: by then the
+models have taken about as long as that takes."""
 _MOST_BOUNDS: Final = 12
 """Programs that show a kernel's accesses to fit, at most."""
 _MOST_KEPT: Final = 64
@@ -72,8 +76,8 @@ class Forms:
             kernel,
             device,
             names,
-            Programs(kernel, names, read_numbers),
-            Programs(kernel, names, reliability),
+            Programs(kernel, names, read_numbers, _FIRST),
+            Programs(kernel, names, reliability, _FIRST_RELIABILITY),
         )
 
     def numbers(self, given: Mapping[str, Any]) -> LaunchNumbers | None:

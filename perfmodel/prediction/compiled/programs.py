@@ -26,8 +26,8 @@ Found = TypeVar("Found")
 
 _MOST: Final = 32
 """Programs at most."""
-_FIRST: Final = 3
-"""Launches without a program at which the first is made; the next each at so many times as many."""
+_AGAIN: Final = 3
+"""How many times as many launches without a program each next one is made at."""
 _TOGETHER: Final = 48
 """Launches that a program is made of at most."""
 _ALIKE: Final = 1e-11
@@ -78,6 +78,7 @@ class Programs(Generic[Found]):
     kernel: Kernel
     names: tuple[str, ...]  # of the numbers, in the order of the programs' inputs
     read: Read[Found]  # what the programs give
+    first: int  # launches without a program at which the first is made
     known: list[Form[Found]] = field(default_factory=list)
     latest: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=_TOGETHER))
     missed: int = 0
@@ -99,12 +100,12 @@ class Programs(Generic[Found]):
         """Note a launch that no program held for, and say whether any is worth making yet."""
         self.missed += 1
         self.latest.append(given)
-        return self.failed < _MOST_FAILED and self.missed >= _FIRST
+        return self.failed < _MOST_FAILED and self.missed >= self.first
 
     def learn(self, evaluated: Evaluated) -> None:
         """Make a program of the latest launches, if enough have come since the last one."""
         made = len(self.known)
-        if made < _MOST and self.missed >= _FIRST ** (made + 1):
+        if made < _MOST and self.missed >= self.first * _AGAIN**made:
             self.learn_of([*self.latest], evaluated)
 
     def learn_of(self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated) -> bool:

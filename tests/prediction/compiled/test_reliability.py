@@ -34,9 +34,7 @@ SIZES = {
     "data-reset": {"in_bytes": (1 << 24, 1 << 26, 1 << 20)},
     "decode-attention": {"context": (1024, 1 << 15, 64)},
     "decode-combine": {"context": (1024, 1 << 15, 64), "batch": (2, 16, 1)},
-    "embedding": {"lookups": (1 << 16, 1 << 20, 8)},
     "ffn-gemv": {"rows": (1 << 12, 1 << 16, 8)},
-    "gather": {"n": (1 << 22, 1 << 26, 1 << 10)},
     "gemm": {"M": (1024, 8192, 128), "N": (1024, 8192, 128), "K": (1024, 8192, 128)},
     "kv-append": {"batch": (4, 64, 1), "context": (1024, 1 << 14, 64)},
     "layernorm": {"rows": (1024, 1 << 14, 8)},
@@ -106,7 +104,7 @@ def with_behind(prediction: Prediction, behind: Behind) -> Prediction:
 @pytest.mark.parametrize("cache", ["cold", "warm"])
 def test_predictions_one_after_another(cache) -> None:
     # independent: by the models alone
-    for n in range(14):
+    for n in range(20):
         size = {"n": (1 << 22) + (n << 12), "stride": 6}
         found = predict("strided-copy", device=H200, cache=cache, **size)
         found.interval_s  # noqa: B018  # forms are made of the launches that are asked
