@@ -114,8 +114,8 @@ def print_coalescing(engines: list[Engine]) -> None:
     address = np.arange(1 << 20).reshape(-1, 32)
     random = np.random.default_rng(0)
     cases = {
-        "4 B apart": address * 4,
-        "32 B apart": address * 32,
+        "stride of 4 B": address * 4,
+        "stride of 32 B": address * 32,
         "shuffled": random.permuted(address, axis=1) * 4,
         "random": random.integers(0, 1 << 30, address.shape) * 4,
     }

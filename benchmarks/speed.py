@@ -3,8 +3,9 @@
     python -m benchmarks.speed
 
 One prediction, once its form is compiled, beside a roofline in one line of Python, and with its
-interval and warnings, as JSON; arrays of launches beside the same roofline in one line of NumPy; one
-prediction over problem sizes of 2^10 to 2^40. Whole processes are timed by `benchmarks.start`, the simulator by `benchmarks.simulator`.
+interval and warnings, as JSON; arrays of launches beside the same roofline in one line of NumPy;
+one prediction over problem sizes of 2^10 to 2^40. Whole processes are timed by `benchmarks.start`,
+the simulator by `benchmarks.simulator`.
 """
 
 from __future__ import annotations

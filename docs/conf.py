@@ -6,11 +6,13 @@ the network when a page is read.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # benchmarks/ is not in the wheel
 
 project = "perfmodel"
 author = "the perfmodel developers"
@@ -24,11 +26,16 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.programoutput",
     "command_figure",
+    "drill_pages",
+    "repository_pages",
+    "theory_pages",
 ]
 exclude_patterns = ["generated/include", "**.ipynb_checkpoints", "examples", "extensions"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
+
+os.environ["COLUMNS"] = "88"  # output is as wide as a page
 
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
@@ -39,7 +46,12 @@ programoutput_prompt_template = "$ {command}\n{output}"
 
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+autodoc_class_signature = "separated"
+autodoc_typehints_description_target = "documented"
 
 html_theme = "furo"
 html_title = f"perfmodel {release}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]

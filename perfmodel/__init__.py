@@ -16,12 +16,15 @@ if TYPE_CHECKING:
         kernel_from_table,
         load_kernel,
     )
+    from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
     from perfmodel.prediction.predict import Predictions, predict, predict_many
     from perfmodel.prediction.record import Prediction
 
 __all__ = [
+    "AccessPolicyWindow",
     "Device",
     "Kernel",
+    "L2Control",
     "PerfmodelError",
     "Prediction",
     "Predictions",
@@ -38,6 +41,7 @@ __all__ = [
 _HOMES: Final = {
     "errors": ("PerfmodelError",),
     "hardware": ("Device", "device_names", "load_device"),
+    "kernels.l2_control": ("AccessPolicyWindow", "L2Control"),
     "kernels": ("Kernel", "builtin_names", "find_kernel", "kernel_from_table", "load_kernel"),
     "prediction": ("Prediction", "Predictions", "predict", "predict_many"),
 }

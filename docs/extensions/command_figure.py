@@ -1,11 +1,7 @@
 """Directive `command-figure`: a picture that a command writes with `-o` while the site is built.
 
-```{command-figure} perfmodel roofline gemm:naive gemm:coalesced
-:alt: what it shows, for who cannot see it
-:cwd: ../examples
-
-The caption.
-```
+Its argument is the command without `-o`, its content the caption; `:alt:` says what the picture
+shows for who cannot see it, `:cwd:` where the command runs, from the page's folder.
 """
 
 from __future__ import annotations
@@ -36,6 +32,7 @@ class CommandFigure(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
+        """Run the command, and return the figure."""
         command = " ".join(self.arguments[0].split())
         name = f"{hashlib.sha256(command.encode()).hexdigest()[:16]}.svg"
         target = Path(self.env.srcdir) / FOLDER / name

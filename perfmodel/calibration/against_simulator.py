@@ -24,6 +24,7 @@ from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Kernel, find_kernel, kernel_from_table
 from perfmodel.prediction import predict
 from perfmodel.prediction.simulated import simulate
+from perfmodel.text_files import write_file
 
 Array = npt.NDArray[Any]
 
@@ -269,7 +270,7 @@ def _plot(rows: Sequence[Comparison], fitted: Sequence[Fitted], path: Path) -> N
     import matplotlib
     from matplotlib.figure import Figure
 
-    from perfmodel.reports.figure_style import BLUE, GREY, STYLE, VERMILION, save_figure
+    from perfmodel.reports.figure_style import BLUE, GREY, STYLE, VERMILION, written
 
     size = small_gpu().l2_size
     value = {f.name: f.value for f in fitted}
@@ -294,7 +295,7 @@ def _plot(rows: Sequence[Comparison], fitted: Sequence[Fitted], path: Path) -> N
         )
         right.set_xlabel("DRAM bytes, closed form over simulator, less 1")
         right.set_ylabel("launches")
-        save_figure(figure, path)
+        write_file(path, written(figure, path.suffix.lower().removeprefix(".")))
 
 
 def _set(bytes_: int, passes: int) -> dict[str, int]:

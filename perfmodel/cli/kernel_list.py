@@ -42,12 +42,13 @@ Values = dict[str, Any]
 class Configuration:
     """A kernel with values for those of its parameters that are given.
 
-    `text` is what the command line calls it.
+    `text` is what the command line calls it, `launch` what a file with several launches does.
     """
 
     text: str
     kernel: Kernel
     values: Values
+    launch: str = ""
 
 
 @record
@@ -80,7 +81,8 @@ class NamedKernel:
             return [Configuration(self.text, self.kernel, values)]
         # What -D gives is in the launch already.
         made = self.launches.kernels(values, tell)
-        return [Configuration(self.text, kernel, {}) for kernel in made]
+        pairs = zip(made, self.launches.names(), strict=True)
+        return [Configuration(self.text, kernel, {}, name) for kernel, name in pairs]
 
     def one(self, values: Values, option: str | None = None) -> Configuration:
         """Return the one configuration that a command is about; `option` is what --launch said."""

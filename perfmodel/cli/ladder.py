@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.options import (
     CACHE,
     DEFINE,
@@ -16,11 +17,13 @@ from perfmodel.cli.options import (
     Timing,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
+from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
     "perfmodel ladder -D N=4096",
     "perfmodel ladder --device a100-sxm-80 -D M=1024 -D N=4096 -D K=512 --cache warm",
     "perfmodel ladder --device rtx-a6000 -D N=4096 -o ladder.svg",
+    "perfmodel ladder -D N=4096 --roofline -o versions.svg",
 )
 
 
@@ -30,22 +33,34 @@ def ladder(
     device: str = DEVICE,
     timing: Timing = TIMING,
     cache: Cache = CACHE,
+    roofline: bool = option(
+        "With -o: draw the rungs on the roofline, with arrows from each to the next, not as bars.",
+        default=False,
+    ),
     output: str | None = FIGURE,
     json: bool = JSON,
 ) -> None:
     """Climb the ladder of matrix products: from one thread per element to tensor cores.
 
     Each rung is a mapping of `gemm` (see `perfmodel kernels gemm`) with its default tiles. -D takes
-    M, N and K, and parameters of rungs; a rung takes those that it has.
+    M, N and K, and parameters of rungs; a rung takes those that it has. FP32 rungs are
+    compared with cuBLAS's FP32 product: its time is measured or, at other sizes of a GPU where it
+    was, predicted.
     """
     from perfmodel.prediction.ladder import ladder as climb
 
+    if roofline and output is None:
+        raise PerfmodelError("--roofline is of the figure: give -o FILE.svg too")
     params: dict[str, Any] = parse_defines(define or (), ("dtype",))
     rungs = climb("gemm", device=device, timing=timing, cache=cache, **params)
-    if output is not None:
-        from perfmodel.reports.ladder_figure import ladder_figure
+    if output is not None and roofline:
+        from perfmodel.reports.roofline_figure import roofline_picture
 
-        save_drawing(ladder_figure(rungs), output)
+        save_drawing(roofline_picture([rung.prediction for rung in rungs], arrows=True), output)
+    elif output is not None:
+        from perfmodel.reports.ladder_figure import ladder_picture
+
+        save_drawing(ladder_picture(rungs), output)
     if json:
         print_json([rung.to_json() for rung in rungs])
     elif output is None:

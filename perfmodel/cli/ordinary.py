@@ -18,6 +18,7 @@ from perfmodel.records import record
 
 COMMANDS: Final = (
     *("predict", "explain", "roofline", "report", "simulate", "sweep", "advise", "ladder"),
+    "draw",
     *("operators", "inspect", "devices", "kernels", "drill"),
     *("validate", "measure", "calibrate"),
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfmodel.reports.lines import Piece
+    from perfmodel.reports.page.svg import Picture
 
 _PIPE_WIDTH: Final = 100
 
@@ -76,9 +77,9 @@ def wrote(*paths: str | Path) -> None:
             print(f"wrote {path}", file=sys.stderr, flush=True)
 
 
-def save_drawing(figure: Figure, path: str | Path) -> None:
-    """Write a figure to a file and name it; see `perfmodel.reports.figure_style.save_figure`."""
-    from perfmodel.reports.figure_style import save_figure
+def save_drawing(figure: Figure | Picture, path: str | Path) -> None:
+    """Write a figure to a file and name it; see `perfmodel.reports.figure_file.save_figure`."""
+    from perfmodel.reports.figure_file import save_figure
 
     save_figure(figure, path)
     wrote(path)

@@ -49,6 +49,7 @@ EXAMPLES = (
     "perfmodel predict gemm --mapping naive,smem --device h100-sxm,a100-sxm-80",
     "perfmodel predict copy read write -D bytes=1GiB --json",
     "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
+    "perfmodel predict read -D vector=4 --littles-law",
     "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
     "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
     "perfmodel predict saxpy.cu --grid n/256 --block 256 --arg a=2 -D n=1Mi,64Mi",
@@ -76,6 +77,10 @@ def predict(
     source: bool = option(
         "Print each source line with its accesses: sectors, hits, share of time.",
         "--show",
+        default=False,
+    ),
+    littles_law: bool = option(
+        "Print the bytes in flight that L2 and DRAM need, and those that the launch has.",
         default=False,
     ),
     json: bool = JSON,
@@ -109,10 +114,14 @@ def predict(
             predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)
         )
     if json:
-        objects = [_record(prediction, source) for prediction in predictions]
+        objects = [_record(prediction, source, littles_law) for prediction in predictions]
         print_json(objects if len(objects) > 1 else objects[0])
+    elif littles_law:
+        from perfmodel.reports.littles_law_text import littles_law_reports
+
+        show(littles_law_reports(predictions))
     else:
-        show(_report(predictions))
+        show(_report(predictions, [each.launch for each, _ in chosen]))
     if source and not json:
         from perfmodel.reports.source_text import source_report
 
@@ -138,8 +147,12 @@ def _configurations(
     return configurations(found, value_lists(defines, found))
 
 
-def _record(prediction: Prediction, source: bool) -> dict[str, Any]:
+def _record(prediction: Prediction, source: bool, littles_law: bool) -> dict[str, Any]:
     record = prediction.to_json()
+    if littles_law:
+        from perfmodel.prediction.littles_law import littles_law as law_of
+
+        record["littles_law"] = law_of(prediction).to_json()
     if source:
         from perfmodel.reports.source_text import source_record
 
@@ -161,11 +174,11 @@ def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
     }
 
 
-def _report(predictions: list[Prediction]) -> Piece:
+def _report(predictions: list[Prediction], launches: list[str]) -> Piece:
     from perfmodel.reports.prediction_text import prediction_report, predictions_report
 
     return (
         prediction_report(predictions[0])
         if len(predictions) == 1
-        else predictions_report(predictions)
+        else predictions_report(predictions, launches)
     )

@@ -29,6 +29,13 @@ class ProgramLaunches:
     by_options: bool
     assume: bool = False
 
+    def names(self) -> list[str]:
+        """Return what to call the launches, if there are several: their names, else numbers."""
+        several = len(self.stated) > 1
+        return [
+            (launch.name or str(i)) if several else "" for i, launch in enumerate(self.stated, 1)
+        ]
+
     def takes(self, values: Mapping[str, Any]) -> set[str]:
         """Return which of the names some launch follows from: parameters, and names in rules."""
         return {name for _, used in self._at(values) for name in used}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import (
     KERNELS,
     configurations,
@@ -21,10 +22,12 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import tracked
+from perfmodel.errors import PerfmodelError
 
 EXAMPLES = (
     "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
     "perfmodel roofline gemm:naive gemm:coalesced -o roofline.svg",
+    "perfmodel roofline gemm:naive gemm:coalesced gemm:warptile --arrows -o versions.svg",
     "perfmodel roofline my-kernel.toml --device a100-sxm-80 --json",
     "perfmodel roofline saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 -D n=1Ki,16Mi",
     "perfmodel roofline kernels.cu --launch launches.toml",
@@ -39,6 +42,10 @@ def roofline(
     timing: Timing = TIMING,
     cache: Cache = CACHE,
     program: ProgramOptions,
+    arrows: bool = option(
+        "Draw an arrow from each launch to the next, as from version to version of a kernel.",
+        default=False,
+    ),
     output: str | None = FIGURE,
     json: bool = JSON,
 ) -> None:
@@ -46,6 +53,8 @@ def roofline(
 
     A parameter given with -D goes to every kernel that has it; several values give several points.
     """
+    if arrows and output is None:
+        raise PerfmodelError("--arrows are of the figure: give -o FILE.svg too")
     from perfmodel import predict
     from perfmodel.hardware import load_device
 
@@ -57,9 +66,9 @@ def roofline(
         for each in tracked("predicting", chosen)
     ]
     if output is not None:
-        from perfmodel.reports.roofline_figure import roofline_figure
+        from perfmodel.reports.roofline_figure import roofline_picture
 
-        save_drawing(roofline_figure(predictions), output)
+        save_drawing(roofline_picture(predictions, arrows), output)
     if json:
         from perfmodel.reports.roofline import roofline_record
 

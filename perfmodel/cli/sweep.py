@@ -89,9 +89,9 @@ def sweep(
         raise PerfmodelError("--cluster is for files of rows: give -o rows.csv or -o rows.parquet")
     sweeps = _sweeps(kernel, over, chosen)
     if output is not None:
-        from perfmodel.reports.sweep_figure import sweep_figure
+        from perfmodel.reports.sweep_figure import sweep_picture
 
-        save_drawing(sweep_figure(sweeps), output)
+        save_drawing(sweep_picture(sweeps), output)
     if json:
         print_json([each.to_json() for each in sweeps])
     elif output is None:

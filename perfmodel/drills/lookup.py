@@ -29,10 +29,11 @@ from perfmodel.models.formula import Formula
 _FORMULAS: Final = {
     "activity": "grid.activity",
     "atomics": "atomics.global_atomics",
-    "bank_turns": "requests.bank_turns",
+    "bank_conflicts": "requests.bank_conflicts",
     "coalescing": "requests.coalescing",
     "contention": "requests.contention",
     "dram": "dram.throughput",
+    "in_flight": "time.bytes_in_flight",
     "l2": "l2.throughput",
     "latency": "latency.latency",
     "occupancy": "launch.occupancy",

@@ -26,7 +26,7 @@ _CONTROL: Final = (
     *("fetch_granularity", "compression"),
 )
 _CONTROL_WORDS: Final = frozenset({"window_buffer", "hit_prop", "miss_prop"})
-_PREDICT: Final = (
+PREDICT_KEYS: Final = (
     *("kernel", "mapping", "device", "params", "timing", "cache", "mig", "mps", "read"),
     *("concurrent", *_CONTROL),
 )
@@ -167,7 +167,7 @@ def _figure(value: object, known: Collection[str], where: str) -> FigureOf:
 
 
 def _predicted(value: object, known: Collection[str], where: str) -> Predicted:
-    table = check_keys(value, _PREDICT, ("kernel", "read"), where)
+    table = check_keys(value, PREDICT_KEYS, ("kernel", "read"), where)
     params = _table(table.get("params", {}), f"{where}: params")
     concurrent = table.get("concurrent", [])
     if not isinstance(concurrent, list):

@@ -33,12 +33,15 @@ MOST_STEPS: Final = 40
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)(?::([^{}]{1,31}))?\}")
 """``{name}`` or ``{name:unit}`` in a text."""
 
-_KEYS: Final = (
+FILE_KEYS: Final = ("topic", "source", "drill")
+DRILL_KEYS: Final = (
     *("id", "title", "topic", "source", "question", "hint", "device", "given", "step", "answer"),
     *("mistake", "hardware"),
 )
 _REQUIRED: Final = ("id", "title", "question", "answer")
-_ANSWER: Final = ("value", "unit", "tolerance", "words", "besides", "choices", "right", "pick")
+ANSWER_KEYS: Final = ("value", "unit", "tolerance", "words", "besides", "choices", "right", "pick")
+STEP_KEYS: Final = ("say", "name", "unit", *READERS)
+MISTAKE_KEYS: Final = ("value", "word", "say")
 _TOLERANCE: Final = 0.02
 """Share by which a number may be off where its drill states none: chosen."""
 _BUILT_IN_NAMES: Final = frozenset({"device"})
@@ -62,7 +65,7 @@ def drills_from_table(table: Mapping[str, Any], file: Path, where: str) -> list[
     PerfmodelError
         If anything is missing, unknown or wrong.
     """
-    check_keys(table, ("topic", "source", "drill"), ("drill",), where)
+    check_keys(table, FILE_KEYS, ("drill",), where)
     entries = table["drill"]
     if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_DRILLS:
         raise PerfmodelError(
@@ -72,7 +75,7 @@ def drills_from_table(table: Mapping[str, Any], file: Path, where: str) -> list[
     common = {key: table[key] for key in ("topic", "source") if key in table}
     found = []
     for number, entry in enumerate(entries, 1):
-        check_keys(entry, _KEYS, _REQUIRED, f"{where}, drill {number}")
+        check_keys(entry, DRILL_KEYS, _REQUIRED, f"{where}, drill {number}")
         found.append(_drill(common | entry, file, f"{where}, drill {number}"))
     return found
 
@@ -131,7 +134,7 @@ def _quantity_text(number: float | str, where: str) -> str:
 
 
 def _step(entry: object, known: Collection[str], where: str) -> Step:
-    table = check_keys(entry, ("say", "name", "unit", *READERS), ("say",), where)
+    table = check_keys(entry, STEP_KEYS, ("say",), where)
     kinds = [kind for kind in READERS if kind in table]
     if len(kinds) > 1:
         raise PerfmodelError(f"{where} has {' and '.join(kinds)}: a step takes one of them")
@@ -156,7 +159,7 @@ def _step(entry: object, known: Collection[str], where: str) -> Step:
 
 
 def _answer(entry: object, known: Collection[str], where: str) -> Answer:
-    table = check_keys(entry, _ANSWER, (), where)
+    table = check_keys(entry, ANSWER_KEYS, (), where)
     kinds = [kind for kind in ("value", "words", "choices") if kind in table]
     if len(kinds) != 1:
         came = " and ".join(kinds) if kinds else "none"
@@ -227,7 +230,7 @@ def _choice(table: Mapping[str, Any], known: Collection[str], where: str) -> Cho
 
 
 def _mistake(entry: object, answer: Answer, known: Collection[str], where: str) -> Mistake:
-    table = check_keys(entry, ("value", "word", "say"), ("say",), where)
+    table = check_keys(entry, MISTAKE_KEYS, ("say",), where)
     if ("value" in table) != isinstance(answer, NumberAnswer) or (
         ("word" in table) == ("value" in table)
     ):

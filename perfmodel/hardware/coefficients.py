@@ -7,7 +7,7 @@ fitted on, a table for each, such as::
     [dirty_lines.stream_room]
     value = 0.687
     unit = "1"
-    text = "share of L2 that the last bytes read and written are in"
+    text = "share of L2 in which the last bytes read and written remain"
     kind = "fitted"
     source = "measurements/..., rows marked fit"
     note = "3.1% rms"

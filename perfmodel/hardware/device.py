@@ -106,13 +106,13 @@ class Device:
     registers_per_sm: int = quantity("registers", "32-bit registers of an SM")
     max_registers_per_block: int = quantity("registers", "32-bit registers of a block, at most")
     max_registers_per_thread: int = quantity("registers", "32-bit registers of a thread, at most")
-    register_allocation_unit: int = quantity("registers", "a warp's registers round up to this")
-    warp_allocation_granularity: int = quantity("warps", "a block's warps round up to this")
+    register_allocation_unit: int = quantity("registers", "registers of a warp round up to this")
+    warp_allocation_granularity: int = quantity("warps", "warps of a block round up to this")
 
     shared_per_sm: int = quantity("bytes", "shared memory of an SM, at most")
     shared_per_block_max: int = quantity("bytes", "shared memory of a block, at most, by opt-in")
     shared_per_block_default: int = quantity("bytes", "shared memory of a block without opt-in")
-    shared_allocation_unit: int = quantity("bytes", "a block's shared memory rounds up to this")
+    shared_allocation_unit: int = quantity("bytes", "shared memory of a block rounds up to this")
     shared_reserved_per_block: int = quantity("bytes", "shared memory the driver takes per block")
     l1_shared_size: int = quantity("bytes", "memory of an SM that L1 and shared memory divide")
     shared_carveouts: tuple[int, ...] = quantity(
@@ -236,12 +236,12 @@ class Device:
 
     @property
     def dram_read_bandwidth(self) -> float:
-        """DRAM bandwidth that reads reach [B/s]: read efficiency x peak."""
+        """DRAM bandwidth that reads reach [B/s], read efficiency x peak."""
         return self.dram_read_efficiency * self.dram_bandwidth
 
     @property
     def has_clusters(self) -> bool:
-        """Whether blocks form clusters, which read L2 once for several: from sm_90 on."""
+        """Whether blocks form clusters, which read L2 once for several (from sm_90 on)."""
         return float(self.compute_capability) >= 9.0
 
     def tensor_rate(self, precision: str) -> float:

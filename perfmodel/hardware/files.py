@@ -47,7 +47,7 @@ _DEFINING: Final = ("sm_count", "sm_clock", "l2_size", "l2_slices", "dram_size",
 """Figures by which a GPU is another one."""
 _MEASURED: Final = "dram_read_efficiency"
 """The figure by which a device counts as measured: see `perfmodel.prediction.interval.origin`."""
-_HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract", "format")
+HEADERS: Final = ("name", "title", "compute_capability", "extends", "abstract", "format")
 
 
 class _Sheet(NamedTuple):
@@ -257,7 +257,7 @@ def _read(path: Path) -> _Sheet:
     figures: dict[str, Figure] = {}
     fitted: dict[str, CoefficientValue] = {}
     for key, value in table.items():
-        if key in _HEADERS:
+        if key in HEADERS:
             headers[key] = _header(key, value, where)
         elif key == "coefficients":
             fitted = stated_coefficients(value, where)
@@ -265,7 +265,7 @@ def _read(path: Path) -> _Sheet:
             figures[key] = read_figure(value, known[key], f"{where}, figure {key!r}")
         else:
             raise PerfmodelError(
-                f"{where} has an unknown figure {shown(key)}{nearest(key, [*known, *_HEADERS])}"
+                f"{where} has an unknown figure {shown(key)}{nearest(key, [*known, *HEADERS])}"
             )
     return _Sheet(path, headers, figures, fitted)
 

@@ -28,6 +28,7 @@ _OTHERS: Final = (
 )
 _ATOMIC_KEYS: Final = ("returns", "dtype", "operation", "aggregated")
 _KINDS: Final[tuple[AccessKind, ...]] = ("load", "store", "atomic")
+ACCESS_KEYS: Final = (*_KINDS, *_OTHERS, *_ATOMIC_KEYS)
 
 
 def read_accesses(
@@ -82,7 +83,7 @@ def _check_needs(accesses: Sequence[Access], scope: Scope) -> None:
 def _access(
     value: Mapping[str, Any], where: str, scope: Scope, buffers: Mapping[str, Buffer]
 ) -> Access:
-    check_keys(value, (*_KINDS, *_OTHERS, *_ATOMIC_KEYS), ("index",), where)
+    check_keys(value, ACCESS_KEYS, ("index",), where)
     kinds = [kind for kind in _KINDS if kind in value]
     if len(kinds) != 1:
         came = " and ".join(kinds) if kinds else "none"

@@ -201,12 +201,16 @@ class Kernel:
 
     Attributes
     ----------
-    name, summary : str
+    name : str
+    summary : str
     parameters : tuple of Parameter
     definitions : tuple of (str, Node)
         Named sub-expressions, in order; they stand for themselves in every other expression.
     launch : Launch
-    buffers, loops, accesses, arithmetic : tuples
+    buffers : tuple of Buffer
+    loops : tuple of Loop
+    accesses : tuple of Access
+    arithmetic : tuple of Arithmetic
     guard : Node or None
         Condition under which a thread does anything at all (``if (i < n)``).
     flop : Node
@@ -225,7 +229,7 @@ class Kernel:
         between its waits, not during them.
     strands : Node
         Independent strands of a thread's instructions between barriers: how many of its loads from
-        shared memory and their uses run side by side. 1: each use waits for its load.
+        shared memory and their uses are in flight together. 1: each use waits for its load.
     mapping : str
         Which variant of the kernel it is ("coalesced", ...); empty if there is one only.
     notes : tuple of str
@@ -246,7 +250,7 @@ class Kernel:
     translated : bool
         Whether a program wrote it from PTX, which leaves more open than a person's description.
     constants : Node
-        Bytes of constant memory that it reads, parameters apart.
+        Bytes of constant memory that it reads, parameters not counted.
     unequal : Unequal or None
         How warps and blocks differ where data decides what they do; None for equal ones.
     block_work : tuple of float

@@ -15,26 +15,49 @@ DEFAULT_FETCH: Final = 64
 
 @record
 class AccessPolicyWindow:
-    """A window of addresses whose lines get a property of their own (cudaAccessPolicyWindow)."""
+    """A window of addresses whose lines get a property of their own (cudaAccessPolicyWindow).
 
-    buffer: str  # buffer that the window starts in
-    num_bytes: int  # length [B]; 0 closes the window
-    # Share of the window's lines that get `hit_prop`; the others get `miss_prop`.
+    Attributes
+    ----------
+    buffer : str
+        Buffer that the window starts in.
+    num_bytes : int
+        Length [B]; 0 closes the window.
+    hit_ratio : float
+        Share of the window's lines that get `hit_prop`; the others get `miss_prop`.
+    hit_prop : {"persisting", "streaming", "normal"}
+    miss_prop : {"streaming", "normal"}
+    offset : int
+        Start, from that of the buffer [B].
+    """
+
+    buffer: str
+    num_bytes: int
     hit_ratio: float = 1.0
     hit_prop: AccessProperty = "persisting"
     miss_prop: AccessProperty = "streaming"
-    offset: int = 0  # start, from that of the buffer [B]
+    offset: int = 0
 
 
 @record
 class L2Control:
-    """What a program asks of L2 before the launch; the defaults are those of the driver."""
+    """What a program asks of L2 before the launch; the defaults are those of the driver.
 
-    set_aside: int = 0  # L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize) [B]
-    window: AccessPolicyWindow | None = None  # a stream has one window at a time
-    # Least that an L2 miss asks of DRAM (cudaLimitMaxL2FetchGranularity): 32, 64 or 128 [B].
+    Attributes
+    ----------
+    set_aside : int
+        L2 kept for persisting accesses (cudaLimitPersistingL2CacheSize) [B].
+    window : AccessPolicyWindow or None
+        A stream has one window at a time.
+    fetch_granularity : {32, 64, 128}
+        Least that an L2 miss asks of DRAM (cudaLimitMaxL2FetchGranularity) [B].
+    compression : float
+        DRAM bytes that the data would have over those it has compressed; 1 is not compressed.
+    """
+
+    set_aside: int = 0
+    window: AccessPolicyWindow | None = None
     fetch_granularity: int = DEFAULT_FETCH
-    # DRAM bytes that the data would have over those it has compressed; 1 is not compressed.
     compression: float = 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.expressions import Number
@@ -12,12 +12,14 @@ from perfmodel.kernels.kernel import LARGEST_PARAMETER, Parameter
 from perfmodel.kernels.scope import Scope
 from perfmodel.tables import check_keys, choice, is_list, read_text, whole
 
+PARAMETER_KEYS: Final = ("default", "minimum", "maximum", "choices", "summary", "divides")
+
 
 def read_parameter(name: str, value: object, scope: Scope) -> Parameter:
     """Return a parameter of a kernel's table; its name becomes known to the scope."""
     where = f"{scope.where}, parameter {shown(name)}"
     table = value if isinstance(value, Mapping) else {"default": value}
-    check_keys(table, ("default", "minimum", "maximum", "choices", "summary", "divides"), (), where)
+    check_keys(table, PARAMETER_KEYS, (), where)
     default = table.get("default")
     minimum = whole(table.get("minimum", 1), f"{where}: minimum", least=0)
     maximum = whole(table.get("maximum", LARGEST_PARAMETER), f"{where}: maximum", least=minimum)

@@ -49,12 +49,13 @@ _STATED: Final = ("global", "shared")
 _WHOLE: Final = ("strands", "offered")
 _NUMBERS: Final = ("flop", "loads_in_flight", "loads_a_wait", "longest")
 """Expressions of a kernel that all threads share: whole numbers, and what may be a fraction."""
-_KEYS: Final = (
+KERNEL_KEYS: Final = (
     *("name", "summary", "mapping", "guard", "flop", "precision", "loads_in_flight"),
     *("loads_a_wait", "dependent", "longest", "parameters", "menu", "offered", "pipeline"),
     *("launch", "definitions", "buffers", "loops", "accesses", "arithmetic", "barriers", "paces"),
     *("strands", "compute_capability"),
 )
+LOOP_KEYS: Final = ("variable", "trips", "parent")
 MOST_ROWS: Final = 256
 """Rows of a menu."""
 
@@ -87,7 +88,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     ... }).name
     'fill'
     """
-    check_keys(table, _KEYS, ("name", "launch"), where)
+    check_keys(table, KERNEL_KEYS, ("name", "launch"), where)
     scope = Scope(where)
     parameters = tuple(
         read_parameter(name, value, scope)
@@ -189,7 +190,7 @@ def _add_loops(table: Mapping[str, Any], scope: Scope) -> None:
 
 
 def _variable_and_parent(scope: Scope, value: Any, where: str) -> tuple[str, str | None]:
-    check_keys(value, ("variable", "trips", "parent"), ("variable", "trips"), where)
+    check_keys(value, LOOP_KEYS, ("variable", "trips"), where)
     scope.add(value["variable"], "loop variable")
     parent = value.get("parent")
     return value["variable"], None if parent is None else read_text(parent, f"{where}: parent")

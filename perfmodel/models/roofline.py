@@ -1,4 +1,12 @@
-"""Hierarchical roofline: ceilings of a GPU, ridge points, and intensities of a launch."""
+"""Hierarchical roofline: ceilings of a GPU, ridge points, and intensities of a launch.
+
+The attainable rate at a memory level is the smaller of the arithmetic peak and the level's
+bandwidth times the operations per byte moved there. Bytes are those that the launch moves at L1, L2
+and DRAM, so one kernel has an intensity per level. The ridge point is the intensity at which both
+limits are equal.
+
+It is an upper bound: latency, load imbalance and launch overhead are not in it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,7 @@ ATTAINABLE = Formula(
     text="min(peak, intensity*bandwidth)",
     symbols={
         "peak": "arithmetic ceiling [FLOP/s]",
-        "intensity": "operations a byte of this level [FLOP/B]",
+        "intensity": "operations per byte moved at this level [FLOP/B]",
         "bandwidth": "bandwidth of this level [B/s]",
     },
     holds="an upper bound",

@@ -51,6 +51,7 @@ _MOST: Final = {
 }
 _OPTIONAL: Final = ("title", "source", "kv_heads", "head_width", "ffn_matrices")
 _REQUIRED: Final = ("name", "layers", "width", "heads", "ffn_width", "vocab", "context", "dtype")
+SHAPE_KEYS: Final = (*_REQUIRED, *_OPTIONAL)
 _HEAD_WIDTHS: Final = (64, 128, 256)
 
 
@@ -161,7 +162,7 @@ def parse_shape(text: str, where: str = "model") -> ModelShape:
 
 def shape_from_table(table: Mapping[str, Any], where: str = "model") -> ModelShape:
     """Return the shape that a table states: the content of a shape file, or the same as a dict."""
-    check_keys(table, (*_REQUIRED, *_OPTIONAL), _REQUIRED, where)
+    check_keys(table, SHAPE_KEYS, _REQUIRED, where)
 
     def number(key: str, default: int) -> int:
         return whole(table.get(key, default), f"{where}: {key}", 1, _MOST[key])

@@ -29,8 +29,8 @@ CHUNK: Final = 1 << 14
 SOURCES: Final = 8
 """Launches of a program that are."""
 
-_NUMBERS: Final = ("time_s", "dram_read_bytes", "dram_write_bytes", "l2_hit_rate")
-_TEXTS: Final = ("bottleneck", "refused")
+NUMBERS: Final = ("time_s", "dram_read_bytes", "dram_write_bytes", "l2_hit_rate")
+TEXTS: Final = ("bottleneck", "refused")
 
 _Columns = Mapping[str, Any]  # arrays, or what all rows share
 
@@ -98,8 +98,8 @@ def predicted_rows(launches: Launches, values: Mapping[str, Array]) -> dict[str,
         As `perfmodel.predict_many`, but for buffers over the device's memory.
     """
     count = len(next(iter(values.values())))
-    found: dict[str, Array] = {name: np.full(count, np.nan) for name in _NUMBERS}
-    found |= {name: np.full(count, "", dtype=object) for name in _TEXTS}
+    found: dict[str, Array] = {name: np.full(count, np.nan) for name in NUMBERS}
+    found |= {name: np.full(count, "", dtype=object) for name in TEXTS}
     every = not isinstance(launches.kernel, Kernel)
     separate = [column for name, column in values.items() if every or name in KNOBS]
 
@@ -173,4 +173,4 @@ def _of_kernel(
 
 def _columns(found: Prediction | Predictions) -> _Columns:
     columns = {"time_s": found.time_s, "bottleneck": found.bottleneck}
-    return columns | {name: found.traffic[name] for name in _NUMBERS[1:]}
+    return columns | {name: found.traffic[name] for name in NUMBERS[1:]}

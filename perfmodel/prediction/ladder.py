@@ -11,6 +11,7 @@ from perfmodel.hardware import Device
 from perfmodel.kernels import find_kernel, mappings
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
+from perfmodel.prediction.cublas import CublasFp32, cublas_fp32
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
@@ -50,10 +51,18 @@ class Rung:
     share: float  # its rate over that of the last rung of the same precision
     gain: float | None  # its rate over that of the rung below; None for the first
     next_removes: Removed | None  # what the rung above takes away; None for the last
+    cublas: CublasFp32 | None  # what all FP32 rungs are held against; None where it is not known
     # Its place, the fastest first: best and worst, as rungs within `APART` may change places.
     ranks: tuple[int, int]
     # Mappings of those rungs: which of them and this one is faster is too close to call.
     close: tuple[str, ...]
+
+    @property
+    def share_of_cublas(self) -> float | None:
+        """Its rate over that of cuBLAS's FP32 product, if it computes in FP32 too."""
+        if self.cublas is None or self.prediction.details.instance.kernel.precision != "fp32":
+            return None
+        return self.prediction.roofline.flop_per_s / self.cublas.flop_per_s
 
     def to_json(self) -> dict[str, Any]:
         """Return the rung as plain data."""
@@ -62,11 +71,13 @@ class Rung:
             "mapping": self.prediction.mapping,
             "flop_per_s": self.prediction.roofline.flop_per_s,
             "share_of_last": self.share,
+            "share_of_cublas": self.share_of_cublas,
             "gain": self.gain,
             "ranks": list(self.ranks),
             "too_close_to_call": list(self.close),
             "next_removes": removed
             and {"term": removed.term, "before_s": removed.before, "after_s": removed.after},
+            "cublas_fp32": self.cublas and self.cublas.to_json(),
             "prediction": self.prediction.to_json(),
         }
 
@@ -108,10 +119,11 @@ def ladder(
         own = {p.name for p in each.parameters}
         chosen: dict[str, Any] = {name: v for name, v in params.items() if name in own}
         found.append(predict(each, device=device, timing=timing, cache=cache, **chosen))
-    return tuple(_rung(found, i) for i in range(len(found)))
+    reference = cublas_fp32(found[0])
+    return tuple(_rung(found, i, reference) for i in range(len(found)))
 
 
-def _rung(found: list[Prediction], i: int) -> Rung:
+def _rung(found: list[Prediction], i: int, reference: CublasFp32 | None) -> Rung:
     here = found[i]
     rate = here.roofline.flop_per_s
     precision = here.details.instance.kernel.precision
@@ -122,6 +134,7 @@ def _rung(found: list[Prediction], i: int) -> Rung:
     return Rung(
         prediction=here,
         share=rate / alike[-1].roofline.flop_per_s,
+        cublas=reference,
         gain=rate / found[i - 1].roofline.flop_per_s if i else None,
         next_removes=_removed(here, found[i + 1]) if i + 1 < len(found) else None,
         ranks=(faster + 1, faster + 1 + len(close)),

@@ -63,9 +63,10 @@ def predict(
     l2 : L2Control, optional
         Set-aside, access policy window, fetch granularity and compression; by default the
         driver's.
-    mig, mps : bool
-        Whether the GPU is in multi-instance mode (no set-aside), or shared by a multi-process
-        server (which alone can set L2 aside).
+    mig : bool
+        Whether the GPU is in multi-instance mode (no set-aside).
+    mps : bool
+        Whether it is shared by a multi-process server (which alone can set L2 aside).
     concurrent : sequence of AccessPolicyWindow
         Windows of kernels that run at the same time and share the set-aside.
     **params : int or str

@@ -47,9 +47,13 @@ class Predictions:
     Attributes
     ----------
     time_s : array
+        Time of each launch [s].
     terms_s : mapping of str to array
+        Time that each resource would need alone [s]; 0 where a launch has no such term.
     bottleneck : array of str
+        Name of the largest term.
     traffic : mapping of str to array
+        What moves in each launch: requests, sectors, bytes [B].
     """
 
     time_s: Array
@@ -71,10 +75,32 @@ def predict_many(
     concurrent: Sequence[AccessPolicyWindow] = (),
     **params: npt.ArrayLike,
 ) -> Predictions:
-    """Predict arrays of launches in one call; arguments are those of `predict`, or arrays.
+    """Predict arrays of launches in one call.
 
     Parameters that change the block or the width of an access are split into one pass each, and
     so are configurations that the models' forms would be chosen differently for.
+
+    Parameters
+    ----------
+    kernel, mapping, device, timing, cache, l2, mig, mps, concurrent
+        As for `predict`.
+    **params : array_like
+        The kernel's parameters: numbers, words, or arrays of them that broadcast.
+
+    Returns
+    -------
+    Predictions
+        Arrays of the shape that the parameters broadcast to; without intervals and warnings.
+
+    Raises
+    ------
+    PerfmodelError
+        As `predict`, or if parameters do not broadcast.
+
+    Examples
+    --------
+    >>> predict_many("copy", bytes=np.array([1 << 20, 1 << 30])).time_s.shape
+    (2,)
     """
     chosen = kernel_of(kernel, mapping)
     check_protocol(timing, cache)

@@ -26,18 +26,41 @@ Method = Literal["closed-form", "simulated"]
 
 @record
 class OccupancyResult:
-    """Occupancy of one launch."""
+    """Occupancy of one launch.
+
+    Attributes
+    ----------
+    blocks_per_sm : int
+        Resident blocks of an SM.
+    warps_per_sm : int
+        Resident warps of an SM.
+    fraction : float
+        Of the warps that an SM can hold.
+    limiter : str
+        Resource that runs out first: "warps", "blocks", "registers" or "shared memory".
+    waves : float
+        Blocks of the grid over the blocks that all SMs hold.
+    """
 
     blocks_per_sm: int
     warps_per_sm: int
-    fraction: float  # of the warps that an SM can hold
-    limiter: str  # "warps", "blocks", "registers" or "shared memory"
-    waves: float  # blocks of the grid over the blocks that all SMs hold
+    fraction: float
+    limiter: str
+    waves: float
 
 
 @record
 class Ceiling:
-    """A bound of the roofline: `value` in B/s for a memory level, in FLOP/s for arithmetic."""
+    """A bound of the roofline.
+
+    Attributes
+    ----------
+    name : str
+        Memory level, or precision.
+    kind : {"memory", "compute"}
+    value : float
+        In B/s for a memory level, in FLOP/s for arithmetic.
+    """
 
     name: str
     kind: Literal["memory", "compute"]
@@ -46,11 +69,21 @@ class Ceiling:
 
 @record
 class RooflineResult:
-    """Where a launch lies on the hierarchical roofline."""
+    """Where a launch lies on the hierarchical roofline.
 
-    flop: float  # useful floating-point operations
-    flop_per_s: float  # predicted rate
-    # FLOP a byte at "l1", "l2" and "dram"; None where no byte moves there.
+    Attributes
+    ----------
+    flop : float
+        Useful floating-point operations.
+    flop_per_s : float
+        Predicted rate [FLOP/s].
+    intensity : mapping of str to float or None
+        FLOP per byte at "l1", "l2" and "dram"; None where no byte moves there.
+    ceilings : tuple of Ceiling
+    """
+
+    flop: float
+    flop_per_s: float
     intensity: Mapping[str, float | None]
     ceilings: tuple[Ceiling, ...]
 
@@ -116,20 +149,31 @@ class Prediction:
     Attributes
     ----------
     kernel : str
+        Its name.
     mapping : str or None
         Variant of a built-in kernel.
     params : mapping of str to int or str
-    grid, block : tuple of three int
+        All parameters, defaults filled in.
+    grid : tuple of three int
+        Blocks in x, y and z.
+    block : tuple of three int
+        Threads of a block in x, y and z.
     device : str
+        Name of the GPU.
     method : {"closed-form", "simulated"}
-    timing, cache : str
-        Protocol: what is timed, and what L2 holds at the start.
+        Who counted the traffic.
+    timing : {"profiler", "events"}
+        What is timed.
+    cache : {"cold", "warm"}
+        What L2 holds at the start.
     time_s : float
+        Predicted time [s].
     bottleneck : str
         Name of the largest term.
     terms_s : mapping of str to float
         Seconds that each resource would need alone.
     traffic : mapping of str to float
+        What moves in the whole launch: requests, sectors, bytes [B].
     over_fetch : mapping of str to float
         Bytes that DRAM reads over those that L2 is asked for, of loads for which they are more.
     occupancy : OccupancyResult

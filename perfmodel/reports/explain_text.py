@@ -15,6 +15,7 @@ from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out, terms_text
 from perfmodel.reports.formula_text import Known, moves, origin_text, pieces, plain_name
 from perfmodel.reports.lines import PLAIN, Look, plain, stack
+from perfmodel.reports.littles_law_text import in_flight_line
 from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
 
@@ -98,6 +99,8 @@ def _heading(prediction: Prediction, width: int) -> Iterator[Line]:
         yield from _wrapped(access, width, hanging="    ")
     if (wasted := over_fetch_text(prediction)) is not None:
         yield from _wrapped(f"over-fetch  {wasted}", width)
+    if (short := in_flight_line(prediction)) is not None:
+        yield from _wrapped(short, width)
     yield from _wrapped(_READING, width)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.records import record
-from perfmodel.text_files import check_target, write_file
+from perfmodel.text_files import check_target
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -24,6 +24,8 @@ FORMATS: Final = (".svg", ".png", ".pdf")
 BLUE: Final = "#0072b2"
 GREEN: Final = "#009e73"
 VERMILION: Final = "#d55e00"
+ROSE: Final = "#cc79a7"
+AMBER: Final = "#e69f00"
 INK: Final = "#222222"
 GREY: Final = "#767676"
 FAINT: Final = "#dddddd"
@@ -77,7 +79,7 @@ class Drawing:
     @cached_property
     def svg(self) -> str:
         """What matplotlib writes of it, without a background."""
-        return _written(self.figure, "svg", transparent=True).decode()
+        return written(self.figure, "svg", transparent=True).decode()
 
     def mark(self, artist: Artist, told: str, launch: int = 0) -> None:
         """Say what a part is."""
@@ -114,24 +116,12 @@ def check_figure_path(path: str | Path) -> Path:
     return check_target(path, "figure", FORMATS)
 
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure to a file whose suffix says the format; all of it or nothing.
-
-    Raises
-    ------
-    PerfmodelError
-        As `check_figure_path`, or if the file cannot be written.
-    """
-    path = check_figure_path(path)
-    write_file(path, _written(figure, path.suffix.lower().removeprefix("."), dpi=160))
-
-
-def _written(figure: Figure, kind: str, **settings: Any) -> bytes:
-    """Return a figure in a format, without the date."""
+def written(figure: Figure, kind: str, **settings: Any) -> bytes:
+    """Return a figure as a file of a format, without the date."""
     import matplotlib
 
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    written = BytesIO()
+    file = BytesIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(written, format=kind, metadata=undated, **settings)
-    return written.getvalue()
+        figure.savefig(file, format=kind, metadata=undated, **settings)
+    return file.getvalue()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from perfmodel.prediction import Prediction
+from perfmodel.prediction.cublas import NAME, CublasFp32
 from perfmodel.prediction.ladder import APART, Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
@@ -18,24 +20,30 @@ def ladder_report(rungs: Sequence[Rung]) -> Piece:
     names = {p.name for r in rungs for p in r.prediction.details.instance.kernel.parameters}
     sizes = ", ".join(f"{n}={first.params[n]}" for n in ("M", "N", "K") if n in names)
     precisions = {r.prediction.details.instance.kernel.precision for r in rungs}
+    reference = rungs[0].cublas
+    shares = [r.share if reference is None else r.share_of_cublas for r in rungs]
     rows = [
         (
             str(r.prediction.mapping),
             units.flop_rate(r.prediction.roofline.flop_per_s),
-            units.percent(r.share),
+            "-" if share is None else units.percent(share),
             "" if r.gain is None else f"{r.gain:.2f} x",
             _rank(r),
             TERMS.get(r.prediction.bottleneck, r.prediction.bottleneck),
         )
-        for r in rungs
+        for r, share in zip(rungs, shares, strict=True)
     ]
-    headers = ("rung", "reaches", "of last", "gain", "rank", "bound by")
+    if reference is not None:
+        after = max((i for i, r in enumerate(rungs, 1) if r.share_of_cublas is not None), default=0)
+        rows.insert(after, _reference(reference))
+    of = "of last" if reference is None else "of cuBLAS"
+    headers = ("rung", "reaches", of, "gain", "rank", "bound by")
     steps = [
         (f"{here.prediction.mapping} to {after.prediction.mapping}", _removed(here, after))
         for here, after in pairwise(rungs)
     ]
-    notes = []
-    if len(precisions) > 1:
+    notes = [plain(line) for line in _of_cublas(first, reference)]
+    if reference is None and len(precisions) > 1:
         notes.append(plain("of last: of the last rung of the same precision"))
     notes += [plain(line) for line in _too_close(rungs)]
     warnings = dict.fromkeys(w for r in rungs for w in r.prediction.warnings)
@@ -49,6 +57,20 @@ def ladder_report(rungs: Sequence[Rung]) -> Piece:
         table(("step", "the next rung removes"), steps),
         *(plain(f"warning  {warning}") for warning in warnings),
     )
+
+
+def _reference(found: CublasFp32) -> tuple[str, str, str, str, str, str]:
+    return (NAME, units.flop_rate(found.flop_per_s), "100%", "", "", f"({found.kind})")
+
+
+def _of_cublas(first: Prediction, found: CublasFp32 | None) -> list[str]:
+    """Return where cuBLAS's time is from, or that there is none."""
+    if found is None:
+        missing = f"{NAME}: not measured on {first.device} at these sizes, so no shares of it"
+        return [missing] if first.kernel == "gemm" else []
+    if found.kind == "measured":
+        return [f"{NAME}: {units.seconds(found.time_s)} measured ({found.source})"]
+    return [f"{NAME}: {units.seconds(found.time_s)} predicted with its tiles; {found.source}"]
 
 
 def _rank(rung: Rung) -> str:

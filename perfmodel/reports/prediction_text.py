@@ -49,13 +49,15 @@ def prediction_report(prediction: Prediction) -> Piece:
     )
 
 
-def predictions_report(predictions: Sequence[Prediction]) -> Piece:
+def predictions_report(predictions: Sequence[Prediction], launches: Sequence[str] = ()) -> Piece:
     """Return several predictions under one protocol as a table, a row each.
 
-    What differs between them has a column: kernel, mapping, GPU, parameters.
+    What differs between them has a column: launch (what a file calls each), kernel, mapping, GPU,
+    parameters.
     """
     first = predictions[0]
     labels = {
+        "launch": [launch or "-" for launch in launches],
         "kernel": [p.kernel for p in predictions],
         "mapping": [p.mapping or "-" for p in predictions],
         "GPU": [p.device for p in predictions],
@@ -109,7 +111,7 @@ def common_warnings(predictions: Sequence[Prediction]) -> list[str]:
 def _titles(predictions: Sequence[Prediction], told: Collection[str]) -> str:
     """Return which kernel and GPU predictions are of, as far as it is one."""
     first = predictions[0]
-    if not told:
+    if not {"kernel", "mapping", "GPU"} & {*told}:
         return title(first)
     mapping = None if "mapping" in told else first.mapping
     kernel = f"{len(predictions)} launches" if "kernel" in told else first.kernel

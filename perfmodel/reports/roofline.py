@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
@@ -67,11 +68,14 @@ class Roofline:
     ceilings : tuple of Ceiling
     launches : tuple of (str, Placement)
         Each with a label that tells it from the others; those that compute nothing too.
+    arrows : bool
+        Whether the launches are versions of one kernel, each an arrow from the one before.
     """
 
     device: Device
     ceilings: tuple[Ceiling, ...]
     launches: tuple[tuple[str, Placement], ...]
+    arrows: bool = False
 
     @property
     def memory(self) -> dict[str, float]:
@@ -84,10 +88,38 @@ class Roofline:
         return {c.name: c.value for c in self.ceilings if c.kind == "compute"}
 
     @property
+    def title(self) -> str:
+        """What it is a roofline of."""
+        return f"Hierarchical roofline of {self.device.title}"
+
+    @property
+    def text(self) -> str:
+        """Where the launches lie, in words."""
+        told = "; ".join(
+            f"{label} {units.flop_rate(place.flop_per_s)}, nearest roof {roof_name(place.nearest)}"
+            for _, label, place in self.drawn
+        )
+        return f"{told}."
+
+    @property
     def drawn(self) -> list[tuple[int, str, Placement]]:
         """Number, label and place of the launches that compute something."""
         numbered = enumerate(self.launches, 1)
         return [(number, label, place) for number, (label, place) in numbered if place.points]
+
+    @property
+    def faster(self) -> dict[int, float]:
+        """How many times the rate of the version before each has, by number; without the first."""
+        if not self.arrows:
+            return {}
+        return {
+            number: place.flop_per_s / before.flop_per_s
+            for (_, _, before), (number, _, place) in pairwise(self.drawn)
+        }
+
+    def lowest(self, place: Placement) -> LevelPoint:
+        """Return a launch's point under its lowest memory roof."""
+        return min(place.points, key=lambda point: point.intensity * self.memory[point.level])
 
     @property
     def nothing(self) -> list[str]:
@@ -140,8 +172,12 @@ class Roofline:
         return Table("Points under their roofs", columns, tuple(rows), note, "rlrlrrrl")
 
 
-def roofline(predictions: Sequence[Prediction], names: Sequence[str] = ()) -> Roofline:
+def roofline(
+    predictions: Sequence[Prediction], names: Sequence[str] = (), arrows: bool = False
+) -> Roofline:
     """Return predictions on the roofline of their GPU, called by `labels` unless names are given.
+
+    `arrows` says that each is the next version of the one before.
 
     Raises
     ------
@@ -150,7 +186,7 @@ def roofline(predictions: Sequence[Prediction], names: Sequence[str] = ()) -> Ro
     """
     ceilings = common_ceilings(predictions)
     launches = zip(names or labels(predictions), map(placement, predictions), strict=True)
-    return Roofline(predictions[0].details.device, ceilings, tuple(launches))
+    return Roofline(predictions[0].details.device, ceilings, tuple(launches), arrows)
 
 
 def placement(prediction: Prediction) -> Placement:

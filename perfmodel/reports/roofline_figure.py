@@ -20,6 +20,7 @@ from perfmodel.reports.figure_style import (
     Drawing,
     drawing,
 )
+from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.roofline import (
     LEVELS,
     Placement,
@@ -44,17 +45,18 @@ _SMALL: Final = 9.5
 _THIN: Final[dict[str, Any]] = {"linewidth": 0.9, "linestyle": (0, (5, 3)), "zorder": 2}
 
 
-def roofline_figure(predictions: Sequence[Prediction]) -> Figure:
-    """Draw predictions on the hierarchical roofline of their GPU.
+def roofline_picture(predictions: Sequence[Prediction], arrows: bool = False) -> Picture:
+    """Return predictions on the hierarchical roofline of their GPU as a picture.
 
-    Those that compute nothing are named, but have no marks.
+    Those that compute nothing are named, but have no marks. With `arrows` there is one from each
+    to the next, its mark under the lowest memory roof to the other's.
 
     Raises
     ------
     PerfmodelError
         If there are none or over `MOST`, they are of several GPUs, or none computes anything.
     """
-    found = roofline(predictions)
+    found = roofline(predictions, arrows=arrows)
     if len(predictions) > MOST:
         raise PerfmodelError(
             f"a roofline figure shows at most {MOST} kernels, not {len(predictions)}: draw several"
@@ -64,7 +66,12 @@ def roofline_figure(predictions: Sequence[Prediction]) -> Figure:
             f"{', '.join(found.nothing)}: no floating-point operations, so there is no place on a "
             "roofline; choose a kernel that computes, such as gemm"
         )
-    return draw_roofline(found).figure
+    return Picture("roofline", found.title, found.text, draw_roofline(found))
+
+
+def roofline_figure(predictions: Sequence[Prediction], arrows: bool = False) -> Figure:
+    """Return the figure of `roofline_picture`."""
+    return roofline_picture(predictions, arrows).wide.figure
 
 
 def draw_roofline(found: Roofline, narrow: bool = False) -> Drawing:
@@ -84,6 +91,7 @@ def draw_roofline(found: Roofline, narrow: bool = False) -> Drawing:
         plot.compute(peaks)
         plot.memory(max(peaks.values()))
         plot.launches()
+        plot.arrows()
         plot.key(2.0 if narrow else left, below)
         plot.levels()
         if not narrow:
@@ -226,9 +234,25 @@ class _Plot:
                     number,
                 )
 
+    def arrows(self) -> None:
+        """Draw an arrow from each version to the next, between marks under the lowest roof."""
+        from matplotlib.patches import FancyArrowPatch
+
+        faster = self.found.faster
+        for (number, _, place), (after, _, other) in pairwise(self.found.drawn):
+            if after not in faster:
+                continue
+            ends = [(self.found.lowest(p).intensity, p.flop_per_s) for p in (place, other)]
+            # The look of an arrow's head, its size, and room for the marks [points].
+            look: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 11.0}
+            look |= {"shrinkA": 7.0, "shrinkB": 7.0, "linewidth": 1.4, "color": INK}
+            arrow = self.axes.add_patch(FancyArrowPatch(*ends, zorder=5, **look))
+            told = f"from {number} to {after}: {units.number(faster[after])} times the rate"
+            self.made.mark(arrow, told)
+
     def key(self, left: float, below: float) -> None:
         """Write what the numbers mean, a row each below the plot, and who has none."""
-        rows = [(number, self._named(label, place)) for number, label, place in self.found.drawn]
+        rows = [(n, self._named(n, label, place)) for n, label, place in self.found.drawn]
         if self.found.nothing:
             rows.append((0, f"{', '.join(self.found.nothing)}: no floating-point operations"))
         width, height = self.made.figure.get_size_inches() * 72
@@ -241,9 +265,11 @@ class _Plot:
             )
             self.made.mark(self.made.figure.text((left + 20) / width, y, shown), "", number)
 
-    def _named(self, label: str, place: Placement) -> str:
+    def _named(self, number: int, label: str, place: Placement) -> str:
         near = "" if self.narrow else f", nearest roof {roof_name(place.nearest)}"
-        return f"{label}: {units.flop_rate(place.flop_per_s)}{near}"
+        times = self.found.faster.get(number)
+        faster = "" if times is None else f", {units.number(times)} times the one before"
+        return f"{label}: {units.flop_rate(place.flop_per_s)}{faster}{near}"
 
     def levels(self) -> None:
         """Name the marks of the memory levels above the plot."""

@@ -1,4 +1,4 @@
-"""Sweeps as a figure: time above, DRAM bytes below, one column a sweep, side by side."""
+"""Sweeps as a figure: time with its terms above, DRAM bytes below, one column a sweep."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.sweep import SIZES, Sweep
 from perfmodel.reports import units
-from perfmodel.reports.figure_style import BLUE, FAINT, VERMILION, new_figure
+from perfmodel.reports.figure_style import BLUE, FAINT, INK, VERMILION, Drawing, new_figure
+from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.prediction_text import control_parts, title
+from perfmodel.reports.sweep_terms import draw_binding, draw_terms, drawn_terms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMN: Final = 4.6
-_HEIGHT: Final = 6.0
+_HEIGHT: Final = 7.0
 _MIB: Final = 2.0**20
 _LABELLED: Final = 12
 """Labels that find room beside each other."""
@@ -25,6 +27,10 @@ _WIDE: Final = 8.0
 """Ratio of the last to the first value from which sizes are drawn on a logarithmic axis."""
 _ROOM: Final = 1.2
 """Height of an axis over what is drawn: the legend has a row of its own above."""
+_LEGEND: Final = 4
+"""Names in a row of a legend."""
+_LEGEND_ROW: Final = 0.1
+"""Height of a further row."""
 _SECONDS: Final = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 _BYTES: Final = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 _MOVED: Final = ("dram_read_bytes", "dram_write_bytes")
@@ -35,30 +41,53 @@ _AXES: Final = {
 }
 
 
-def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
-    """Draw sweeps side by side: time with its 90% band above, DRAM bytes below.
+def sweep_picture(sweeps: Sequence[Sweep]) -> Picture:
+    """Return the figure of sweeps as a picture, with what it shows in words."""
+    told = "; ".join(
+        f"{sweep.name} {_value(value)}: {units.seconds(p.time_s)}, {p.bottleneck} binds"
+        for sweep in sweeps
+        for value, p in zip(sweep.values, sweep.predictions, strict=True)
+    )
+    name = title(sweeps[0].predictions[0])
+    return Picture("sweep", f"Sweep of {name}", f"{told}.", Drawing(sweep_figure(sweeps)))
 
-    All columns share both vertical axes; what is the same in every launch stands under the title.
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
+    """Draw sweeps side by side: time with its 90% band and its terms above, DRAM bytes below.
+
+    Terms overlap, so they are areas over one another; a strip says which binds. All columns share
+    both vertical axes; what is the same in every launch stands under the title.
     """
     found = [prediction for sweep in sweeps for prediction in sweep.predictions]
-    longest = max(prediction.interval_s[1] for prediction in found)
+    longest = max(max(p.interval_s[1], *p.terms_s.values()) for p in found)
+    terms = drawn_terms(found)
     most = max(prediction.traffic[key] for prediction in found for key in _MOVED)
     time_unit, second = next((u, f) for u, f in _SECONDS if longest >= f or u == "µs")
     data_unit, byte = next((u, f) for u, f in _BYTES if most >= f or u == "kB")
     width = _COLUMN * len(sweeps) + 0.6
     with new_figure(width, _HEIGHT, layout="constrained") as figure:
-        axes = figure.subplots(2, len(sweeps), squeeze=False, sharey="row", sharex="col")
+        axes = figure.subplots(
+            *(2, len(sweeps)), squeeze=False, sharey="row", sharex="col", height_ratios=(3, 2)
+        )
         # Ten points of text take about 0.085 inch a letter.
         same = _lines(_same(found), int(width / 0.085))
         figure.suptitle("\n".join([title(found[0]), *same]), fontsize=10)
         for column, sweep in enumerate(sweeps):
-            _draw(axes[0][column], axes[1][column], sweep, second, byte)
-        axes[0][0].set(ylabel=f"time [{time_unit}]", ylim=(0, _ROOM * longest / second))
+            _draw(axes[0][column], axes[1][column], sweep, (second, byte), terms)
+        rows = -(-(len(terms) + 2) // _LEGEND)
+        room = _ROOM + _LEGEND_ROW * (rows - 1)
+        axes[0][0].set(ylabel=f"time [{time_unit}]", ylim=(0, room * longest / second))
         axes[1][0].set(ylabel=f"DRAM [{data_unit}]", ylim=(0, _ROOM * max(most, 1) / byte))
         for row in axes:
             row[0].legend(
                 loc="upper left",
-                ncols=2,
+                ncols=_LEGEND,
+                fontsize=9.5,
+                columnspacing=1.0,
                 borderaxespad=0.2,
                 facecolor="white",
                 edgecolor="none",
@@ -103,7 +132,10 @@ def _lines(parts: Sequence[str], most: int) -> list[str]:
     return lines
 
 
-def _draw(above: Any, below: Any, sweep: Sweep, second: float, byte: float) -> None:
+def _draw(
+    above: Any, below: Any, sweep: Sweep, scales: tuple[float, float], terms: dict[str, str]
+) -> None:
+    second, byte = scales
     sized = sweep.name in SIZES or sweep.name.endswith("bytes")
     labels = [value if isinstance(value, str) else None for value in sweep.values]
     at = [
@@ -112,10 +144,11 @@ def _draw(above: Any, below: Any, sweep: Sweep, second: float, byte: float) -> N
     ]
     found = sweep.predictions
     low, high = ([p.interval_s[i] / second for p in found] for i in (0, 1))
-    above.fill_between(at, low, high, color=BLUE, alpha=0.15, linewidth=0, label="90% band")
     above.plot(
-        at, [p.time_s / second for p in found], color=BLUE, marker="o", markersize=4, label="time"
+        at, [p.time_s / second for p in found], color=INK, marker="o", markersize=4, label="time"
     )
+    above.fill_between(at, low, high, color=INK, alpha=0.15, linewidth=0, label="90% band")
+    draw_terms(above, at, found, terms, second)
     for name, colour, marker, key in (
         ("read", BLUE, "o", "dram_read_bytes"),
         ("written", VERMILION, "s", "dram_write_bytes"),
@@ -133,6 +166,7 @@ def _draw(above: Any, below: Any, sweep: Sweep, second: float, byte: float) -> N
             shown = [label or f"{value:g}" for label, value in zip(labels, at, strict=True)]
             axes.set_xticks(at, labels=shown)
             axes.minorticks_off()
+    draw_binding(above, at, found, terms)
 
 
 def _crowded(places: Sequence[float]) -> bool:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 from perfmodel.prediction.interval import REGIMES
 from perfmodel.reports import units
 from perfmodel.reports.figure_style import (
+    AMBER,
     BLUE,
     FAINT,
     GREEN,
     GREY,
     INK,
     MARKERS,
+    ROSE,
     VERMILION,
     new_figure,
 )
@@ -25,9 +27,7 @@ _MOST_DRAWN: Final = 2000
 """Points past which they are one picture in a drawing, not a shape each: megabytes otherwise."""
 
 # Okabe and Ito's colours go round; markers tell the regimes apart without them.
-_COLOURS: Final = dict(
-    zip(REGIMES, (GREY, "#cc79a7", BLUE, GREEN, VERMILION, "#e69f00", INK), strict=True)
-)
+_COLOURS: Final = dict(zip(REGIMES, (GREY, ROSE, BLUE, GREEN, VERMILION, AMBER, INK), strict=True))
 
 
 def validation_figure(validation: Validation) -> Figure:

@@ -74,12 +74,12 @@ def written_cases(
     if (done := rows.resume()) >= 0:
         parts = range(done, len(chunks))
         fill(rows, parts, chunks.__getitem__, partial(_columns_of, work), workers, tell)
-    columns = decoded(rows.path.read_bytes(), rows.path.suffix, _kinds())
+    columns = decoded(rows.path.read_bytes(), rows.path.suffix, row_kinds())
     lines = zip(*columns.values(), strict=True)
     return [_case(dict(zip(columns, cells, strict=True))) for cells in lines]
 
 
-def _kinds() -> dict[str, type]:
+def row_kinds() -> dict[str, type]:
     """Return the columns of a file of cases, in their order, with the types of their values."""
     kinds = get_type_hints(Case)
     names = [field.name for field in fields(Case)]
@@ -95,7 +95,7 @@ def _columns_of(work: Callable[[C], Sequence[Case]], chunk: C) -> Columns:
     cells = [_cells(case) for case in work(chunk)]
     return {
         name: np.array([row[name] for row in cells], dtype=object if kind is str else kind)
-        for name, kind in _kinds().items()
+        for name, kind in row_kinds().items()
     }
 
 

@@ -22,7 +22,8 @@ def test_files_of_a_report(run: Run, tmp_path: Path) -> None:
     assert shown == ""
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         ["index.html", "report.md", "times.svg", "roofline.svg"]
-        + [f"{kind}-{i}.svg" for kind in ("terms", "traffic") for i in (1, 2)]
+        + [f"{kind}-{i}.svg" for kind in ("terms", "traffic", "sectors") for i in (1, 2)]
+        + ["tiles-1.svg"]
     )
     page = (folder / "index.html").read_text()
     assert f"perfmodel report gemm:naive copy -o {folder} -D N=512" in page

@@ -348,9 +348,9 @@ def test_a_report_names_the_command_that_made_it(
 
 def test_without_says_what_a_mechanism_is_worth(run: Run) -> None:
     # property: the same launches, with what all predict and with what they do without it
-    words = ("validate", "--device", "rtx-a6000", "--without", "first_touch")
+    words = ("validate", "--device", "rtx-a6000", "--without", "cold_start")
     found = json.loads(run(*words, "--json"))
-    assert (found["schema"], found["without"]) == ("perfmodel.worth/1", ["first_touch"])
+    assert (found["schema"], found["without"]) == ("perfmodel.worth/1", ["cold_start"])
     groups = {score["group"]: score for score in found["scores"]}
     assert groups["all"]["cases"] == found["launches"]
     assert groups["launches that change"]["cases"] == found["changed"] > 0
@@ -360,7 +360,9 @@ def test_without_says_what_a_mechanism_is_worth(run: Run) -> None:
 
 
 def test_unknown_mechanisms_are_refused(refused: Refused) -> None:
-    assert "no mechanism is called 'tuns'; did you mean 'turns'?" in refused(
-        "validate", "--without", "tuns"
+    assert "no mechanism is called 'pipe_contentoin'; did you mean 'pipe_contention'?" in refused(
+        "validate", "--without", "pipe_contentoin"
     )
-    assert "leave out --transfer" in refused("validate", "--without", "turns", "--transfer")
+    assert "leave out --transfer" in refused(
+        "validate", "--without", "pipe_contention", "--transfer"
+    )

@@ -217,4 +217,4 @@ def test_what_others_leave_persisting_is_not_there(run: Run) -> None:
     beside = json.loads(run("predict", *words, "--concurrent", "24MiB", "--json"))["time_s"]
     assert 1.4 < beside / alone < 2.0
     text = run("explain", *words, "--concurrent", "24MiB")
-    assert "L2 left by what others keep in the set-aside = c - min(others, granted)" in text
+    assert "L2 left by other kernels' persisting lines = c - min(others, granted)" in text

@@ -75,6 +75,10 @@ def test_launches_of_a_file_are_predicted(run: Run, refused: Refused, tmp_path: 
     file.write_text(file.read_text().replace("256KiB", "4MiB"))
     both = json.loads(run("predict", *words, str(file), "--json"))
     assert [p["kernel"]["grid"][0] for p in both] == [64, 128]
+    # launches are told by their names, else by their places in the file
+    file.write_text(file.read_text().replace("[[launch]]", "[[launch]]\n name = 'small'", 1))
+    rows = run("predict", *words, str(file)).splitlines()
+    assert [row.split()[0] for row in rows if " us " in row] == ["small", "2"]
     assert "one is needed" in refused("explain", *words, str(file))
 
 

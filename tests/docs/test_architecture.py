@@ -17,7 +17,7 @@ PAGES: Final = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(DOCS.rglob("*.md")),
+    *(p for p in sorted(DOCS.rglob("*.md")) if "generated" not in p.parts),
 ]
 
 

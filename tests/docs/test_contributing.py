@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
+from blocks import Block
+from blocks import blocks as blocks_of
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-_BLOCK: Final = re.compile(
-    r"(?:^`(?P<path>[^`\n]+)`(?P<added> \(added at the end\))?\n\n)?"
-    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
-
-
-class Block(NamedTuple):
-    """A code block: of a file, or commands to run if it has no path."""
-
-    path: str | None
-    added: bool
-    text: str
 
 
 def section(title: str) -> str:
@@ -39,9 +27,9 @@ def section(title: str) -> str:
 
 def blocks(title: str) -> Iterator[Block]:
     """Yield the code blocks of a section, in order."""
-    for found in _BLOCK.finditer(section(title)):
-        assert found["path"] or found["language"] == "sh", found["text"]
-        yield Block(found["path"], found["added"] is not None, found["text"])
+    for block in blocks_of(section(title)):
+        assert block.path or block.language == "sh", block.text
+        yield block
 
 
 @pytest.fixture

@@ -163,6 +163,45 @@ def test_a_set_aside_costs_writes_but_not_reads() -> None:
     assert found["read_with"] == pytest.approx(found["read_without"], rel=0.01)
 
 
+def test_products_read_little_of_what_they_ask_for_from_dram() -> None:
+    wanted = {"mapping": "coalesced", "M": 4096, "N": 4096, "K": 4096, "timing": "profiler"}
+    moved = cell("gemm", "dram_read_bytes", FOLDER, **wanted)
+    found = known("n-cubed-from-hbm")
+    assert found["moved"] == moved == 4_263_988_736
+    assert found["share"] == pytest.approx(moved / 2**39)
+    assert "4.264 GB" in said("n-cubed-from-hbm")
+
+
+def test_rungs_on_an_h100() -> None:
+    # by hand, of suite/h100-sxm/sweeps: 273,753 us, 22,032 us and, with tiles of a thread, 7,863 us
+    found = known("remap-gain")
+    assert found["measured_gain"] == pytest.approx(273753.024 / 22032.288)
+    assert found["gain"] == pytest.approx(found["measured_gain"], rel=0.06)
+    found = known("l1-bound")
+    assert found["tiled"] == pytest.approx(7863.296e-6)
+    assert found["l1"] > 10 * found["dram"]
+    found = known("shares-on-an-h100")
+    assert found["measured_share"] == pytest.approx(2658.102 / 22032.288)
+    assert found["naive_share"] == pytest.approx(2658.102 / 273753.024)
+    assert "0.971%" in said("shares-on-an-h100")
+
+
+def test_compression_saves_bytes_of_zeros_in_compressible_memory() -> None:
+    found = known("compressible")
+    # by hand, of compression.csv: 536,876,800 B and 134,233,856 B; random data takes 118.272 us and
+    # 117.952 us
+    assert found["plain_bytes"] / found["packed_bytes"] == pytest.approx(4, rel=1e-3)
+    assert found["random_gain"] == pytest.approx(118.272 / 117.952)
+
+
+def test_data_reset_saves_a_tenth_at_most() -> None:
+    found = known("data-reset-missing-gain")
+    assert found["counted"] == 488_644_608
+    assert found["measured"] == pytest.approx(1668.24 / 1543.52, rel=2e-3)
+    # property: no more time is saved than bytes
+    assert found["measured"] < found["most"]
+
+
 def test_every_note_is_filled_from_numbers() -> None:
     for drill in DRILLS.values():
         if drill.hardware:

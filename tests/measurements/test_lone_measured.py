@@ -17,7 +17,7 @@ from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.requests.passes import PASS_CLOCKS
+from perfmodel.models.requests.conflict_latency import PASS_CLOCKS
 
 H200 = load_device("h200-sxm")
 FOLDER = root() / "instructions/h200-sxm/one-warp"

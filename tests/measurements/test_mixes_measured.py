@@ -11,7 +11,7 @@ from measured import rows
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.time.issue import pipe_cycles
-from perfmodel.models.time.turns import mixed_pipes
+from perfmodel.models.time.pipe_contention import mixed_pipes
 
 H200 = load_device("h200-sxm")
 PIPES = {"ffma": "fma32", "lop3": "int32", "imad": "imad", "dfma": "fma64", "mufu": "sfu"}

@@ -109,7 +109,7 @@ def test_late_first_reads_end_while_blocks_are_handed_out() -> None:
 
 
 def test_blocks_start_sooner_than_they_are_handed_out() -> None:
-    # what `idle` of `FIRST_TOUCH` rests on: the ends of blocks wait in line, not their starts
+    # what `idle` of `COLD_START` rests on: the ends of blocks wait in line, not their starts
     lives = rows("lives", FOLDER, cache="cold", vector=16, block=64)
     assert len(lives) == 1024
     assert H100.block_dispatch_rate is not None

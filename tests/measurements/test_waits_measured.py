@@ -14,7 +14,7 @@ from measured import rows
 
 from perfmodel.hardware import Device, load_device
 from perfmodel.measure.folders import root
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import cold_start
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.prediction.predict import predict_many
 
@@ -98,7 +98,7 @@ def test_luck_of_many_waits_evens_out_in_part(turns: int) -> None:
     measured = (late["cold"] - late["warm"]) / device().sm_clock
     one = np.ones(1)
     traffic: Any = SimpleNamespace(dram_read_bytes=1e9 * one, l2_read_sectors=1e4 * one)
-    found = first_touch(traffic, 132 * one, device(), turns * one)
+    found = cold_start(traffic, 132 * one, device(), turns * one)
     assert float(found[0]) == pytest.approx(measured, rel=0.6)
 
 

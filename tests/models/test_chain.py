@@ -12,7 +12,7 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.models.latency.batch import Batch, BatchLatency
-from perfmodel.models.latency.joined_waits import join_waits
+from perfmodel.models.latency.overlapping_loads import join_waits
 from perfmodel.models.latency.slowest_sm import slowest_sm
 
 MEASURED = Path(__file__).parents[2] / "measurements"

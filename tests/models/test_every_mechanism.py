@@ -55,5 +55,5 @@ def test_most_of_what_matters_is_seen_in_these_launches() -> None:
     # regression: switched off, these change a launch above; that the others change none here says
     # only that these launches do not need them
     changing = {name for name in mechanisms() if times(name) != times()}
-    assert {"first_touch", "slowest_sm", "queueing", "turns"} <= changing
+    assert {"cold_start", "slowest_sm", "queueing", "pipe_contention"} <= changing
     assert times() == times.__wrapped__()

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.models.dram.writeback_loss import DramMix, SetAside, writeback_loss
 from perfmodel.models.l2 import residency, set_overflow
-from perfmodel.models.l2.drawn_lines import (
+from perfmodel.models.l2.random_lines import (
     OtherTable,
     Shares,
     both_sides,

@@ -13,7 +13,7 @@ import pytest
 from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.kernels.files import kernel_from_table
-from perfmodel.models.requests.bank_turns import bank_turns, counted_turns
+from perfmodel.models.requests.bank_conflicts import bank_conflicts, counted_turns
 from perfmodel.models.requests.contention import counted_sharing
 
 MEASURED = (
@@ -114,7 +114,7 @@ def test_turns_in_closed_form(m: int, pitch: int, width: int) -> None:
     everybody = np.ones(addresses.shape, dtype=bool)
     counted = counted_turns(addresses, everybody, width)
     shared = counted_sharing(addresses, everybody)
-    found = bank_turns(shared, np.full(1, 32.0), False, width)
+    found = bank_conflicts(shared, np.full(1, 32.0), False, width)
     if m != 5:
         assert float(found.turns[0]) == float(counted.turns[0])
     assert float(found.turns[0]) == pytest.approx(float(counted.turns[0]), rel=0.2)

@@ -11,8 +11,8 @@ from perfmodel.expressions import Number
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, builtin, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.l2.moved_sets import moved_set
 from perfmodel.models.l2.residency import Streams
+from perfmodel.models.l2.rotated_sets import rotated_set
 from perfmodel.models.l2.sides import CROSSING_TIME, crossing_inputs, near_lost
 from perfmodel.prediction import predict, predict_many
 from perfmodel.validation.sweeps import KERNELS
@@ -145,11 +145,11 @@ def test_drift_has_limits() -> None:
     given: dict[str, Any] = {"streams": Streams(0.0, 0.0), "capacity": 60.0 * MIB, "near": True}
 
     def missed(resident: int = 64 * MIB, warm: bool = False, **changed: Any) -> float:
-        one = moved_set(resident, **given, warm=warm, device=H200, **changed)
+        one = rotated_set(resident, **given, warm=warm, device=H200, **changed)
         return float(one.lost(one.young))
 
     assert missed(passes=2) > 0.99
-    steady = H200.coefficients.values["l2.moved_sets.near_steady"]
+    steady = H200.coefficients.values["l2.rotated_sets.near_steady"]
     assert missed(passes=1e6) == pytest.approx(steady, abs=0.01)
     assert missed(passes=30, resident=16 * MIB) < 1e-3
     assert missed(passes=30, warm=True) < missed(passes=30)

@@ -12,7 +12,7 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.kernels import kernel_from_table
 from perfmodel.models.latency.batches import DRAM_SPREAD
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import cold_start
 from perfmodel.prediction import predict
 
 H200 = load_device("h200-sxm")
@@ -93,12 +93,12 @@ def read(fetched: float) -> Any:
 @pytest.mark.parametrize(("blocks", "late"), [(1, 0), (2, 1), (8, 3), (128, 7), (4096, 7.044)])
 def test_the_slowest_first_read_of_all_sms(blocks: int, late: float) -> None:
     # by hand: log2 of the SMs that read, at most 132, times the lateness of one of two
-    found = first_touch(read(1e6), np.array([blocks]), H200)
+    found = cold_start(read(1e6), np.array([blocks]), H200)
     assert float(found[0]) == pytest.approx(late * DRAM_SPREAD(H200), rel=1e-3)
 
 
 def test_a_warm_launch_waits_for_no_first_read() -> None:
-    found = first_touch(read(0.0), np.array([132.0]), H200)
+    found = cold_start(read(0.0), np.array([132.0]), H200)
     assert float(found[0]) == 0.0
 
 

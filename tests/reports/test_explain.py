@@ -182,7 +182,7 @@ def test_naive_gemm_by_hand(predicted: Predicted) -> None:
     """
     prediction = predicted("gemm:naive", N=4096)
     requests = 2**31
-    hits = by_section(prediction, "clocks of the data stage for requests that wait for nothing")
+    hits = by_section(prediction, "data-stage clocks of requests that hit")
     assert hits["L1: load A[m*K + k], every k"].values["passes"] == 32 * requests
     expected = 32 * (1 - 3.6 / 256) * requests
     assert hits["L1: load A[m*K + k], every k"].result == pytest.approx(expected)
@@ -198,7 +198,7 @@ def test_naive_gemm_by_hand(predicted: Predicted) -> None:
 def test_coalesced_gemm_by_hand(predicted: Predicted) -> None:
     """A is one address, B 32 consecutive floats: 4 sectors in a line, and one clock each."""
     prediction = predicted("gemm:coalesced", N=4096)
-    granules = [s for s in explain(prediction) if s.title == "granules a request"]
+    granules = [s for s in explain(prediction) if s.title == "granules per request"]
     found = {(s.section.split(":")[1][:8], s.values["G"]): s.result for s in granules}
     assert found[" load A[", 32] == found[" load A[", 128] == found[" load B[", 128] == 1
     assert found[" load B[", 32] == 4
@@ -252,7 +252,7 @@ def test_simulated_traffic_is_where_the_time_starts() -> None:
     check(prediction)
     titles = {step.title for step in explain(prediction, full=True)}
     assert "time of a transfer" in titles
-    assert "dirty bytes that L2 has room for" not in titles
+    assert "room for dirty bytes in L2" not in titles
 
 
 def test_irregular_index_is_said_to_be_counted(tmp_path: Path) -> None:

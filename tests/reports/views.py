@@ -33,7 +33,7 @@ _NO_NUMBER: Final = re.compile(r"(?<![\w.-])(nan|inf|-inf|None|NaN|Infinity|arra
 """What Python prints where a number lacks; it starts no word of ours."""
 _SHARES: Final = ("efficiency", "hit rate", "share", "probability")
 """Words that the name of a formula with a result from 0 to 1 has, if its unit is 1."""
-_SIGNED: Final = ("time of all resources, with the walk over common data",)
+_SIGNED: Final = ("time of all resources, with the common traversal",)
 """Steps whose values may be negative: a walk without its first wait, and no wait left."""
 
 

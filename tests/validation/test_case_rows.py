@@ -61,11 +61,11 @@ def test_who_predicts_changes_nothing(
     if cluster is not None:
         pytest.importorskip("distributed")
     here = cases_of([recording], H200)
-    with without("first_touch"):
+    with without("cold_start"):
         less = cases_of([recording], H200)
     given: list[list[Case]] = []
     with workers(2, cluster) as some:
-        with without("first_touch"):
+        with without("cold_start"):
             assert cases_of([recording], H200, workers=some) == less
         assert cases_of([recording], H200, workers=some) == here
         monkeypatch.setattr(module, "SAMPLE", 5)
@@ -147,7 +147,7 @@ def test_the_command_writes_rows_and_the_same_scores(
 def test_what_does_not_go_together(recording: Recording) -> None:
     words = ["validate", "--from", str(recording.folder), "--rows"]
     for more, part in (
-        (["rows.csv", "--without", "turns"], "leave out --transfer, -o, --plot, --rows"),
+        (["rows.csv", "--without", "pipe_contention"], "leave out --transfer, -o, --plot, --rows"),
         (["rows.md"], "must end in .csv or .parquet"),
         (["rows.csv", "--cluster", "local"], "or local:8 for 8 processes"),
     ):

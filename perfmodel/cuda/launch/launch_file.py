@@ -44,8 +44,8 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.tables import check_keys, choice, is_list, whole
 from perfmodel.text_files import parse_toml, read_text
 
-_KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")
-_BUFFER_KEYS: Final = ("bytes", "type", "fill", "below", "step", "npy")
+LAUNCH_KEYS: Final = ("kernel", "grid", "block", "shared_bytes", "name", "arguments")
+BUFFER_KEYS: Final = ("bytes", "type", "fill", "below", "step", "npy")
 _MOST_LAUNCHES: Final = 10_000
 _MOST_ARGUMENTS: Final = 1024
 
@@ -93,7 +93,7 @@ def launch_from_table(table: object, where: str, folder: Path = Path()) -> Launc
 
 
 def _stated_launch(table: object, where: str, folder: Path) -> StatedLaunch:
-    checked = check_keys(table, _KEYS, ("grid", "block"), where)
+    checked = check_keys(table, LAUNCH_KEYS, ("grid", "block"), where)
     kernel = checked.get("kernel")
     if kernel is not None and not (isinstance(kernel, str) and kernel):
         raise PerfmodelError(f"{where}: kernel must be a name, not {shown(kernel)}")
@@ -171,7 +171,7 @@ def _argument(key: str, value: object, where: str, folder: Path) -> StatedArgume
             raise PerfmodelError(f"{where}: fields must be a list such as ['i32 3', 'f32 0.5']")
         return StatedArgument(key, where, fields=tuple(map(str, value["fields"])))
     if isinstance(value, Mapping):
-        size = _size(check_keys(value, _BUFFER_KEYS, ("bytes",), where)["bytes"], f"{where}: bytes")
+        size = _size(check_keys(value, BUFFER_KEYS, ("bytes",), where)["bytes"], f"{where}: bytes")
         return StatedArgument(key, where, size, _buffer(value, where, folder))
     raise PerfmodelError(
         f"{where} must be a number, a table with bytes, or one with fields, not {shown(value)}"

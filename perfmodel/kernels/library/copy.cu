@@ -1,4 +1,4 @@
-// out = in, VECTOR bytes a thread.
+// out = in, VECTOR bytes per thread.
 //
 // Launch: grid ceil(n / block), n vectors.
 #ifndef VECTOR

@@ -1,4 +1,4 @@
-// out[i] = in[i % m], 16 B a thread: a signal of m vectors repeated until n are written. The table is
+// out[i] = in[i % m], 16 B per thread: a signal of m vectors repeated until n are written. The table is
 // read again and again between the lines of a write stream.
 //
 // Launch: grid ceil(n / 1024), block 1024.

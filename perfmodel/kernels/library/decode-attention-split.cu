@@ -1,5 +1,5 @@
 // One query a head against the cache, a block a part of the context: a row of keys lies across the
-// WIDTH/8 lanes of a group, 16 B a lane, and a group takes UNROLL rows at a time. Scores, their
+// WIDTH/8 lanes of a group, 16 B per lane, and a group takes UNROLL rows at a time. Scores, their
 // exponentials (rescaled by the largest so far) and the sums stay in registers; groups add theirs up in
 // shared memory. Each block leaves a partial sum and its scale for decode-combine. A cache is
 // [batch * kv_heads][context][WIDTH] in halves.

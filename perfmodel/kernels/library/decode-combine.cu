@@ -1,5 +1,5 @@
 // The second launch of decode-attention: a block a head weighs the partial sums of the parts of the
-// context by their largest scores and adds them up, a column a thread. scales has the largest score of
+// context by their largest scores and adds them up, a column per thread. scales has the largest score of
 // a part, and the sum of its exponentials.
 //
 // Launch: grid batch * heads, block WIDTH.

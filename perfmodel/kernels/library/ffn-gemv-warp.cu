@@ -1,4 +1,4 @@
-// y = W x in FP16 with sums in FP32: a warp a row of W, 16 B a lane, four loads of W in flight.
+// y = W x in FP16 with sums in FP32: a warp per row of W, 16 B per lane, four loads of W in flight.
 // `columns` is a multiple of 8.
 //
 // Launch: grid ceil(rows / 4), block 128.

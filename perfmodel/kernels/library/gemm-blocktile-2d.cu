@@ -1,4 +1,4 @@
-// C = A B in FP32: a BM x BN tile of C a block, a TM x TN tile of C a thread. A value of A's tile
+// C = A B in FP32: a BM x BN tile of C per block, a TM x TN tile of C per thread. A value of A's tile
 // serves TN products, and one of B's tile TM. M, N and K are multiples of BM, BN and BK.
 //
 // Launch: dim3 grid(N / BN, M / BM), block(BM * BN / (TM * TN)).
@@ -18,7 +18,7 @@
 #define TN 8
 #endif
 
-// Copies a ROWS x COLS tile of a matrix with rows of `width` floats, one float a thread at a time.
+// Copies a ROWS x COLS tile of a matrix with rows of `width` floats, one float per thread at a time.
 template <int ROWS, int COLS, int THREADS>
 __device__ __forceinline__ void copy(float* tile, const float* matrix, int width) {
 #pragma unroll

@@ -1,5 +1,5 @@
 // C = A B in FP32, one thread an element of C. threadIdx.x runs down a column of C, so that the 32
-// lanes of a warp read 32 rows of A, K floats apart, and store 32 rows of C, N floats apart.
+// lanes of a warp read 32 rows of A at a stride of K floats, and store 32 rows of C at a stride of N floats.
 //
 // Launch: dim3 grid(ceil(M / 32), ceil(N / 32)), block(32, 32).
 

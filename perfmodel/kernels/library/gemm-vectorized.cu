@@ -1,4 +1,4 @@
-// C = A B in FP32: a BM x BN tile of C a block, a TM x TN tile of C a thread, with loads and stores of
+// C = A B in FP32: a BM x BN tile of C per block, a TM x TN tile of C per thread, with loads and stores of
 // 16 B. A's tile is transposed on its way into shared memory, so that a thread reads its TM values as
 // vectors too. M, N and K are multiples of BM, BN and BK. STAGES 2 keeps two pairs of tiles in shared
 // memory, and fetches the next step's into registers while it works on this step's.
@@ -64,7 +64,7 @@ __device__ __forceinline__ void put(float* a, float* b, const float4* left, cons
   }
 }
 
-// Blocks of C that a thread works on: ROWS x COLS of TM x TN, DOWN and ACROSS apart.
+// Blocks of C that a thread works on: ROWS x COLS of TM x TN, at strides of DOWN and ACROSS.
 template <int THREADS, int ROWS, int COLS, int DOWN, int ACROSS>
 __device__ __forceinline__ void product(
     const float* A, const float* B, float* C, int N, int K, int row, int col) {

@@ -1,4 +1,4 @@
-// The new token's keys and values of every head, copied to row `at` of its cache, 16 B a thread. A
+// The new token's keys and values of every head, copied to row `at` of its cache, 16 B per thread. A
 // cache is [heads][context][width of a head]; `heads` are those of all sequences.
 //
 // Launch: block (width / 8, 128 / blockDim.x) for halves, grid ceil(heads / blockDim.y).

@@ -1,5 +1,5 @@
 // Thread i takes the lock PATTERN(i) * spacing, adds 1 to the word behind it, and frees the lock.
-// Locks lie two words apart or more. A lane that has the lock finishes before its warp tries again.
+// Locks are at a stride of two words or more. A lane that has the lock finishes before its warp tries again.
 //
 // Launch: grid ceil(n / block).
 using uint32 = unsigned;

@@ -1,4 +1,4 @@
-// Reads a buffer once, VECTOR bytes a thread. What is read is never `never`, but the compiler cannot
+// Reads a buffer once, VECTOR bytes per thread. What is read is never `never`, but the compiler cannot
 // know: it keeps the load, and nothing is stored.
 //
 // Launch: grid ceil(n / block), n vectors; never = 0x12345679.

@@ -1,4 +1,4 @@
-// out[i] = stream[i] + persistent[i % m], 16 B a thread: a table of m vectors is read again and again,
+// out[i] = stream[i] + persistent[i % m], 16 B per thread: a table of m vectors is read again and again,
 // past L1, between the lines of a copy stream of n vectors.
 //
 // Launch: grid ceil(n / 256), block 256.

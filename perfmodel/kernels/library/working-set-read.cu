@@ -1,7 +1,7 @@
-// A buffer read `iterations` times, 16 B a lane, past L1 (ld.global.cg): each thread reads its own part
-// again and again, a stride of the grid apart. What is read is folded, so that the loads are kept.
+// A buffer read `iterations` times, 16 B per lane, past L1 (ld.global.cg): each thread reads its own part
+// again and again, at a stride of the grid. What is read is folded, so that the loads are kept.
 //
-// Launch: two blocks of 1024 threads an SM; n vectors of 16 B.
+// Launch: two blocks of 1024 threads per SM; n vectors of 16 B.
 
 extern "C" __global__ void working_set_read(const uint4* in, unsigned* out, long long n, int iterations) {
   const long long step = (long long)gridDim.x * blockDim.x;

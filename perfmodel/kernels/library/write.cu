@@ -1,4 +1,4 @@
-// Fills a buffer once, VECTOR bytes a thread.
+// Fills a buffer once, VECTOR bytes per thread.
 //
 // Launch: grid ceil(n / block), n vectors.
 #ifndef VECTOR

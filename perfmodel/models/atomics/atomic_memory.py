@@ -1,4 +1,14 @@
-"""DRAM traffic of atomics: elements that outgrow L2 are read, changed and written back."""
+"""DRAM traffic of global atomics whose elements outgrow L2: read, changed, written back.
+
+Atomics execute in L2, so the sector has to be there. The first atomic to a sector reads it from
+DRAM in a cold launch; later ones hit while the line stays. Changed sectors become dirty and are
+written back when dirty lines exceed their share of L2, which is smaller for sequential than for
+random elements.
+
+Isolated sectors cost DRAM more than their bytes, since rows are opened for single accesses; the
+cost is interpolated by the distance between the sectors, and for random elements by the size of the
+table.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +33,25 @@ ATOMIC_MISSES = Formula(
     unit="sectors",
     text="first + (asked - first)*(1 - stays)",
     symbols={
-        "first": "sectors that the launch touches and L2 does not hold at its start [1]",
-        "asked": "passes through sectors [1]",
+        "first": "distinct sectors that L2 does not hold at the start [1]",
+        "asked": "atomic transactions [1]",
         "stays": "share of the elements' lines that L2 holds [1]",
     },
     holds="random and cyclic elements of 0.5 to 16 times L2 within 15%",
-    source="derived; held against the profiler's counts",
+    source="derived; checked against the profiler's counts",
 )
 ATOMIC_WRITES = Formula(
     name="dirty sectors of atomics that L2 writes back",
     unit="sectors",
     text="asked*max(0, 1 - d*c/max(f, 1))",
     symbols={
-        "asked": "passes through sectors [1]",
-        "d": "share of L2 that changed lines take up before they are written back [1]",
+        "asked": "atomic transactions [1]",
+        "d": "share of L2 that dirty lines fill before they are written back [1]",
         "c": "capacity of L2 [B]",
         "f": "footprint in whole lines [B]",
     },
-    holds="cold launches through consecutive elements, many times as many passes as L2 has changed "
-    "lines, within 15%",
+    holds="cold launches over consecutive elements, many times more transactions than L2 keeps "
+    "dirty lines, within 15%",
     source="fitted form: see dirty_share",
 )
 RANDOM_WRITES = Formula(
@@ -49,12 +59,12 @@ RANDOM_WRITES = Formula(
     unit="sectors",
     text="max(0, asked - before)*(1 - changed**2)",
     symbols={
-        "asked": "passes through sectors [1]",
-        "before": "of these, those until L2 has as many changed lines as it keeps [1]",
-        "changed": "share of the table's lines that L2 has changed and keeps [1]",
+        "asked": "atomic transactions [1]",
+        "before": "of these, those before L2 has as many dirty lines as it keeps [1]",
+        "changed": "share of the table's lines that are dirty in L2 [1]",
     },
-    holds="cold tables of a quarter to four times L2, 1/4 to 4 passes per sector: within 13% where "
-    "more than half of them write back",
+    holds="cold tables of a quarter to four times L2, 1/4 to 4 transactions per sector: within "
+    "13% where more than half of them write back",
     source="fitted form: see random_dirty",
 )
 

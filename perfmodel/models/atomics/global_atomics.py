@@ -1,15 +1,18 @@
-"""Global atomics: passes through L2's slices, the way there, and turns at one sector.
+"""Global atomics: throughput of the L2 slices, of the network to them, and of an SM's packets.
 
-L2 changes all the addresses of a sector that one packet names in one pass (see
-`perfmodel.models.requests.contention`). Four things take time, and the slowest decides:
+An atomic executes in the L2 slice that holds its address. One transaction updates all the addresses
+of one sector that one packet names (`perfmodel.models.requests.contention`). Four resources limit
+the rate, and the slowest decides:
 
-- the busiest slice makes its passes one after the other;
-- a floating-point pass waits for the one before it where both go to one sector;
-- the network between SMs and slices takes so many sectors per second;
-- an SM sends its packets one after the other.
+- the busiest slice executes its transactions one after another;
+- a floating-point transaction waits for the previous one to the same sector;
+- the network between SMs and slices carries a limited number of sectors per second;
+- an SM sends its packets one after another.
 
-What a pass takes stands in `slice_passes`, what sending and the network take in `to_slices`. Loops
-of compare-and-swap (`retries`) and locks (`locks`) do all of it again and again.
+The time of a transaction is in `perfmodel.models.atomics.slice_passes`, that of sending and of the
+network in `perfmodel.models.atomics.to_slices`. Compare-and-swap loops
+(`perfmodel.models.atomics.retries`) and spin locks (`perfmodel.models.atomics.locks`) repeat all of
+it.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ from perfmodel.models.atomics.to_slices import (
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.power_mean import power_mean
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
 
@@ -58,12 +61,12 @@ SLICE_TIME = Formula(
     unit="s",
     text="passes*share*each",
     symbols={
-        "passes": "passes of the launch: l2_atomic_sectors [1]",
+        "passes": "atomic transactions of the launch: l2_atomic_sectors [1]",
         "share": "share of them at the busiest slice [1]",
-        "each": "time of a pass there [s]",
+        "each": "time of a transaction there [s]",
     },
     holds="enough threads to keep the slice busy",
-    source="derived: passes of one slice are serial",
+    source="derived: transactions of one slice are serial",
 )
 RETURN_LATENCY: Final = Coefficient("atomics.global_atomics.return_latency")
 OVERLAP: Final = Coefficient("atomics.global_atomics.overlap")
@@ -92,7 +95,7 @@ class AtomicTime:
     brief: SliceLoad  # without
     alone_s: Array  # of the way to L2 without operands and old values
     # What L2's slices need without what the atomic waits for, so that others have to wait: see
-    # `perfmodel.models.atomics.lookups`. Zero for loops, of which this is not known.
+    # `perfmodel.models.atomics.tag_lookups`. Zero for loops, of which this is not known.
     lookups_s: Array
 
 

@@ -1,8 +1,12 @@
-"""Spin locks: lanes exchange at a word until it was free, then do little, and give it back.
+"""Spin locks: threads that acquire a word by atomic exchange, work under it, and release it.
 
-The lock goes from hand to hand: the exchange that gets it, the load, the store and the fence of
-what it guards, and the exchange that frees it, one after the other. Meanwhile all lanes that wait
-go on trying, and their exchanges fill the slice and the SM's way to L2.
+A critical section is a chain: the successful exchange, the load, store and fence of the guarded
+data, and the releasing exchange. Owners follow one another, so lanes times the time from one owner
+to the next is the shortest possible time. Meanwhile all waiting lanes retry, and their exchanges
+occupy the slice of the lock and the SM's path to L2. The three times combine as a power mean.
+
+Of c contending lanes one succeeds at a time, so a lane makes on average (c + 1)/2 times the
+attempts per owner.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ WAITING = Formula(
     text="often*(c + 1)/2",
     symbols={
         "often": Coefficient("atomics.locks.often"),
-        "c": "lanes at a lock at a time [1]",
+        "c": "lanes that contend for a lock at a time [1]",
     },
     holds="1 to 512 lanes",
     source="derived: of c lanes one gets the lock at a time; see often",
@@ -33,17 +37,18 @@ LOCK_TIME = Formula(
     unit="s",
     text="others + ((max(all, lone*min(all, together))*turn)**p + slice**p + send**p)**(1/p)",
     symbols={
-        "others": "time of all SMs to send what is not a try: a load, a store, an exchange [s]",
+        "others": "time of all SMs to send what is no attempt: loads, stores, releasing exchanges "
+        "[s]",
         "all": "lanes of the launch that want the most popular lock [1]",
         "lone": Coefficient("atomics.locks.lone"),
         "together": "lanes of a warp that want one lock [1]",
-        "turn": "from one owner to the next [s]",
-        "slice": "time of the busiest slice for all tries [s]",
-        "send": "time of an SM to send all its tries [s]",
+        "turn": "time from one owner to the next [s]",
+        "slice": "time of the busiest slice for all attempts [s]",
+        "send": "time of an SM to send all its attempts [s]",
         "p": Coefficient("atomics.locks.sharp"),
     },
-    holds="a load and a store under the lock, warps with all lanes; of several waves of blocks a "
-    "fifth too slow",
+    holds="a load and a store under the lock, warps with all lanes active; of several waves of "
+    "blocks 20% too slow",
     source="derived; see turn, lone and sharp",
 )
 

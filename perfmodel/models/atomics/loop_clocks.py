@@ -1,7 +1,13 @@
-"""Loops of shared atomics: how long from one success at a word to the next.
+"""Compare-and-swap loops in shared memory: clocks from one success at a word to the next.
 
-A success undoes the tries whose load came before it. Warps of a block that keep step have one
-success in each turn; the others' are as soon as the next compare-and-swap comes.
+An attempt is a load, the operation, and a compare-and-swap. A success by one warp fails all
+attempts whose load came before it. Warps of a block that run in lockstep have one success per
+iteration of the loop; warps that do not have the next success as soon as the next compare-and-swap
+with a fresh load arrives. Warps lose lockstep when their attempts take longer than the time from
+load to swap.
+
+On a full SM the attempts also occupy its banks: then the time per success is the wavefronts of an
+attempt times the attempts per success, which grow with the warps that contend.
 """
 
 from __future__ import annotations
@@ -22,20 +28,20 @@ LOOP_CLOCKS = Formula(
     text="max(step*alone/w**kept + (1 - step)*max(swap, alone/w**p), "
     "turn*all/w*tries*(1 + tail/waves))",
     symbols={
-        "step": "1 where the warps of a block keep step: one of each iteration succeeds [1]",
-        "alone": "clocks of a try of a lone warp [clocks]",
-        "w": "warps of the block that try the address [1]",
+        "step": "1 where the warps of a block run in lockstep: one of each iteration succeeds [1]",
+        "alone": "clocks of an attempt of a single warp [clocks]",
+        "w": "warps of the block that contend for the address [1]",
         "kept": Coefficient("atomics.loop_clocks.in_step"),
         "swap": "clocks from a load to its compare-and-swap [clocks]",
-        "p": "how much sooner than the next try of the same warp one of another succeeds [1]",
-        "turn": "wavefronts of a try: what it keeps the SM [clocks]",
-        "all": "warps of the SM that try anything [1]",
-        "tries": "tries for each success [1]",
+        "p": "exponent: how much sooner than a warp's next attempt another warp succeeds [1]",
+        "turn": "wavefronts of an attempt: clocks for which it occupies the SM [clocks]",
+        "all": "warps of the SM that attempt anything [1]",
+        "tries": "attempts per success [1]",
         "tail": Coefficient("atomics.loop_clocks.tail"),
         "waves": "waves of blocks, one after the other [1]",
     },
-    holds="1 to 64 warps per SM within 15%, some 4 and 8 warps on their own within 35%",
-    source="derived: a success undoes the tries whose load came before it; see in_step, sooner "
+    holds="1 to 64 warps per SM within 15%, some 4 and 8 warps alone on an SM within 35%",
+    source="derived: a success fails the attempts whose load came before it; see in_step, sooner "
     "and tail",
 )
 LOOP_TRIES = Formula(
@@ -43,22 +49,23 @@ LOOP_TRIES = Formula(
     unit="1",
     text="min(w, each*w + first)",
     symbols={
-        "w": "warps of the block that try the address [1]",
+        "w": "warps of the block that contend for the address [1]",
         "each": Coefficient("atomics.loop_clocks.tries_each"),
         "first": Coefficient("atomics.loop_clocks.tries_first"),
     },
-    holds="2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 of 4, 8, 16 and 32 warps counted, here "
-    "with the clocks between wavefronts in it",
-    source="fitted form: of the tries of other warps those fail that are between load and swap at "
-    "a success, a fixed share of each iteration; see tries_each and tries_first",
+    holds="counted: 2.8, 3.9 to 4.2, 6.4 to 6.9 and 12.2 to 12.8 attempts with 4, 8, 16 and 32 "
+    "warps; the fit includes clocks between wavefronts",
+    source="fitted form: of other warps' attempts those fail that are between load and swap at a "
+    "success, a fixed share of each iteration; see tries_each and tries_first",
 )
 WARPS_IN_STEP = Formula(
     name="whether the warps of a block stay in lockstep",
     unit="1",
     text="min(1, max(0, 3 - x/lose))",
     symbols={
-        "x": "clocks of a try of all warps of the block, over those from a load to its swap [1]",
-        "lose": "a third of that from which they lose step [1]",
+        "x": "clocks of an attempt of all warps of the block, over those from a load to its swap "
+        "[1]",
+        "lose": "a third of the ratio from which they lose lockstep [1]",
     },
     holds="threads that add once, and blocks of 1 to 32 warps that add again and again",
     source="fitted form: see lose_once, lose_again and lose_apart",

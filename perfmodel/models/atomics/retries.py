@@ -1,15 +1,15 @@
-"""Retries: loops of compare-and-swap, at any number of addresses.
+"""Compare-and-swap loops on global memory: number of retries, and time of the round trips.
 
-A lane that loses learns the new value, and tries again. Of the lanes that want one address one wins
-a round, and a round is at least the way to L2 and back. Meanwhile the others try too, and their
-tries fill the slice and the SM's way to L2: first all lanes, at the end one.
+A lane whose compare-and-swap fails receives the new value and tries again. Of the lanes that
+contend for an address one succeeds per round trip to L2, so with c lanes that all start together a
+lane needs (c + 1)/2 attempts on average. The attempts of the others occupy the slice and the SM's
+path to L2. The time combines the serial round trips of the most popular address, the slice, and the
+sending SM.
 
-Where more than one warp wants an address, those whose way is short that moment win more often than
-their turn comes, so that fewer tries fail than if all took turns. Lanes of one warp do take turns:
-their tries travel together.
-
-Of several waves of blocks, others take the place of lanes that are through: but for the last ones,
-as many compete from a lane's first try to its last.
+Lanes of different warps reach the slice at different times: those with a short latency at that
+moment succeed more often, and fewer attempts fail than with strict alternation. Lanes of one warp
+travel together and alternate strictly. With several waves of blocks, new lanes replace finished
+ones, so the number of contenders stays constant until the last wave.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ CONTENDERS = Formula(
     unit="1",
     text="mean + drawn*(sqrt(2*mean*ln) + ln/3)",
     symbols={
-        "mean": "lanes at an address that is as popular [1]",
-        "drawn": "1 where lanes draw their addresses at random, else 0 [1]",
+        "mean": "mean number of lanes at an address of that popularity [1]",
+        "drawn": "1 where lanes have random addresses, else 0 [1]",
         "ln": "natural logarithm of the number of such addresses [1]",
     },
-    holds="the largest of many Poisson numbers within 15%",
+    holds="the largest of many Poisson variables within 15%",
     source="derived: Bernstein's bound",
 )
 FAILING = Formula(
-    name="failed attempts, over those of lanes that take turns",
+    name="failed attempts, over those with strict alternation",
     unit="1",
     text="1 - others*(1 - min(1, least + soon/sqrt(c)))",
     symbols={
         "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
         "least": Coefficient("atomics.retries.least"),
         "soon": Coefficient("atomics.retries.soon"),
-        "c": "lanes at an address at a time [1]",
+        "c": "lanes that contend for an address at a time [1]",
     },
-    holds="4 to 2048 lanes, slices busy: 0.9 of 16, 0.3 of 2048 counted",
+    holds="4 to 2048 lanes, slices busy: counted 0.9 for 16, 0.3 for 2048",
     source="fitted form: see least and soon",
 )
 TRIES = Formula(
@@ -59,39 +59,40 @@ TRIES = Formula(
     text="max(1, (failing*(c + 1)/2 + (waves - 1)*(others*steady*c + (1 - others)*(c + 1)/2))"
     "/waves)",
     symbols={
-        "failing": "tries that fail, over those of lanes that take turns [1]",
-        "c": "lanes at an address at a time [1]",
+        "failing": "failed attempts over those with strict alternation [1]",
+        "c": "lanes that contend for an address at a time [1]",
         "waves": "waves of blocks [1]",
         "others": "0 where the lanes at an address are all of one warp, else 1 [1]",
         "steady": Coefficient("atomics.retries.steady"),
     },
-    holds="1 to 4096 lanes at an address; of several waves of blocks within 13% (one deviation)",
-    source="derived: one lane per address wins each round trip, and of a burst one fewer competes "
-    "after each; see steady",
+    holds="1 to 4096 lanes per address; several waves of blocks within 13% (one standard "
+    "deviation)",
+    source="derived: one lane per address succeeds each round trip, and of lanes that start "
+    "together one fewer contends after each; see steady",
 )
 TRIP_CLOCKS = Formula(
-    name="a round trip at the slowest address",
+    name="round trip to the slowest address",
     unit="clocks",
     text="near + (far - near)*(1 + slowest)/2",
     symbols={
-        "near": "a compare-and-swap's way to the near L2 partition, with the loop [clocks]",
-        "far": "the same to the far one [clocks]",
-        "slowest": "how much of the mean the slowest of several addresses is off [1]",
+        "near": "round trip of a compare-and-swap to the near L2 partition, with the loop [clocks]",
+        "far": "the same to the far partition [clocks]",
+        "slowest": "relative deviation of the slowest of several addresses from the mean [1]",
     },
-    holds="half of the SMs are near a place, half of 4 KiB near an SM",
-    source="derived: of m SMs that want an address, far ones exceed their half by sqrt(m)",
+    holds="half of the SMs are near an address, and half of the 4 KiB pieces near an SM",
+    source="derived: of m SMs that contend for an address, far ones exceed one half by sqrt(m)",
 )
 ROUNDS_TIME = Formula(
     name="time of the round trips at the most popular address",
     unit="s",
     text="all*trip + tries*own",
     symbols={
-        "all": "round trips: lanes of the launch that want it [1]",
-        "trip": "a round trip [s]",
-        "tries": "tries of a lane, over all waves of blocks [1]",
-        "own": "time of an SM to send a try of one warp [s]",
+        "all": "round trips: lanes of the launch that contend for it [1]",
+        "trip": "time of a round trip [s]",
+        "tries": "attempts of a lane, over all waves of blocks [1]",
+        "own": "time of an SM to send an attempt of one warp [s]",
     },
-    holds="one lane wins each round trip",
+    holds="one lane succeeds each round trip",
     source="derived",
 )
 LOOP_TIME = Formula(
@@ -99,15 +100,16 @@ LOOP_TIME = Formula(
     unit="s",
     text="first + ((trips**own + send**own)**(p/own) + slice**p)**(1/p)",
     symbols={
-        "first": "time to read all elements once, before the first try [s]",
-        "trips": "round trips of the most popular address, one after the other [s]",
-        "slice": "time of the busiest slice for all tries [s]",
-        "send": "time of an SM to send all its tries [s]",
+        "first": "time to read all elements once, before the first attempt [s]",
+        "trips": "serial round trips of the most popular address [s]",
+        "slice": "time of the busiest slice for all attempts [s]",
+        "send": "time of an SM to send all its attempts [s]",
         "own": Coefficient("atomics.retries.overlap_own"),
-        "p": "how much the slice overlaps: bursts of warps coincide there at random [1]",
+        "p": "exponent: how much the slice's time overlaps; bursts of warps coincide there at "
+        "random [1]",
     },
-    holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; at other places of a buffer, other "
-    "slices: a tenth of runs is 13% off the usual one",
+    holds="1 to 1,000,000 lanes at 1 to 1,000,000 addresses; other places of a buffer are in "
+    "other slices: a tenth of runs deviates by 13%",
     source="derived; see overlap_own, overlap_alone, overlap_waves and overlap_others",
 )
 

@@ -1,7 +1,11 @@
-"""Several atomics of one kernel: each keeps slices of its own busy, and all share the way there.
+"""Several global atomics in one kernel: separate busy slices, one common network.
 
-Where each goes to few places, these are seldom at the same slice: the kernel takes as long as the
-slowest of them alone. Where each goes all over L2, every slice has its part of all.
+Atomics to different buffers with few addresses each usually have different busiest slices, so the
+kernel takes as long as the slowest of them. Atomics to many addresses load all slices evenly, so
+their times add. Between the two, the excess of each busiest slice over the mean combines as a power
+mean, whose exponent grows with the share of transactions at the most popular 256 B.
+
+All of them share the network, the SMs' paths to L2, and the tag lookups.
 """
 
 from __future__ import annotations
@@ -23,11 +27,11 @@ BUSIEST_OF_SEVERAL = Formula(
     unit="s",
     text="even + beyond",
     symbols={
-        "even": "time of each slice for all atomics, if all slices had as much to do [s]",
-        "beyond": "what the busiest slice of each has besides, as a power mean [s]",
+        "even": "mean time of a slice for all atomics [s]",
+        "beyond": "excess of each atomic's busiest slice, as a power mean [s]",
     },
-    holds="two to four arrays of 1 to 262144 words, whole or 64 B from one to the next",
-    source="derived for one word in each, whose slices differ, and for words all over L2",
+    holds="two to four arrays of 1 to 262144 words, dense or one word per 64 B",
+    source="derived for one word in each array, whose slices differ, and for words all over L2",
 )
 APART = Formula(
     name="exponent between the busiest slices of several atomics",
@@ -36,9 +40,9 @@ APART = Formula(
     symbols={
         "least": Coefficient("atomics.several_atomics.least"),
         "popular": Coefficient("atomics.several_atomics.popular"),
-        "share": "of the passes, those to the most popular 256 B [1]",
+        "share": "share of the transactions at the most popular 256 B [1]",
     },
-    holds="as `BUSIEST_OF_SEVERAL`",
+    holds="as 'time of the busiest slice for atomics to several buffers'",
     source="fitted form: see least and popular",
 )
 

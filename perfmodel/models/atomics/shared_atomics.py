@@ -1,10 +1,13 @@
-"""Atomics in shared memory: native ones conflict in banks, others loop until their turn comes.
+"""Shared-memory atomics: bank conflicts of native ones, and aggregation by the compiler.
 
-32-bit integers have an instruction of their own: lanes that meet in a bank, at one address or at
-several, take a clock each. Where the compiler sees that 1 is added and nothing returned, another
-one (ATOMS.POPC.INC) counts the lanes of each address, which then take a clock together: 1.02 to
-1.03 clocks per warp at 1 to 3 addresses. All other types are loops of load, add and
-compare-and-swap that the compiler writes, where one lane of one warp succeeds at a time.
+32-bit integers have native instructions (ATOMS): lanes at one bank, whether at one address or at
+several, take one clock each. If the compiler sees an increment by 1 whose result is not used, it
+emits ATOMS.POPC.INC, which counts the lanes of each address and takes one clock per address: 1.02
+to 1.03 clocks per warp at 1 to 3 addresses. Sums that are the same for a whole warp are first
+reduced inside the warp, and one lane adds the result.
+
+All other types are compiled to loops of load, operation and compare-and-swap, in which one lane of
+one warp succeeds at a time (`perfmodel.models.atomics.shared_loops`).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.requests.bank_turns import BankTurns, bank_turns
+from perfmodel.models.requests.bank_conflicts import BankConflicts, bank_conflicts
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 
@@ -30,21 +33,21 @@ WRAPPED_WARPS = Formula(
     text="(32 - gcd)/m",
     symbols={
         "gcd": "greatest common divisor of the elements and 32 [1]",
-        "m": "elements of a word each that consecutive threads add to, modulo [1]",
+        "m": "elements of one word that consecutive threads add to, modulo [1]",
     },
     holds="from 32 elements to the threads of a block",
-    source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; those "
-    "past m - 32 go on at the first element, whose bank another lane has: two turns (1.36 clocks "
-    "per warp at 48 elements, 1.29 at 100, measured)",
+    source="derived: warps begin at multiples of 32 modulo m, which are multiples of gcd; a warp "
+    "that begins past m - 32 wraps around to the first element, whose bank another lane uses: two "
+    "clocks (measured 1.36 clocks per warp at 48 elements, 1.29 at 100)",
 )
 AGGREGATED_CLOCKS: Final = Coefficient("atomics.shared_atomics.aggregated_clocks")
 SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
 
 
-def turns_of(r: Requests) -> BankTurns:
+def turns_of(r: Requests) -> BankConflicts:
     """Return how the lanes of a shared atomic, with `sharing`, meet in banks."""
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
-    return r.banks or bank_turns(r.shared, lanes, r.random, r.width)
+    return r.banks or bank_conflicts(r.shared, lanes, r.random, r.width)
 
 
 @mechanism(

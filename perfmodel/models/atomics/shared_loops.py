@@ -1,9 +1,12 @@
-"""Loops that the compiler makes of shared atomics: load, add, ATOMS.CAST.SPIN, until all won.
+"""Compiler-generated loops for shared-memory atomics without a native instruction.
 
-One lane of one warp succeeds at a word at a time, and of a warp one lane a bank. A block's most
-popular word has its additions made one after the other; a warp goes round as often as most of its
-lanes meet in a bank. The slower of the two decides, and where lanes draw their words others delay
-a warp here and there that they do not stop.
+The loop is a load, the operation, and ATOMS.CAST.SPIN, until all lanes have succeeded. One lane of
+one warp succeeds at a word at a time, and of one warp one lane per bank. Two chains limit it: the
+additions of all warps of a block at its most popular word, one after another, and the iterations of
+a single warp, as many as its most contended bank has lanes.
+
+With regular addresses the slower chain decides. With random addresses warps delay one another
+occasionally without stopping, so the two combine as a power mean with a fitted exponent.
 """
 
 from __future__ import annotations
@@ -33,16 +36,16 @@ LOOP_CHAIN = Formula(
     "**(1/p)",
     symbols={
         "k": "requests of a warp [1]",
-        "turns": "iterations of a request: most lanes in a bank [1]",
-        "alone": "clocks of a try of a lone warp [clocks]",
+        "turns": "iterations of a request: most lanes at one bank [1]",
+        "alone": "clocks of an attempt of a single warp [clocks]",
         "words": "clocks of a load of all lanes' words [clocks]",
-        "parts": "of these, those without a conflict [clocks]",
+        "parts": "the same without bank conflicts [clocks]",
         "sent": "requests of the blocks of an SM [1]",
-        "turn": "wavefronts of a try: what it keeps the SM [clocks]",
+        "turn": "wavefronts of an attempt: clocks for which it occupies the SM [clocks]",
         "p": Coefficient("atomics.shared_loops.chain_sharp"),
     },
     holds="each warp at words of its own, 1 to 32 lanes per word or bank, 1 to 64 warps: median 3%",
-    source="derived: one lane per bank wins each iteration; see chain_sharp",
+    source="derived: one lane per bank succeeds each iteration; see chain_sharp",
 )
 SHARED_LOOP_TIME = Formula(
     name="time of the compiler's atomic loops in shared memory",
@@ -50,14 +53,14 @@ SHARED_LOOP_TIME = Formula(
     text="waves*where(drawn > 0, (serial**p + chain**p)**(1/p), max(serial, chain))/clock",
     symbols={
         "waves": "waves of blocks, one after the other [1]",
-        "serial": "clocks of a block's additions at its most popular address; of lanes that draw "
-        "theirs, what other warps have of them [clocks]",
-        "chain": "clocks of a warp's own turns [clocks]",
-        "drawn": "1 where lanes draw their addresses at random, else 0 [1]",
+        "serial": "clocks of a block's additions at its most popular address; with random "
+        "addresses, those of other warps [clocks]",
+        "chain": "clocks of a warp's own iterations [clocks]",
+        "drawn": "1 where lanes have random addresses, else 0 [1]",
         "p": Coefficient("atomics.shared_loops.others_delay"),
         "clock": "SM clock [Hz]",
     },
-    holds="blocks of an SM share its time, not their addresses",
+    holds="blocks of an SM share its units, not their addresses",
     source="derived: one success at a time; see others_delay",
 )
 OTHER_WORDS: Final = Coefficient("atomics.shared_loops.other_words")

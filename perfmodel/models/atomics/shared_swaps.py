@@ -1,9 +1,12 @@
-"""Loops of compare-and-swap that a source writes for shared memory.
+"""Compare-and-swap loops in shared memory that are written in the source (atomicCAS).
 
-Unlike the compiler's own loops (`perfmodel.models.atomics.shared_loops`) these have a plain
-ATOMS.CAS: all lanes at a word send their operands one after the other, one of them wins, and the
-others go round apart from those that are through. So a further round costs twice a first try, and
-what fails fills the banks.
+Unlike compiler-generated loops (`perfmodel.models.atomics.shared_loops`) these use a plain
+ATOMS.CAS: all lanes at a word send their operands, one succeeds, and the others repeat the loop
+while the finished ones wait, which is branch divergence. A further iteration therefore costs about
+twice a first attempt, and failed attempts occupy the banks.
+
+Three times combine: the serial successes of other warps at the block's most popular word, a warp's
+own iterations, and the clocks for which all attempts of the SM occupy its banks.
 """
 
 from __future__ import annotations
@@ -29,33 +32,34 @@ SWAP_CHAIN = Formula(
     unit="clocks",
     text="first + again*max(most - 1, 0)**growth*mixed + bank*(turns - 1)",
     symbols={
-        "first": "a load and a try that wins [clocks]",
-        "again": "an iteration of lanes that lost [clocks]",
+        "first": "a load and a successful attempt [clocks]",
+        "again": "an iteration of lanes that failed [clocks]",
         "most": "lanes at the most popular address of a request [1]",
-        "growth": "how much longer iterations take whose lanes are more [1]",
-        "mixed": "more where lanes draw their addresses: those of other words part too [1]",
-        "bank": "for each further lane in a bank [clocks]",
-        "turns": "most lanes in one bank [1]",
+        "growth": "exponent of the failing lanes in the time of an iteration [1]",
+        "mixed": "factor for random addresses: lanes of other words diverge too [1]",
+        "bank": "each further lane at a bank [clocks]",
+        "turns": "most lanes at one bank [1]",
     },
-    holds="a warp alone, 1 to 32 lanes per word: within 8%; random words within 30%",
+    holds="a single warp, 1 to 32 lanes per word: within 8%; random words within 30%",
     source="fitted form: see first, again, growth, mixed and bank",
 )
 SWAPS_SENT = Formula(
-    name="clocks that attempts occupy the banks of an SM",
+    name="clocks for which attempts occupy the banks of an SM",
     unit="clocks",
     text="loads + turns*swap + again*often*max(c - 1, c*others)*late",
     symbols={
-        "loads": "of first reads [clocks]",
-        "turns": "lanes that take turns in banks, over all requests of an SM [1]",
-        "swap": "of a lane's turn [clocks]",
-        "again": "turns of further tries: all lanes where they part [1]",
-        "often": "further tries for each lane of the block at a word [1]",
-        "c": "lanes of the block at a word at a time [1]",
-        "others": "1 where other warps come to the word too, else 0 [1]",
-        "late": "of a further turn: lanes that part may go to other banks together [clocks]",
+        "loads": "clocks of first reads [clocks]",
+        "turns": "serialised lanes at banks, over all requests of an SM [1]",
+        "swap": "clocks of a lane's compare-and-swap [clocks]",
+        "again": "serialised lanes of further attempts: all lanes where they diverge [1]",
+        "often": "further attempts per contending lane [1]",
+        "c": "lanes of the block that contend for a word at a time [1]",
+        "others": "1 where other warps contend for the word too, else 0 [1]",
+        "late": "clocks of a serialised lane of these: diverged lanes may use other banks "
+        "concurrently [clocks]",
     },
-    holds="1 to 1024 lanes per word: 0.32 to 0.5 tries counted for each, 0.8 where two lanes of "
-    "each warp try in lockstep",
+    holds="1 to 1024 lanes per word: counted 0.32 to 0.5 attempts per contending lane, 0.8 where "
+    "two lanes of each warp try in lockstep",
     source="fitted form: see often, often_alone and late",
 )
 SWAP_TIME = Formula(
@@ -64,13 +68,13 @@ SWAP_TIME = Formula(
     text="waves*((serial + chain)**2 + sent**2)**0.5/clock",
     symbols={
         "waves": "waves of blocks, one after the other [1]",
-        "serial": "clocks of other warps' additions at a block's most popular word [clocks]",
+        "serial": "clocks of other warps' successes at a block's most popular word [clocks]",
         "chain": "clocks of a warp for its own iterations [clocks]",
-        "sent": "clocks that tries keep the banks of an SM [clocks]",
+        "sent": "clocks for which attempts occupy the banks of an SM [clocks]",
         "clock": "SM clock [Hz]",
     },
     holds="1 to 64 warps per SM, 1 to 4096 words: median 15%, nine in ten within 45%",
-    source="derived form; exponent by choice",
+    source="derived form; the exponent of 2 is chosen",
 )
 
 FIRST: Final = Coefficient("atomics.shared_swaps.first")

@@ -1,4 +1,12 @@
-"""Passes: how long L2's slices work on each sector of an atomic, and what it waits for there."""
+"""Time of an atomic transaction in an L2 slice: by type, width, sectors and returned values.
+
+Integer additions occupy the slice for a fixed time per packet and per sector. Floating-point
+additions to the same sector also wait for the previous one, longer for doubles in both halves of
+the sector. A transaction that returns old values takes longer the more lanes it answers.
+Half-precision pairs and compare-and-swaps have measured times of their own.
+
+Which of these decides depends on whether consecutive transactions of a slice go to the same sector.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +27,14 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
 
 FULL_PASSES = Formula(
-    name="share of passes through full sectors",
+    name="share of atomic transactions of full sectors",
     unit="1",
     text="min(1, max(0, 2*share - 1))",
-    symbols={"share": "of the passes' bytes, those that lanes change [1]"},
-    holds="consecutive lanes, modulo any number: within 6%",
-    source="derived: what begins or ends a run fills half a sector in the mean. 31, 12 and 33 "
-    "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full passes, 1.48 for others",
+    symbols={"share": "share of the transactions' bytes that lanes change [1]"},
+    holds="consecutive lanes that add to element i modulo any number: within 6%",
+    source="derived: the first and last sector of a run are half full on average. 31, 12 and 33 "
+    "int32 addresses take 6.4, 7.9 and 6.2 clocks per warp: 1.15 for full transactions, 1.48 for "
+    "others",
 )
 WIDE_FLOAT: Final = Coefficient("atomics.slice_passes.wide_float")
 DOUBLE_SPREAD: Final = Coefficient("atomics.slice_passes.double_spread")

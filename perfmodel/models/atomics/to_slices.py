@@ -1,4 +1,13 @@
-"""To the slices: an atomic's packets, how long an SM sends them, and the network carries them."""
+"""Atomic packets on their way to L2: what an SM sends, and what the network carries.
+
+An SM sends a request's packets one after another: one clock or so for a packet of one sector, and
+one per sector and one more for larger ones. The network from all SMs to the slices carries a
+limited number of sectors per second, fewer for sectors with one lane than for full ones per byte.
+Types with wide operands, compare-and-swaps and returned values cost a measured factor more.
+
+The module also says how concentrated the addresses of concurrently running threads are, which
+decides the load of the busiest slice.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +33,14 @@ NETWORK_TIME = Formula(
     unit="s",
     text="passes*cost*((1 - filled)/lone + filled/full)",
     symbols={
-        "passes": "passes of the launch: l2_atomic_sectors [1]",
-        "cost": "of the type, and of giving the old value back, relative to plain additions [1]",
-        "filled": "share of a sector's bytes that a pass changes, beyond one lane's [1]",
+        "passes": "atomic transactions of the launch: l2_atomic_sectors [1]",
+        "cost": "cost of the type, and of returning the old value, relative to plain additions [1]",
+        "filled": "share of a sector's bytes that a transaction changes, beyond one lane's [1]",
         "lone": "sectors per second with one lane each [1/s]",
         "full": "sectors per second with all lanes [1/s]",
     },
-    holds="the whole GPU, addresses all over L2",
-    source="fitted form: dense and sparse additions; rates are the device's",
+    holds="all SMs at work, addresses all over L2",
+    source="fitted form: dense and sparse additions; the rates are the device's",
 )
 SEND_CYCLES = Formula(
     name="clocks to send the packets of an SM",
@@ -40,9 +49,9 @@ SEND_CYCLES = Formula(
     symbols={
         "packets": "packets to distinct lines of a request, over all requests of an SM [1]",
         "s": "sectors of a packet [1]",
-        "each": "for a packet of one sector [clocks]",
+        "each": "clocks of a packet of one sector [clocks]",
         "repeats": "further packets to the same lines [1]",
-        "again": "for each of these [clocks]",
+        "again": "clocks of each of these [clocks]",
     },
     holds="one SM at work; additions that return nothing",
     source="fitted form: see send_clocks and repeat_clocks",

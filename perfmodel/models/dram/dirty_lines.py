@@ -1,8 +1,14 @@
-"""Dirty lines: how much of what a cold launch writes is still in L2, not in DRAM, when it ends.
+"""Dirty lines: written data that is still in L2, not yet in DRAM, when a cold launch ends.
 
-What is in L2 at the end was written in the last part of the launch, so short that all lines that
-were read, drawn and written in it have room. What was dirty before the launch is older than all of
-it: a profiler that runs a launch once for each of its passes leaves such lines, `replayed`.
+L2 is a write-back cache: stored lines stay until they are evicted. At the end of a launch the lines
+of its last part are still there, a part so short that all lines read, written and drawn at random
+in it fit L2's usable room. Dirty lines have a limit of their own, somewhat below half of L2, and
+with a set-aside they may use only the ways outside it. The bytes kept approach that room smoothly,
+because cache sets fill unevenly; lines at random places fill them less evenly than streams.
+
+A profiler that replays a launch for several counter passes leaves dirty lines from the passes
+before. They are older than all of the launch's own lines, so they are evicted first and count as
+DRAM writes.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
-from perfmodel.models.l2.drawn_lines import both_sides
+from perfmodel.models.l2.random_lines import both_sides
 from perfmodel.models.l2.random_tables import STREAM_LINES
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism
@@ -27,7 +33,7 @@ DIRTY_SHARE: Final = Coefficient("dram.dirty_lines.dirty_share")
 SET_ASIDE_ROOM: Final = Coefficient("dram.dirty_lines.set_aside_room")
 WAY_ROOM: Final = Coefficient("dram.dirty_lines.way_room")
 DIRTY_LEFT = Formula(
-    name="dirty bytes that L2 has room for",
+    name="room for dirty bytes in L2",
     unit="B",
     text="min(min(dirty*c, streams*c*writes/max(reads + writes, 1)), max(0, c*(set - way*w)))",
     symbols={
@@ -45,13 +51,13 @@ DIRTY_LEFT = Formula(
     source="fitted form",
 )
 DIRTY_KEPT = Formula(
-    name="written bytes that stay in L2",
+    name="written bytes that are still in L2 at the end",
     unit="B",
     text="writes*(1 + over**p)**(-1/p)",
     symbols={
         "writes": "bytes written to L2 [B]",
-        "over": "bytes written over the dirty ones that L2 has room for [1]",
-        "p": "how sharply L2 is full: sets of lines fill one by one [1]",
+        "over": "bytes written over the room for dirty ones [1]",
+        "p": "exponent: how sharply L2 becomes full; cache sets fill one by one [1]",
     },
     holds="copies, writes and gathers of 1 to 12 Mi floats",
     source="fitted form: see stream_knee and drawn_knee",

@@ -1,4 +1,13 @@
-"""What a launch writes to DRAM: what L2 has no room to keep, and what atomics and tables add."""
+"""DRAM writes of a launch: what stores change, less what L2 still holds dirty at the end.
+
+Each byte that stores change is written to DRAM once, unless it was evicted and changed again, which
+adds one more write. What is dirty in L2 when the launch ends is written later and does not count.
+Atomics whose elements outgrow L2, and tables that are changed at random places, add the write-backs
+of their own modules.
+
+Stores of one loop write no more of a buffer than it has. Lines that are read and then written in
+place take room in L2 only once.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +43,9 @@ WRITTEN_BACK = Formula(
     unit="B",
     text="max(changed + again - left, 0)",
     symbols={
-        "changed": "bytes that stores change, each once [B]",
-        "again": "bytes that were written back and are changed once more [B]",
-        "left": "bytes that L2 still holds changed at the end [B]",
+        "changed": "distinct bytes that stores change [B]",
+        "again": "bytes that were written back and then changed again [B]",
+        "left": "bytes that are still dirty in L2 at the end [B]",
     },
     holds="as its inputs",
     source="definition",

@@ -1,9 +1,13 @@
-"""Stores at scattered places: sectors stored in part are read from DRAM, lone ones written alone.
+"""Scattered stores: partly written sectors are read from DRAM before they are written back.
 
-L2 keeps sectors of which it has a part only in some of its lines. One that has to leave is
-read from DRAM, so that it is whole, and written: a word stored at a random place of a large array
-moves 64 bytes. What is whole stays, to be changed again, and is written when L2 has too many
-changed lines.
+L2 keeps byte masks for sectors of which only a part has been stored, but only for a limited number
+of lines (about an eighth). When such a line is evicted, the sector is first read from DRAM to
+complete it, then written: a 4 B store at a random place of a large array moves 64 B. Completed
+sectors stay and can be changed again; they are written back when L2 has too many dirty lines.
+
+The distinct lines among the last draws follow from random placement, so the reads and writes follow
+from the number of lines that stores touch compared with those two limits. L2 waits for DRAM at such
+sectors, which adds a time per sector on top of the bytes.
 """
 
 from __future__ import annotations
@@ -31,65 +35,69 @@ from perfmodel.records import record
 _ZERO: Final = np.zeros(1)
 
 LAST_SECTORS = Formula(
-    name="sectors of the last lines that were stored to at random places",
+    name="sectors of the last distinct lines stored at random places",
     unit="B",
     text="-22.18*s*lines*log2(1 - min(0.99, room/lines))",
     symbols={
-        "s": "sectors that a store asks of a line [1]",
+        "s": "sectors per line of a store [1]",
         "lines": "lines that all stores touch [1]",
-        "room": "lines that L2 keeps so [1]",
+        "room": "lines that L2 keeps with partly stored sectors, or dirty [1]",
     },
-    holds="places met at random",
-    source="derived: k draws of n lines touch n*(1 - exp(-k/n)) different; 32 B, natural log",
+    holds="stores to random places",
+    source="derived: k draws of n lines touch n*(1 - exp(-k/n)) distinct ones; 32 B per sector, "
+    "natural logarithm",
 )
 FILLED = Formula(
-    name="bytes that DRAM reads to make sectors whole",
+    name="DRAM reads that complete partly stored sectors",
     unit="B",
     text="part*(max(0, once - last) + max(0, stored - once)*gone)",
     symbols={
         "part": "share of the sectors that are stored in part [1]",
-        "once": "bytes of the different sectors [B]",
-        "last": "of them, those that may stay in part [B]",
+        "once": "bytes of the distinct sectors [B]",
+        "last": "of these, those that may stay incomplete in L2 [B]",
         "stored": "bytes of the sectors of all stores [B]",
-        "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
+        "gone": "share of the complete sectors that are evicted before they are stored to again "
+        "[1]",
     },
     holds="single words and runs of 2 and 4, arrays of 1 MiB to 1 GiB, within 10% from 16 MiB on",
     source="fitted form: see part_lines",
 )
 WRITTEN_BACK = Formula(
-    name="bytes that scattered stores make DRAM write",
+    name="DRAM writes of scattered stores",
     unit="B",
     text="part*max(0, once - last) + (1 - part)*max(0, once - left)"
     " + max(0, stored - once)*max(gone, 1 - dirty/footprint, 0)",
     symbols={
         "part": "share of the sectors that are stored in part [1]",
-        "once": "bytes of the different sectors [B]",
-        "last": "of them, those that may stay in part [B]",
-        "left": "of them, those that may stay changed [B]",
+        "once": "bytes of the distinct sectors [B]",
+        "last": "of these, those that may stay incomplete in L2 [B]",
+        "left": "of these, those that may stay dirty in L2 [B]",
         "stored": "bytes of the sectors of all stores [B]",
-        "gone": "share of the whole sectors that have left L2 when they are stored to again [1]",
-        "dirty": "L2 that changed lines take up before they are written back [B]",
+        "gone": "share of the complete sectors that are evicted before they are stored to again "
+        "[1]",
+        "dirty": "L2 space of dirty lines before they are written back [B]",
         "footprint": "lines that all stores touch [B]",
     },
-    holds="as `FILLED`",
-    source="fitted form, as `ATOMIC_WRITES`: see changed_lines",
+    holds="as 'DRAM reads that complete partly stored sectors'",
+    source="fitted form, as 'dirty sectors of atomics that L2 writes back': see changed_lines",
 )
 STORE_WAITS = Formula(
-    name="what L2 waits for DRAM at scattered stores, as dense bytes",
+    name="time that L2 waits for DRAM at scattered stores, as dense bytes",
     unit="B",
     text="lone*(pair*filled + write*(1 - part)*max(0, once - left)*sparse)/32",
     symbols={
-        "lone": "share of the sectors that are alone in their line: none where two are [1]",
+        "lone": "share of the sectors that are single in their line: none where there are two [1]",
         "pair": Coefficient("dram.scattered_stores.pair_wait"),
-        "filled": "bytes of these [B]",
+        "filled": "bytes read to complete sectors [B]",
         "write": Coefficient("dram.scattered_stores.write_wait"),
         "part": "share of the sectors that are stored in part [1]",
-        "once": "bytes of the different sectors [B]",
-        "left": "of them, those that may stay changed [B]",
-        "sparse": "share of those written that open a DRAM row: see `SPARSE` [1]",
+        "once": "bytes of the distinct sectors [B]",
+        "left": "of these, those that may stay dirty in L2 [B]",
+        "sparse": "share of those written that open a DRAM row of their own [1]",
     },
-    holds="as `FILLED`, times: 24% low to 16% high",
-    source="fitted form: this part comes after L2's, not concurrently; see pair_wait, write_wait",
+    holds="as 'DRAM reads that complete partly stored sectors', times: 24% low to 16% high",
+    source="fitted form: this time comes after L2's own, not concurrently; see pair_wait, "
+    "write_wait",
 )
 
 PART_LINES: Final = Coefficient("dram.scattered_stores.part_lines")

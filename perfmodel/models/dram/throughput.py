@@ -1,4 +1,15 @@
-"""DRAM: what reaches it, and how fast it moves reads, writes, mixtures and scattered atoms."""
+"""DRAM bandwidth: efficiency of reads, writes and mixtures, over-fetch, and row activations.
+
+DRAM reaches a fixed share of its peak for reads alone and for writes alone, and less for mixtures,
+because the bus turns around between reads and writes. A few accesses of the other kind already cost
+more than in proportion.
+
+An L2 miss reads at least one access unit (32, 64 or 128 B, the fetch granularity), so isolated
+sectors move more bytes than were asked for. Isolated units also use less of each open row: their
+cost relative to dense reads grows with the distance between them, up to a row activation per unit.
+A row activation takes about as long on any GPU of these, while faster pins move more bytes
+meanwhile, so its cost in bytes scales with DRAM's bandwidth per L2 slice.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +36,12 @@ MIXED_EFFICIENCY = Formula(
         "read": "efficiency of reads alone [1]",
         "write": "efficiency of writes alone [1]",
         "copy": "efficiency of equal reads and writes [1]",
-        "few": "exponent: how much even a few of the one cost the other [1]",
+        "few": "exponent: how much a few accesses of one kind cost the other [1]",
         "skew": "how much more writes lose by reads between them than reads by writes [1]",
     },
     holds="by construction at 0, 1/2 and 1; within 3% between (strided copies)",
-    source="fitted form: the bus turns around more often than in proportion to read-write "
-    "neighbours, r(1 - r), where there are few writes; see few and skew",
+    source="fitted form: with few writes the bus turns around more often than in proportion to "
+    "read-write neighbours, r*(1 - r); see few and skew",
 )
 
 FEW: Final = Coefficient("dram.throughput.few")
@@ -50,26 +61,26 @@ _ATOMS: Final = {
 _WIDTHS: Final = (32, 64, 128)
 """Bytes fetched at a random place that `RANDOM_COSTS` and `RANDOM_WAITS` are for."""
 OPENING = Formula(
-    name="what opening rows adds to atoms, over what it adds on the reference",
+    name="cost of row activations per access unit, over that on the reference GPU",
     unit="1",
     text="min(most, max(least, bandwidth/slices/usual))",
     symbols={
-        "bandwidth": "peak of DRAM [B/s]",
-        "slices": "slices of L2, each with its channels of DRAM [1]",
+        "bandwidth": "DRAM peak bandwidth [B/s]",
+        "slices": "L2 slices, each with its DRAM channels [1]",
         "usual": PEAK_BY_SLICE,
         "least": Coefficient("dram.throughput.opening_least"),
         "most": Coefficient("dram.throughput.opening_most"),
     },
-    holds="41.9 and 51.2 GB/s a slice; below is taken as the lower",
-    source="derived: a row takes a channel as long on any of them, while faster pins move more "
-    "bytes meanwhile; see opening_least and opening_most",
+    holds="41.9 and 51.2 GB/s per slice; GPUs below are taken as the lower",
+    source="derived: a row occupies a channel for the same time on any GPU, while faster pins "
+    "move more bytes meanwhile; see opening_least and opening_most",
 )
 OVER_FETCH = Formula(
     name="over-fetch",
     unit="1",
     text="moved/asked",
-    symbols={"moved": "bytes that DRAM reads [B]", "asked": "bytes that L2 is asked for [B]"},
-    holds="any access; what L2 has already is asked for and not moved",
+    symbols={"moved": "bytes that DRAM reads [B]", "asked": "bytes that loads request from L2 [B]"},
+    holds="any access; L2 hits are requested and not moved",
     source="definition",
 )
 OVER_FETCHED: Final = 1.05
@@ -80,7 +91,7 @@ SPARSE = Formula(
     text="f/(f + rows)",
     symbols={
         "f": "bytes of the table [B]",
-        "rows": "bytes of which half of the misses do [B]",
+        "rows": "bytes of a table of which half of the misses do [B]",
     },
     holds="tables of 16 MiB to 2 GiB",
     source="fitted form: see rows",

@@ -1,9 +1,13 @@
-"""Write-backs with a set-aside: why the same bytes take longer.
+"""Set-aside and write-backs: why the same DRAM bytes take longer with persisting ways.
 
-Dirty lines may not use the ways set aside, not even idle ones. L2 can then hold back fewer of them,
-and DRAM gets its writes in shorter runs between reads: the same copy takes 1.6 times as long with 8
-of 16 ways set aside, and 3 times with 10. Reads alone lose nothing, and their latency stays what it
-was. What they lose stands in `writeback_loss`.
+Dirty lines may not use the ways that are set aside, not even idle ones. With fewer ways L2 can hold
+back fewer dirty lines, and DRAM receives its writes in shorter runs between reads. On an H200 the
+same copy takes 1.6 times as long with 8 of 16 ways set aside, and 3 times with 10. Kernels that
+only read lose nothing, and read latency stays the same.
+
+Each L2 slice hands on its dirty lines at a limited rate, so GPUs with fewer slices lose more. The
+loss per byte is in `perfmodel.models.dram.writeback_loss`; here it becomes time. On Ampere no such
+loss is known, and a small cost per write is taken from NVIDIA's Best Practices Guide.
 """
 
 from __future__ import annotations
@@ -20,35 +24,35 @@ from perfmodel.models.l2.slices import PEAK_BY_SLICE, slice_count
 from perfmodel.models.mechanism import mechanism
 
 LOST_TIME = Formula(
-    name="what write-backs lose with a set-aside",
+    name="loss of write-backs with a set-aside",
     unit="s",
     text="(dram**p + (dram*pace + bytes/rate)**p - (dram*pace)**p)**(1/p) - dram",
     symbols={
         "dram": "time of DRAM without a set-aside [s]",
-        "pace": "DRAM's peak by slice of L2, over the reference's [1]",
-        "bytes": "what writes lose [B]",
-        "rate": "the reference's DRAM peak by slice, of all slices [B/s]",
-        "p": "exponent: how sharply DRAM or the slices decide [1]",
+        "pace": "DRAM's peak per slice of L2, over the reference GPU's [1]",
+        "bytes": "loss of the writes, as bytes [B]",
+        "rate": "DRAM peak per slice of the reference GPU, times this GPU's slices [B/s]",
+        "p": "exponent: how sharply the slower of DRAM and the slices decides [1]",
     },
-    holds="Hopper; on the reference the bytes over its peak",
-    source="derived: a slice hands its dirty lines on at a rate of its own, so that fewer slices "
-    "take longer. The time of the slices and DRAM's own add as powers, and what the slices' is "
-    "follows from times of the reference; see decides and streams_decide",
+    holds="Hopper; on the reference GPU the bytes over its peak",
+    source="derived: a slice writes its dirty lines back at a rate of its own, so fewer slices "
+    "take longer. The times of the slices and of DRAM combine as powers; the slices' time follows "
+    "from times of the reference GPU; see decides and streams_decide",
 )
 WRITEBACK_TIME = Formula(
-    name="time with write-backs held up",
+    name="time of memory with delayed write-backs",
     unit="s",
     text="max(dram, l2) + lost",
     symbols={
         "dram": "time of DRAM without a set-aside [s]",
         "l2": "time of L2 [s]",
-        "lost": "what write-backs lose [s]",
+        "lost": "loss of write-backs [s]",
     },
-    holds="as the loss",
+    holds="as 'loss of write-backs with a set-aside'",
     source="definition",
 )
 SHIELDED = Formula(
-    name="writes that push clean lines out with a set-aside",
+    name="share of writes that evict clean lines, with a set-aside",
     unit="1",
     text="1 - max(0, w - start)/ways",
     symbols={
@@ -69,7 +73,7 @@ SET_ASIDE_WRITE_COST = Formula(
         "cost": Coefficient("dram.writeback.set_aside_cost"),
         "ways": Coefficient("dram.writeback.set_aside_ways"),
     },
-    holds="12 ways; in between it is assumed",
+    holds="12 ways; fewer ways in proportion, which is assumed",
     source="published (CUDA C++ Best Practices Guide, L2 access window): see set_aside_cost",
 )
 

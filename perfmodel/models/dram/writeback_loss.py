@@ -1,6 +1,13 @@
-"""Write-backs with a set-aside: what writes lose, by what DRAM reads between them.
+"""Set-aside and write-backs: the loss per byte written, by the reads that DRAM does meanwhile.
 
-Losses are counted as bytes that DRAM could move meanwhile at the reference's peak by slice of L2.
+What a written byte loses depends on the ways set aside and on what is read between the writes:
+nothing, streams, tables that are re-read, persisting lines that overflow their ways, or lines
+marked streaming. Each kind has its own fitted loss per byte, weighted by its share of the reads.
+Persisting lines that stay in the set-aside reduce the loss, and so do reads beyond one per write,
+which proceed while the writes are delayed.
+
+Losses are given as the bytes that DRAM could move meanwhile at the peak per slice of the GPU that
+they were fitted on, so that they scale to GPUs with other numbers of slices.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.records import record
 
 WRITE_BACK = Formula(
-    name="what writes lose with a set-aside, as bytes at the reference's DRAM peak by slice",
+    name="loss of writes with a set-aside, as bytes at the reference GPU's DRAM peak per slice",
     unit="B",
     text="max(0, writes*(alone*((1 - mixed)*(1 - spilled))**a*(1 - kept*resident**4)"
     " + (copied*(1 - again) + reread*again*(1 - held*resident))*mixed**b*(1 - room*filled)"
@@ -26,49 +33,45 @@ WRITE_BACK = Formula(
     " + streaming*(s/max(writes, 1))**c*(1 - between*mixed)*(1 - left*resident**2)) - spare*more)",
     symbols={
         "writes": "DRAM bytes written [B]",
-        "mixed": "reads of normal lines between them: 0 for writes alone, 1 for copies and more "
-        "reads [1]",
-        "spilled": "reads of persisting lines that find no way, between them; without those there "
-        "is more room for others [1]",
-        "alone": "loss of a byte with no reads [1]",
+        "mixed": "reads of normal lines per write, at most 1: 0 for writes alone, 1 for copies [1]",
+        "spilled": "reads per write of persisting lines that overflow the set-aside [1]",
+        "alone": "loss per byte written with no reads [1]",
         "a": Coefficient("dram.writeback_loss.alone_sharp"),
         "kept": Coefficient("dram.writeback_loss.alone_resident"),
-        "copied": "loss with as many reads [1]",
-        "reread": "the same where the reads are those of tables, again and again [1]",
+        "copied": "loss per byte written with as many bytes read [1]",
+        "reread": "the same where the reads are re-reads of tables [1]",
         "held": Coefficient("dram.writeback_loss.reread_resident"),
         "b": Coefficient("dram.writeback_loss.mixed_sharp"),
         "room": Coefficient("dram.writeback_loss.mixed_filled"),
-        "again": "share of the normal reads that are such [1]",
+        "again": "share of the normal reads that are re-reads of tables [1]",
         "filled": "share of the set-aside that persisting lines take [1]",
-        "thrashed": "loss with as many reads of persisting lines that find no way, which push "
-        "out their like alone [1]",
-        "streaming": "loss by lines marked streaming [1]",
+        "thrashed": "loss with as many reads of persisting lines that overflow the set-aside [1]",
+        "streaming": "loss by reads of lines marked streaming [1]",
         "c": Coefficient("dram.writeback_loss.streaming_sharp"),
         "between": Coefficient("dram.writeback_loss.streaming_mixed"),
         "left": Coefficient("dram.writeback_loss.streaming_resident"),
         "s": "DRAM bytes read of lines marked streaming [B]",
-        "resident": "share of the set-aside that persisting lines keep: what is left of it is less "
-        "for others [1]",
-        "spare": "what each further byte read spares: reads lose nothing, and go on while writes "
-        "are delayed [1]",
+        "resident": "share of the set-aside that persisting lines keep: the rest is left to "
+        "others [1]",
+        "spare": "saving per further byte read: reads proceed while writes are delayed [1]",
         "more": "DRAM bytes read of other lines beyond those written [B]",
     },
-    holds="tables of 1 to 64 MiB concurrent with a write or a copy, copies and writes: 1.6% in the "
-    "median and 5.7% at the ninetieth percentile of points not fitted to on the reference, 2.1% "
-    "and 6.5% with `LOST_TIME` on a GPU of fewer slices",
+    holds="tables of 1 to 64 MiB concurrent with a write or a copy, copies and writes: 1.6% in "
+    "the median and 5.7% at the ninetieth percentile of points that were not fitted on the "
+    "reference GPU, 2.1% and 6.5% with 'loss of write-backs with a set-aside' on a GPU of fewer "
+    "slices",
     source="fitted form",
 )
 STREAMS_LOSS = Formula(
-    name="what writes lose with a set-aside, streams",
+    name="loss of writes with a set-aside, streams only",
     unit="B",
     text="writes*each",
     symbols={
         "writes": "DRAM bytes written [B]",
-        "each": "loss of a byte written, by ways set aside and bytes read for it: most with half "
-        "as many reads with 5 and 6 ways, as many with 7 to 9, two or three times as many with 10 "
-        "[1]",
+        "each": "loss per byte written, by ways set aside and bytes read per byte written: most "
+        "at 0.5 with 5 and 6 ways, at 1 with 7 to 9, at 2 or 3 with 10 [1]",
     },
-    holds="1% in the median, 5% at most: 0 to 7 streams read, 1 to 3 written by a thread",
+    holds="1% in the median, 5% at most: 0 to 7 streams read, 1 to 3 written per thread",
     source="fitted: see streams_none to streams_fifteen",
 )
 _WAYS: Final = (3, 4, 5, 6, 7, 8, 9, 10)
@@ -77,7 +80,7 @@ _BY_WAYS: Final = {
     "alone": CoefficientTable("dram.writeback_loss.alone"),
     "copied": CoefficientTable("dram.writeback_loss.copied"),
     "reread": CoefficientTable("dram.writeback_loss.reread"),
-    "streaming": CoefficientTable("dram.writeback_loss.fleeting"),
+    "streaming": CoefficientTable("dram.writeback_loss.transient"),
     "thrashed": CoefficientTable("dram.writeback_loss.thrashed"),
     "spare": CoefficientTable("dram.writeback_loss.spare"),
 }

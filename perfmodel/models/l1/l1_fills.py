@@ -1,4 +1,14 @@
-"""Fills of L1: sectors that loads bring into it, for a block and for all that follow on its SM."""
+"""L1 misses: sectors that loads fill L1 with, per block and over all blocks of an SM.
+
+The working set of a window of execution (the resident blocks of an SM in one iteration, in a loop,
+in a block's lifetime) is fetched once if it fits L1, and again in every longer window if it does
+not: see `perfmodel.models.reuse.reuse_windows`. Loads that bypass L1, and stores, always go to L2.
+
+Resident blocks that read the same data at different times find what another one read last: of data
+that a block walks through, the share found is L1's size over the bytes of the walk. Warps of one
+block that ask for the same sector within a short time share one fill. In loops without barriers
+they may drift a few iterations from one another, which lengthens the window by as much.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +24,8 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES
-from perfmodel.models.l1.followed_fills import drawn_fills, drawn_table_fills, followed_fills
 from perfmodel.models.l1.l1_tables import periodic_fills
+from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, traced_fills
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
@@ -31,18 +41,18 @@ from perfmodel.models.reuse.reuse_windows import (
 )
 
 FOUND = Formula(
-    name="share of what blocks of an SM read alike that one of them finds in L1",
+    name="L1 hit share of data that all blocks of an SM traverse",
     unit="1",
     text="min(1, capacity/walk)",
     symbols={
         "capacity": "L1 [B]",
-        "walk": "what a block reads through L1 [B]",
+        "walk": "bytes that a block reads through L1 [B]",
     },
-    holds="blocks that walk through the same data at a time",
-    source="derived: each is at a place of its own, and L1 holds what came last; measured of naive "
-    "attention, 16 and 12 blocks per SM: 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for 512, 768 "
-    "and 1024 tokens, where it says 0.87, 0.58 and 0.44 "
-    "(measurements/operators, attention)",
+    holds="blocks that traverse the same data at the same time",
+    source="derived: each block is at a place of its own, and L1 holds what was read last; naive "
+    "attention, 16 and 12 blocks per SM: measured 0.69 to 0.77, 0.45 to 0.68 and 0.31 to 0.60 for "
+    "512, 768 and 1024 tokens, where this says 0.87, 0.58 and 0.44 (measurements/operators, "
+    "attention)",
 )
 DRIFT: Final = Coefficient("l1.l1_fills.drift")
 _ONE: Final = np.ones(1)
@@ -102,7 +112,7 @@ def _fill_at_places(
         if r.period is not None and _by_l1(r):
             fills[i] = periodic_fills(r, fills[i], accesses.sms, others, capacity, accesses.device)
         elif _is_followed(r):
-            fills[i] = followed_fills(accesses, r)
+            fills[i] = traced_fills(accesses, r)
         elif r.strides is None and _by_l1(r):
             fills[i] = drawn_table_fills(accesses, r, others)
             if r.in_blocks is not None:

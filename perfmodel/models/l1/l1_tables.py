@@ -1,8 +1,14 @@
-"""Tables in L1: what an SM keeps of small data that it reads at irregular or random places.
+"""L1 misses of tables: small data that is read at irregular or random places.
 
-Where addresses are no straight walk, reuse has no window to be counted in. But an SM never fetches
-a sector again that L1 still has: data that fits is fetched once an SM, and of a larger table that
-is read at random, L1 has the lines drawn last.
+Random indices have no window of execution to count reuse in, but the cache holds what was used
+last. A table that fits L1 is fetched once per SM: the distinct sectors that r random draws touch
+are `s*(1 - (1 - 1/s)**r)`. Of a larger table L1 holds the lines of the last draws; how many draws
+that is follows from L1's size and from the bytes of other loads between the draws (Che's
+approximation of LRU under independent references).
+
+While L1 fills, early draws miss more often than later ones. A warp waits for the slowest of the
+lines that it asks for together, so the latency needs the share of batches with at least one miss,
+and, for pointer chains, the longest sequence of misses of one chain.
 """
 
 from __future__ import annotations
@@ -29,10 +35,10 @@ TOUCHED_SECTORS = Formula(
         "r": "sectors that an SM asks for [1]",
     },
     holds="random places",
-    source="derived: each sector is missed by all with probability (1 - 1/s)**r",
+    source="derived: r independent draws all miss a given sector with probability (1 - 1/s)**r",
 )
 DRAWN_SINCE = Formula(
-    name="L1 taken up by the last draws and what came between",
+    name="L1 space of the last draws and of other loads between them",
     unit="B",
     text="table*(1 - (1 - 1/n)**t) + t*others",
     symbols={
@@ -41,33 +47,34 @@ DRAWN_SINCE = Formula(
         "n": "lines of the table [1]",
         "others": "bytes of other loads for each draw [B]",
     },
-    holds="random places; a line is there if it was drawn in the last t draws that fill L1",
-    source="derived: Che, Tung and Wang's characteristic time",
+    holds="random places; a line hits if it is among the last t draws, which fill L1",
+    source="derived: characteristic time of LRU, Che, Tung and Wang, IEEE J. Sel. Areas Commun. "
+    "20(7), 2002",
 )
 EARLY_MISSES = Formula(
-    name="batches with a miss, of a table that L1 comes to hold",
+    name="share of batches with a miss, of a table that fits L1",
     unit="1",
     text="new*(0.577 + 0.693*log2(k) + 1/(2*k) - 0.077/k**2)",
     symbols={
-        "new": "share of the lines that the launch brings into L1 [1]",
-        "k": "lines of a batch [1]",
+        "new": "share of the lines asked for that miss L1 over the launch [1]",
+        "k": "lines that a warp waits for together [1]",
     },
-    holds="random places: misses thin out as the table fills",
+    holds="random places: misses become rare as L1 fills",
     source="derived: the mean of 1 - (1 - m)**k while m falls exponentially is new times the k-th "
     "harmonic number",
 )
 WALKED_MISSES = Formula(
-    name="steps with a miss, of walks through a table that L1 comes to hold",
+    name="share of steps with a miss, of pointer chains through a table that fits L1",
     unit="1",
     text="min(1, new*own*(1 - (1.78*all)**(-1/max(1e-9, own - 1))))",
     symbols={
-        "new": "share of the lines asked for that the launch brings into L1 [1]",
-        "own": "walkers of an SM: warps, times the chains that each follows [1]",
-        "all": "walkers of all SMs, but no more than places to start from [1]",
+        "new": "share of the lines asked for that miss L1 over the launch [1]",
+        "own": "chains of an SM: warps times the chains that each follows [1]",
+        "all": "chains of all SMs, but no more than places to start from [1]",
     },
-    holds="walkers that start anywhere on one way: each hits from where another one started",
-    source="derived: the longest of `all` ways between `own` random places of a circle, for which "
-    "the launch waits, within 7%; chains of 16 and 32 walkers within 6% "
+    holds="chains that start anywhere on one cycle: each hits from where another one started",
+    source="derived: the longest of `all` distances between `own` random places on a circle, "
+    "which the launch waits for, within 7%; chains of 16 and 32 per warp within 6% "
     "(measurements/suite, sweeps/chains.csv, fit rows)",
 )
 

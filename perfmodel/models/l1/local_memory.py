@@ -1,8 +1,13 @@
-"""Local memory: each thread's own words, which all the threads of an SM take turns to use.
+"""Local memory (register spills and per-thread arrays): what it asks of L1, L2 and DRAM.
 
-A word of a warp's lanes lies next to those of the lane's neighbours: one word a lane is 4 sectors.
-Stores go through L1 to L2, loads find in L1 what was stored or read before. Threads that come later
-take over the memory of those that are done: what matters is how much the resident ones have.
+Local memory is interleaved so that the same word of a warp's 32 lanes is contiguous: one word per
+lane is one request of 4 sectors. Stores write through L1 to L2; loads hit what the thread has
+stored or read before, as long as it was not evicted. Threads that start later reuse the addresses
+of finished ones, so the working set is that of the resident threads, in L1 per SM and in L2 for the
+whole GPU.
+
+The share of loads that a cache serves falls as a power of the working set over its capacity.
+Written lines start to be evicted to DRAM where the working set of all SMs outgrows L2.
 """
 
 from __future__ import annotations
@@ -23,12 +28,12 @@ from perfmodel.models.reuse.reuse_windows import resident_share
 from perfmodel.records import record
 
 HIT_SHARE = Formula(
-    name="share of local memory's loads that a cache serves",
+    name="hit rate of local loads in a cache",
     unit="1",
     text="min(1, (scale*c/f)**power)",
     symbols={
         "c": "capacity of the cache [B]",
-        "f": "local memory of the threads that share it at a time [B]",
+        "f": "local memory of the resident threads that share it [B]",
         "scale": Coefficient("l1.local_memory.hit_scale"),
         "power": Coefficient("l1.local_memory.hit_power"),
     },

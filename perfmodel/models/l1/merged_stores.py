@@ -1,4 +1,15 @@
-"""Stores of a warp that follow one another into the same sectors, and reach L2 as one."""
+"""Write merging: consecutive stores of one warp to the same sectors that reach L2 as one.
+
+L1 is write-through, but stores wait in a queue on their way to L2. When a warp stores the words of
+a record one instruction after another (a stride in an array of structures), the parts of one sector
+merge if they are in the queue together, and L2 receives the sector once. The more lines the warps
+of an SM write between the first and the last part, the less merges.
+
+Merging needs stores that issue close together. A load whose result one of the stores needs, between
+two stores, separates them; so does a load that may alias the stored address, which the compiler
+keeps behind the store. Warps that first wait for loads start their stores at different times, and
+merge more of them.
+"""
 
 from __future__ import annotations
 
@@ -19,35 +30,35 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group
 
 MERGED = Formula(
-    name="share of what neighbouring stores could save that they do",
+    name="share of the possible merging of consecutive stores that happens",
     unit="1",
     text="most/(1 + (lines*warps/64/half)**sharp)",
     symbols={
         "lines": "lines that a request touches [1]",
-        "warps": "warps of an SM that store [1]",
-        "most": "share where they follow at once [1]",
-        "half": "lines of a request at which half is left where an SM is full [1]",
+        "warps": "storing warps of an SM [1]",
+        "most": "share where stores follow one another immediately [1]",
+        "half": "lines of a request at which half of the merging is left on a full SM [1]",
         "sharp": "exponent [1]",
     },
-    holds="words stored one after the other, 2 to 8 of them; less with operations between them",
-    source="fitted form. With 8 operations between them stores save next to nothing: that those of "
-    "one iteration follow one another is assumed, as ptxas puts them at the end",
+    holds="2 to 8 words stored one after another; less with operations between them",
+    source="fitted form. With 8 operations between them stores merge next to nothing; that the "
+    "stores of one iteration are consecutive is assumed, as ptxas schedules them at the end",
 )
 MOST_AT_ONCE: Final = Coefficient("l1.merged_stores.most_at_once")
 HALF_AT_ONCE: Final = Coefficient("l1.merged_stores.half_at_once")
 SHARP_AT_ONCE: Final = Coefficient("l1.merged_stores.sharp_at_once")
 HALF_LATER = Formula(
-    name="lines of a request at which half is left, of warps that wait for loads",
+    name="lines of a request at which half of the merging is left, of warps that wait for loads",
     unit="1",
     text="lines*(1 + spread*sqrt(loads)/stores)",
     symbols={
-        "loads": "that a thread waits for before it stores [1]",
-        "stores": "that follow one another [1]",
+        "loads": "loads that a thread waits for before it stores [1]",
+        "stores": "consecutive stores of a thread [1]",
         "lines": Coefficient("l1.merged_stores.half_later_lines"),
         "spread": Coefficient("l1.merged_stores.loads_spread"),
     },
-    holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait",
-    source="fitted form, with `SHARP_LATER`",
+    holds="1 to 10 loads, 2 to 10 stores: some warps store while others wait for loads",
+    source="fitted form, with coefficient sharp_later",
 )
 SHARP_LATER: Final = Coefficient("l1.merged_stores.sharp_later")
 OWN_LOADS: Final = Coefficient("l1.merged_stores.own_loads")
@@ -57,10 +68,11 @@ SENT_SECTORS = Formula(
     text="asked*(1 - merged*(1 - union))",
     symbols={
         "asked": "sectors of all requests [1]",
-        "merged": "share of the possible saving that is made [1]",
-        "union": "distinct sectors of a warp's neighbouring stores, over the sum of each [1]",
+        "merged": "share of the possible merging that happens [1]",
+        "union": "distinct sectors of a warp's consecutive stores, over the sum of their "
+        "requests' [1]",
     },
-    holds="neighbouring stores",
+    holds="consecutive stores to the same sectors",
     source="derived",
 )
 

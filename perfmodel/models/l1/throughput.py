@@ -1,7 +1,13 @@
-"""L1 of an SM: for how many clocks its stages are busy.
+"""Throughput of L1: clocks for which its data, tag, fill and port stages are busy.
 
-A load whose data is in L1 costs its wavefronts in the data stage. One that must wait for L2 gets
-its data line by line as it comes, and so does one that finds its sector already on the way.
+Every request occupies the tag stage for its tag wavefronts and the data stage for its data
+wavefronts; shared-memory accesses and shuffles use the data stage as well. A request that misses
+delivers its data line by line as fills arrive, and holds the data stage for one clock per line and
+one more. Further requests to a sector that is outstanding wait and are delivered the same way.
+Sectors from L2 enter through a port of limited width, and stored sectors leave through another.
+
+Requests add up within a stage, and the stages work concurrently: L1's time is that of its busiest
+stage. Queueing between the stages is neglected.
 """
 
 from __future__ import annotations
@@ -31,50 +37,50 @@ L1_CYCLES = Formula(
     text="max(data + fills, tags, lanes, port, sent, pages)",
     symbols={
         "data": "data wavefronts of stores, of loads that hit, masked accesses, shuffles [clocks]",
-        "fills": "clocks that loads which wait for L2 hold the data stage [clocks]",
+        "fills": "clocks for which loads that wait for L2 occupy the data stage [clocks]",
         "tags": "tag wavefronts of all requests [clocks]",
-        "lanes": "clocks to take in the requests, 32 lanes each [clocks]",
-        "port": "clocks that sectors from L2 take through the SM's port [clocks]",
-        "sent": "clocks that stored sectors take out of the SM [clocks]",
-        "pages": "clocks to look up pages that the SM has no translation for [clocks]",
+        "lanes": "clocks to accept the requests, 32 lanes each [clocks]",
+        "port": "clocks for sectors from L2 to enter through the SM's port [clocks]",
+        "sent": "clocks for stored sectors to leave the SM [clocks]",
+        "pages": "clocks for address translations that the SM's TLB misses [clocks]",
     },
     holds="within 4% on pairs of patterns (measurements/suite, foundation/l1-pairs.csv)",
     source="fitted form: measured pairs of requests add within each stage, and the stages overlap",
 )
 HIT_PASSES = Formula(
-    name="clocks of the data stage for requests that wait for nothing",
+    name="data-stage clocks of requests that hit",
     unit="clocks",
     text="passes*(1 - waiting)",
     symbols={
         "passes": "data wavefronts of all requests of the access [clocks]",
         "waiting": "share of its requests that wait for L2 [1]",
     },
-    holds="as `L1_CYCLES`",
+    holds="as 'L1 clocks per SM'",
     source="definition",
 )
 MISS_PASSES = Formula(
-    name="clocks of the data stage for requests that miss",
+    name="data-stage clocks of requests that miss",
     unit="clocks",
     text="first*missing",
     symbols={
-        "first": "clocks if all requests missed: one a line and one more, at least `MISS_CLOCKS` "
-        "each, but no more than one a sector [clocks]",
+        "first": "clocks if all requests missed: one per line and one more, at least coefficient "
+        "miss_clocks per request, but no more than one per sector [clocks]",
         "missing": "share of the requests that miss L1 [1]",
     },
-    holds="as `L1_CYCLES`",
-    source="measured: requests of 1 to 32 lines (see `MISS_CLOCKS`)",
+    holds="as 'L1 clocks per SM'",
+    source="measured: requests of 1 to 32 lines (see coefficient miss_clocks)",
 )
 LATE_PASSES = Formula(
-    name="clocks of the data stage for requests whose sectors are on their way",
+    name="data-stage clocks of requests to outstanding sectors",
     unit="clocks",
     text="lines*(waiting - missing)",
     symbols={
         "lines": "lines of all requests [clocks]",
         "waiting": "share of the requests that wait for L2 [1]",
-        "missing": "of these, those that miss L1 themselves [1]",
+        "missing": "share of the requests that miss L1 themselves [1]",
     },
-    holds="as `L1_CYCLES`",
-    source="fitted form: loads in flight from one sector (see `WAITING`)",
+    holds="as 'L1 clocks per SM'",
+    source="fitted form: loads in flight to one sector (see coefficient waiting)",
 )
 MISS_CLOCKS: Final = Coefficient("l1.throughput.miss_clocks")
 WAITING: Final = Coefficient("l1.throughput.waiting")

@@ -17,7 +17,7 @@ from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.common_buffers import brought_once
 from perfmodel.models.l2.l2_misses import Misses, fitted_knees, l2_misses
-from perfmodel.models.reuse.joint_walks import new_shares
+from perfmodel.models.reuse.joint_traversals import new_shares
 from perfmodel.models.reuse.rereads import without_rereads
 
 _ONE: Final = np.ones(1)

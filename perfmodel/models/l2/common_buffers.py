@@ -1,4 +1,13 @@
-"""Buffers that several walks read: what one has brought from DRAM, another finds in L2."""
+"""Reads of one buffer by several loads: data that one fetched from DRAM and another hits in L2.
+
+A buffer that several loads traverse (for example as a body's own data and as everybody's data in an
+N-body kernel) would be counted once per load. While L2 holds the buffer no byte is read from DRAM
+twice, so the sum of the first reads is limited to the buffer's size, or to the largest single
+traversal. The saving is scaled by the share of the launch's data that stays resident.
+
+The formula assumes that the loads cover the buffer together, and counts too little traffic where
+they touch mostly different parts of it.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +25,18 @@ from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
 BROUGHT_ONCE = Formula(
-    name="bytes that walks through one buffer spare each other",
+    name="DRAM reads saved between traversals of one buffer",
     unit="B",
     text="resident*max(0, first - buffer)",
     symbols={
         "resident": "share of the launch's data that L2 holds [1]",
-        "first": "bytes that the walks read from DRAM for the first time, each by itself [B]",
-        "buffer": "bytes of the buffer, or of one walk if more [B]",
+        "first": "first-time DRAM reads of the traversals, each counted separately [B]",
+        "buffer": "bytes of the buffer, or of the largest traversal if that is more [B]",
     },
-    holds="buffers that their walks cover together; less is spared where they hardly coincide",
-    source="derived: no byte comes twice while L2 holds it; measured of bodies that are read as "
-    "one's own and as all others, 268,032 and 84,736 bytes of 262,144 and 80,000 "
-    "(measurements/source-kernels, corpus)",
+    holds="buffers that the traversals cover together; less is saved where they hardly overlap",
+    source="derived: no byte is fetched twice while L2 holds it; measured for bodies that are "
+    "read as a thread's own and by all others: 268,032 and 84,736 bytes of buffers of 262,144 and "
+    "80,000 (measurements/source-kernels, corpus)",
 )
 _ZERO: Final = np.zeros(1)
 

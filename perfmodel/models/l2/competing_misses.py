@@ -17,10 +17,10 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.writeback import reaching_writes
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.followers import caught
-from perfmodel.models.l2.moved_sets import NEIGHBOURS, moved_set
+from perfmodel.models.l2.merged_rereads import caught
 from perfmodel.models.l2.private_sets import READ_BEFORE, PartedSet, private_set
 from perfmodel.models.l2.random_tables import RandomReads, random_reads
+from perfmodel.models.l2.rotated_sets import NEIGHBOURS, rotated_set
 from perfmodel.models.l2.sides import near_lost
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse
@@ -137,7 +137,7 @@ def _part_misses(launch: TableLaunch, one: TableUse, moves: Array) -> tuple[Part
     distance = moves % device.sm_count
     near = np.minimum(distance, device.sm_count - distance) <= NEIGHBOURS(device)
     working = one.capacity * working_share(device)
-    moved = moved_set(resident, streams, working, passes, near, accesses.warm, device)
+    moved = rotated_set(resident, streams, working, passes, near, accesses.warm, device)
     return moved, np.where(moves > 0, moved.lost(moved.young), lost)
 
 

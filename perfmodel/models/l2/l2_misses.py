@@ -16,7 +16,7 @@ from perfmodel.models.grid.geometry import BLOCK_INDICES, alike
 from perfmodel.models.l1.l1_fills import loop_windows
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.drawn_lines import drawn_share, random_line_hits
+from perfmodel.models.l2.random_lines import drawn_share, random_line_hits
 from perfmodel.models.l2.random_tables import RANDOM_ROOM
 from perfmodel.models.l2.table_uses import comes_back
 from perfmodel.models.requests.coalescing import LINE, SECTOR

@@ -1,9 +1,15 @@
-"""Reads that several SMs make of the same sectors at about the same time: L2 is asked once.
+"""L2 request coalescing: reads of the same sectors by several SMs of a GPC that reach L2 once.
 
-Between the SMs of a GPC and L2 a read that is on its way answers others of the same sectors of a
-line, up to four SMs in all (Nsight Compute calls the unit the L2 request coalescer). It is on its
-way for some 65 clocks if L2 has the data, and for 400 to 500 if DRAM has to bring it. Neighbouring
-blocks are on the SMs of one GPC, so what they read alike is merged while they keep in step.
+Between the SMs of a GPC and L2, a read that is outstanding answers further reads of the same
+sectors of a line, up to four SMs in all (Nsight Compute calls the unit the L2 request coalescer,
+LRC). The read is outstanding for some 65 clocks if L2 has the data, and for 400 to 500 if DRAM has
+to supply it. Consecutive blocks run on the SMs of one GPC, so data that they share is merged while
+they execute in lockstep.
+
+For L2 hits the window is short: blocks that share a busy SM with others drift out of it, and the
+merged share falls quickly. For misses the window is long, and a block that waits for the fill stays
+together with the others that wait for it. The constants are set by hand on counted requests of
+matrix products and attention.
 """
 
 from __future__ import annotations
@@ -33,48 +39,51 @@ from perfmodel.traffic import AccessTraffic, Traffic
 
 STEP: Final = Coefficient("l2.merged_reads.step")
 MERGED_READS = Formula(
-    name="reads that L2 sees, for each of an SM",
+    name="reads that reach L2, over those of the SMs",
     unit="1",
     text="1 - merged*(1 - 1/min(alike, most))",
     symbols={
         "merged": "share of the reads merged with one that is outstanding [1]",
-        "alike": "SMs of a GPC whose consecutive blocks read the same [1]",
-        "most": "SMs that one read of L2 answers, at most [1]",
+        "alike": "SMs of a GPC whose consecutive blocks read the same data [1]",
+        "most": "SMs that one L2 read answers, at most [1]",
     },
     holds="blocks that start together",
-    source="derived; measured of 1 to 16 SMs of a GPC "
-    "(measurements/l2, merged-reads/merged.csv, window.csv)",
+    source="derived; measured with 1 to 16 SMs of a GPC (measurements/l2, "
+    "merged-reads/merged.csv, window.csv)",
 )
 READS_MERGED = Formula(
-    name="share of neighbours' reads merged with an outstanding one",
+    name="share of neighbouring blocks' reads merged with an outstanding one",
     unit="1",
     text="fresh*first + (1 - fresh)*min(first, step/(1 + ((n - 1)*u/drift)**2))",
     symbols={
-        "fresh": "share of the reads that DRAM is bringing the data for at that time [1]",
-        "first": "share of such reads that are merged: see `FILLS_SHARED` [1]",
+        "fresh": "share of the reads whose data DRAM is fetching at that time [1]",
+        "first": "share of such reads that are merged [1]",
         "step": STEP,
         "n": "blocks that share an SM [1]",
         "u": "load of the SM's busiest unit [1]",
         "drift": Coefficient("l2.merged_reads.drift"),
     },
-    holds="as `MERGED_READS`",
-    source="chosen form, constants by hand: who waits for DRAM is joined by those behind, and goes "
-    "on with them; what L2 has is there so soon that only blocks in lockstep merge",
+    holds="as 'reads that reach L2, over those of the SMs'",
+    source="assumed form, constants set by hand: blocks that wait for DRAM are joined by those "
+    "behind them, and proceed with them; L2 hits return so soon that only blocks in lockstep "
+    "merge",
 )
 FILLS_SHARED = Formula(
-    name="fraction of in-flight DRAM fills shared by several SMs",
+    name="share of outstanding DRAM fills that several SMs share",
     unit="1",
     text="step - min(most, lost*(n - 1))*min(1, max(0, (u - full)/(1 - full)))",
     symbols={
         "step": STEP,
         "lost": Coefficient("l2.merged_reads.lost"),
         "most": Coefficient("l2.merged_reads.most_lost"),
-        "n": "blocks that share an SM, more where no barrier keeps warps in lockstep [1]",
+        "n": "blocks that share an SM, counted as more where no barrier keeps warps in lockstep "
+        "[1]",
         "u": "load of the SM's busiest unit [1]",
         "full": Coefficient("l2.merged_reads.full"),
     },
-    holds="as `MERGED_READS`",
-    source="chosen as `READS_MERGED`; counts of products and of attention were in view",
+    holds="as 'reads that reach L2, over those of the SMs'",
+    source="assumed form as 'share of neighbouring blocks' reads merged with an outstanding one'; "
+    "constants set by hand on counts of matrix products and attention",
 )
 CHANCE: Final = Coefficient("l2.merged_reads.chance")
 UNBARRED: Final = Coefficient("l2.merged_reads.unbarred")

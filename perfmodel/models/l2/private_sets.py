@@ -1,8 +1,13 @@
-"""Sets that SMs read again and again, part by part: what L2 loses of them near its size.
+"""L2 capacity misses of a working set that each SM re-reads part by part, its own part every time.
 
-Where each SM has its own part, data is resident once. At first a set of most of L2's size loses
-more than one that has been read for long, whose lines have found their side and their place; that
-takes the longer the larger it is. Blocks that move on: `perfmodel.models.l2.moved_sets`.
+Private data is used by SMs of one L2 partition, so it is resident once and can fill nearly all of
+L2. In the first passes lines still move to the partition and set where they stay, and a set of more
+than about 0.8 of L2 loses more than one that has been read for long. The closer the set is to L2's
+size, the more passes that takes.
+
+The formula mixes two curves of the re-reads missed, one of a set read a few times and one of a
+settled set, by the share of re-reads that come before the set has settled. Sets whose blocks move
+on to other parts: `perfmodel.models.l2.rotated_sets`.
 """
 
 from __future__ import annotations
@@ -22,20 +27,20 @@ from perfmodel.models.l2.slices import nearest_measured, slice_count
 from perfmodel.records import record
 
 YOUNG_SHARE = Formula(
-    name="re-reads of private parts before their lines have found their side",
+    name="share of re-reads of private data before the set has settled",
     unit="1",
     text="max(0, (before + again)/sqrt(1 + ((before + again)/half)**2)"
     " - before/sqrt(1 + (before/half)**2))/again",
     symbols={
         "again": "times that the launch reads the part again [1]",
-        "before": "times that it was read again before the launch [1]",
-        "half": "re-reads after which most lines have settled [1]",
+        "before": "re-reads before the launch [1]",
+        "half": "re-reads after which most lines have settled in their set and partition [1]",
     },
     holds="working sets of 0.8 to 1.07 times L2, read 4, 17 and 68 times",
-    source="the mean of (1 + (r/half)**2)**-1.5 over the re-reads r; its form is assumed",
+    source="assumed: the mean of (1 + (r/half)**2)**-1.5 over the re-reads r",
 )
 HALF_SETTLED = Formula(
-    name="re-reads after which most of a set has settled",
+    name="re-reads after which most of a set has settled in L2",
     unit="1",
     text="scale*2.0**min(60, (d/c - start)/doubles)",
     symbols={
@@ -45,18 +50,18 @@ HALF_SETTLED = Formula(
         "start": Coefficient("l2.private_sets.settled_from"),
         "doubles": Coefficient("l2.private_sets.settled_doubles"),
     },
-    holds="as `YOUNG_SHARE`",
+    holds="as the share of re-reads before the set has settled",
     source="fitted form",
 )
 PRIVATE_KNEE = Formula(
-    name="re-reads of private parts lost for lack of room",
+    name="miss share of re-reads of private data",
     unit="1",
     text="young/(1 + 2.0**min(60, (middle - d/c)/halves))"
     " + (1 - young)*max(most/(1 + 2.0**min(60, (later - d/c)/lasts)), min(1, (d/c - end)/width))",
     symbols={
         "d": "L2 used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
-        "young": "share of the re-reads before lines have found their side [1]",
+        "young": "share of the re-reads before the set has settled [1]",
         "middle": Coefficient("l2.private_sets.young_middle"),
         "halves": Coefficient("l2.private_sets.young_width"),
         "most": Coefficient("l2.private_sets.settled_most"),
@@ -65,8 +70,8 @@ PRIVATE_KNEE = Formula(
         "end": "share of L2 from which settled sets lose more [1]",
         "width": "share of L2 beyond, at which they lose all [1]",
     },
-    holds="working sets of 0.02 to 4 times L2, each SM its own part: resident once",
-    source="fitted form: a knee of sets read a few times, and one of settled sets",
+    holds="working sets of 0.02 to 4 times L2, each SM its own part: resident in one partition",
+    source="fitted form: one knee for sets read a few times, one for settled sets",
 )
 SETTLED_END_94: Final = Coefficient("l2.private_sets.settled_end_94")
 SETTLED_LAST_94: Final = Coefficient("l2.private_sets.settled_last_94")

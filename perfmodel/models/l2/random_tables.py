@@ -11,7 +11,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.extremes import smallest
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.drawn_lines import (
+from perfmodel.models.l2.random_lines import (
     OtherTable,
     Shares,
     drawn_share,

@@ -1,8 +1,15 @@
-"""What stays in L2 of data that is read again: among streams, in a set-aside, at random places.
+"""L2 residency of data that is read again: concurrent streams, set-aside, access policy windows.
 
-L2 is taken as 16 ways of least-recently-used lines, split over two partitions. Data that SMs of
-both sides read is resident on both. A set-aside is whole ways: persisting lines keep them, clean
-normal lines use what persisting lines leave of them, dirty lines may not.
+L2 is modelled as 16 ways with least-recently-used replacement, in two partitions; data that SMs of
+both partitions read is resident in both. The distance between two reads of a line is the L2 space
+that the table itself and the streams between take. Its ratio to the capacity gives the share of
+re-reads that miss, on a logistic curve: the policy is not exact LRU. Streams evict a small share of
+lines even where there is room.
+
+A set-aside consists of whole ways. Persisting lines keep them; clean normal lines may use what
+persisting lines leave; dirty lines may not. hitRatio picks lines in sixteenths, one sixteenth more
+than asked for. Windows larger than the set-aside overflow some cache sets before others, which is
+why the best hitRatio is a little below set-aside over window.
 """
 
 from __future__ import annotations
@@ -31,9 +38,9 @@ GRANTED_WAYS = Formula(
     unit="ways",
     text="min(16, ceil(s/(c/16)))",
     symbols={"s": "set-aside asked for [B]", "c": "capacity of L2 [B]"},
-    holds="to the byte; steps between 8 and 37 MiB all seen in times",
-    source="measured: cudaDeviceGetLimit reads as much back (measurements/l2, after-use); found "
-    "first in times of copies and writes by set-aside (measurements/suite, set-aside-streams.csv)",
+    holds="to the byte; all steps between 8 and 37 MiB seen in times",
+    source="measured: cudaDeviceGetLimit returns as much (measurements/l2, after-use); first seen "
+    "in times of copies and writes by set-aside (measurements/suite, set-aside-streams.csv)",
 )
 PICKED = Formula(
     name="share of a window's lines that get hitProp",
@@ -41,76 +48,76 @@ PICKED = Formula(
     text="where(r > 0, min(1, (floor(16*r + 0.000001) + 1)/16), 0)",
     symbols={"r": "hitRatio [1]"},
     holds="hitRatios of 1/8 to 1 within 0.005",
-    source="found: lines not picked miss, and those that miss are 13/16, 11/16, 7/16 and 3/16 at "
-    "1/8, 1/4, 1/2 and 3/4 (measurements/suite, sweeps/data-reset.csv)",
+    source="measured: lines not picked miss, and those are 13/16, 11/16, 7/16 and 3/16 at "
+    "hitRatios of 1/8, 1/4, 1/2 and 3/4 (measurements/suite, sweeps/data-reset.csv)",
 )
 ROOM = Formula(
-    name="L2 left by what others keep in the set-aside",
+    name="L2 left by other kernels' persisting lines",
     unit="B",
     text="c - min(others, granted)",
     symbols={
         "c": "capacity of L2 [B]",
-        "others": "bytes that other kernels mark persisting, or have left so [B]",
+        "others": "bytes that other kernels mark persisting, or have left persisting [B]",
         "granted": "bytes of the ways set aside [B]",
     },
-    holds="sets that are read again and again: 32 to 48 MiB with 24 and 16 MiB left persisting "
-    "of 60, times 4 to 16% over (measurements/l2, after-use)",
-    source="derived: such lines stay until they are reset, used or not",
+    holds="sets that are re-read: 32 to 48 MiB with 24 and 16 MiB left persisting of 60, times 4 "
+    "to 16% too high (measurements/l2, after-use)",
+    source="derived: persisting lines stay until they are reset, used or not",
 )
 LEAK = Formula(
-    name="re-reads lost though there is room",
+    name="miss share of re-reads although there is room",
     unit="1",
     text="min(high, slope*max(0, (sr + write*sw)/c - start))",
     symbols={
         "high": Coefficient("l2.residency.leak_high"),
         "slope": Coefficient("l2.residency.leak_slope"),
-        "sr": "bytes read of normal streams in one pass over the table [B]",
-        "sw": "bytes written of normal streams in one pass over the table [B]",
+        "sr": "bytes of normal streams read in one pass over the table [B]",
+        "sw": "bytes of normal streams written in one pass over the table [B]",
         "write": Coefficient("l2.residency.leak_writes"),
         "c": "capacity of L2 [B]",
         "start": Coefficient("l2.residency.leak_start"),
     },
-    holds="tables read in order with concurrent streams; streams marked streaming do no such harm",
+    holds="tables read in order with concurrent streams; streams marked streaming evict nothing",
     source="fitted form, together with the knee",
 )
 DISTANCE = Formula(
-    name="L2 used between two reads of a line",
+    name="reuse distance: L2 space used between two reads of a line",
     unit="B",
     text="table*resident + read*sr + written*sw",
     symbols={
-        "resident": "bytes of the tables that are to stay [B]",
+        "resident": "bytes of the tables that should stay [B]",
         "sr": "bytes of streams read in one pass over the table [B]",
         "sw": "bytes of streams written in one pass over the table [B]",
-        "table": "L2 that a byte of a table takes: half of it is resident on both sides [1]",
+        "table": "L2 space per byte of a table: half of it is resident in both partitions [1]",
         "read": Coefficient("l2.residency.read_weight"),
         "written": Coefficient("l2.residency.write_weight"),
     },
-    holds="tables read in order by SMs of both sides",
+    holds="tables read in order by SMs of both partitions",
     source="derived for the table, the other weights fitted together with the knee",
 )
 KNEE = Formula(
-    name="re-reads lost for lack of room",
+    name="miss share of re-reads for lack of room",
     unit="1",
     text="1/(1 + 2.0**min(60, (middle - d/c)/width))",
     symbols={
-        "d": "L2 used between two reads of a line [B]",
+        "d": "reuse distance: L2 space used between two reads of a line [B]",
         "c": "capacity of L2 [B]",
         "middle": Coefficient("l2.residency.knee_middle"),
         "width": Coefficient("l2.residency.knee_width"),
     },
-    holds="tables read in order by SMs of both sides",
+    holds="tables read in order by SMs of both partitions",
     source="fitted form",
 )
 NORMAL_MISSES = Formula(
-    name="re-reads of normal lines that miss",
+    name="miss share of re-reads of normal lines",
     unit="1",
     text="1 - (1 - leak)*(1 - knee)",
     symbols={
-        "leak": "share lost though there is room [1]",
+        "leak": "share lost although there is room [1]",
         "knee": "share lost for lack of room [1]",
     },
     holds="tables read in order with concurrent streams",
-    source="taken as independent",
+    source="assumed: the two are independent",
 )
 TABLE_MISSES = Formula(
     name="share of the re-reads that miss",
@@ -118,16 +125,17 @@ TABLE_MISSES = Formula(
     text="persisting*overflow*spilled_miss + normal*normal_miss + streaming*streaming_miss",
     symbols={
         "persisting": "share of the table marked persisting [1]",
-        "overflow": "of which lines in sets with more of them than ways set aside [1]",
-        "spilled_miss": "misses of these for their share; at random places, where a miss brings "
-        "part of a line, more than 1 [1]",
+        "overflow": "share of these in cache sets with more persisting lines than ways set aside "
+        "[1]",
+        "spilled_miss": "misses per re-read of these; at random places, where a miss fetches part "
+        "of a line, more than 1 [1]",
         "normal": "share of the table with no property [1]",
-        "normal_miss": "misses of normal lines [1]",
+        "normal_miss": "miss share of normal lines [1]",
         "streaming": "share of the table marked streaming [1]",
-        "streaming_miss": "misses of streaming lines [1]",
+        "streaming_miss": "miss share of streaming lines [1]",
     },
     holds="tables that are read several times",
-    source="derived: what does not fit the set-aside competes as normal lines do",
+    source="derived: persisting lines that do not fit the set-aside compete as normal lines do",
 )
 ATOM_HITS = Formula(
     name="hits of a fetched part of a line",
@@ -138,7 +146,8 @@ ATOM_HITS = Formula(
         "a": "fetches that a line consists of: 128 B over the fetch granularity [1]",
     },
     holds="random places",
-    source="derived: the line stays while it is used; a part of it is there if it was used since",
+    source="derived: a line stays while any part of it is used; a part hits if it was used since "
+    "the line was fetched",
 )
 HIT_RATIO = Formula(
     name="best hitRatio",

@@ -1,7 +1,13 @@
-"""The two sides of L2: what SMs of one side have to read or write on the other.
+"""L2 partitions: latency and bandwidth of accesses whose home is in the far partition.
 
-Half of all lines have their home on the far side. What a read brings from there is kept on the near
-side too, until other data takes its place; then it has to cross again, though L2 still holds it.
+L2 consists of two partitions, each next to half of the GPCs, and half of all sectors have their
+home in the far one. A read of such a sector goes through the near partition, which keeps a copy
+until other data replaces it; after that the read crosses again, though L2 still holds the data.
+Writes always go to the home partition.
+
+The bytes that cross are half of what SMs read and L2 does not hold, half of what they write, and
+the hits whose near copy is gone. The link between the partitions has a bandwidth of its own. Its
+time overlaps with L2's own time, less so where fills and writes alternate.
 """
 
 from __future__ import annotations
@@ -20,59 +26,62 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
 
 HIT_LATENCY = Formula(
-    name="latency of an L2 hit, near and far mixed",
+    name="mean latency of an L2 hit in the near and far partition",
     unit="s",
     text="share*near + (1 - share)*far",
     symbols={
-        "share": "share of the hits that the near side serves [1]",
-        "near": "latency of a hit on the near side [s]",
-        "far": "latency of a hit on the far side [s]",
+        "share": "share of the hits that the near partition serves [1]",
+        "near": "latency of a hit in the near partition [s]",
+        "far": "latency of a hit in the far partition [s]",
     },
-    holds="loads one after the other; the near side serves all of what fits half of L2",
+    holds="dependent loads; the near partition serves all of a set that fits half of L2",
     source="derived",
 )
 NEAR_LOST = Formula(
-    name="re-reads whose copy on the near side is gone",
+    name="share of re-reads that hit, but whose copy in the near partition is gone",
     unit="1",
     text="first/2 + second/4 + third/8 + later/8",
     symbols={
-        "first": "of lines read from this side one pass ago [1]",
-        "second": "two passes ago [1]",
-        "third": "three passes ago [1]",
-        "later": "four passes ago: some are older [1]",
+        "first": "miss share of near copies of lines read from this partition one pass ago [1]",
+        "second": "the same, two passes ago [1]",
+        "third": "the same, three passes ago [1]",
+        "later": "the same, four passes ago; some are older [1]",
     },
-    holds="tables read in order by SMs of both sides",
-    source="derived: any pass is read from this side with probability 1/2, and a copy leaves as "
-    "normal lines do, see `KNEE`: no coefficient of its own. 0.08 rms of fit rows and 0.05 "
-    "of the others, with and without windows of hitRatio 1 (l2_all_sectors of data-reset, "
-    "read-persistent and stream-persistent, measurements/suite, sweeps)",
+    holds="tables read in order by SMs of both partitions",
+    source="derived: each pass is read from this partition with probability 1/2, and a copy is "
+    "evicted as normal lines are, see 'miss share of re-reads for lack of room': no coefficient "
+    "of its own. 0.08 rms of fit rows and 0.05 of the others, with and without windows of "
+    "hitRatio 1 (l2_all_sectors of data-reset, read-persistent and stream-persistent, "
+    "measurements/suite, sweeps)",
 )
 CROSSING_TIME = Formula(
-    name="time of what crosses between L2's sides",
+    name="time of the link between L2's partitions",
     unit="s",
     text="(fetched + written + hits)/2/bandwidth",
     symbols={
         "fetched": "bytes that the SMs read and L2 does not hold [B]",
         "written": "bytes that the SMs write [B]",
-        "hits": "bytes of tables that L2 holds on the other side only, or on this [B]",
-        "bandwidth": "what crosses in both directions [B/s]",
+        "hits": "bytes of tables that hit in the other partition, over both directions [B]",
+        "bandwidth": "bandwidth of the link, both directions together [B/s]",
     },
-    holds="GPUs whose L2 has two sides; half of all data has its home on the far one",
-    source="derived: of 1 GiB that SMs read, 397 to 519 MiB cross by the profiler's count, and "
-    "where DRAM does not decide that takes the time of 2.5 TB/s (read-persistent.csv)",
+    holds="GPUs whose L2 has two partitions; half of all data has its home in the far one",
+    source="derived: of 1 GiB that SMs read, 397 to 519 MiB cross by the profiler's count; where "
+    "DRAM does not decide, that takes the time of 2.5 TB/s (measurements/suite, "
+    "sweeps/read-persistent.csv)",
 )
 
 SIDES_TIME = Formula(
-    name="time of L2, both sides",
+    name="time of L2 with the link between its partitions",
     unit="s",
     text="(own**p + crossing**p)**(1/p)",
     symbols={
         "own": "time of L2 [s]",
-        "crossing": "time of what crosses between its sides [s]",
+        "crossing": "time of the link between its partitions [s]",
         "p": "exponent: how sharply the longer of both decides [1]",
     },
     holds="as its parts",
-    source="both work at a time; where misses and writes alternate, each waits for the other",
+    source="assumed form: both work concurrently; where misses and writes alternate, each waits "
+    "for the other",
 )
 TURNS_SHARP: Final = Coefficient("l2.sides.turns_sharp")
 ALONE_SHARP: Final = Coefficient("l2.sides.alone_sharp")

@@ -1,7 +1,13 @@
-"""L2's slices as atomics use them: how many neighbours share one, and how fast its passes are.
+"""Address hashing over L2 slices: the load of the busiest slice for atomics to few addresses.
 
-A hash deals pieces of 256 B to the slices. It is better than chance for what lies together, and no
-better for more than that: the busiest slice decides how long atomics to few addresses take.
+An address hash distributes pieces of 256 B over the slices. Each slice updates one sector at a
+time, so atomics to few addresses take as long as the slice that has most of them. For neighbouring
+pieces the hash spreads more evenly than random placement would, and for many pieces about as
+evenly. How many of n neighbouring pieces the busiest slice has was counted by the profiler on GPUs
+of 94 and of 80 slices; other GPUs take the nearest of the two.
+
+A slice's time per atomic transaction depends on the sectors per packet, and on whether consecutive
+transactions go to the same sector, which then wait for one another.
 """
 
 from __future__ import annotations
@@ -25,15 +31,15 @@ BUSIEST_SLICE = Formula(
     unit="1",
     text="min(1, h + third*(most - 1))",
     symbols={
-        "h": "share of all passes in the most popular 256 B [1]",
-        "third": "share of the third most popular 256 B [1]",
-        "most": "pieces of 256 B in the slice that has most, of as many equally popular ones [1]",
+        "h": "share of all atomic transactions in the most popular 256 B [1]",
+        "third": "the same of the third most popular 256 B [1]",
+        "most": "pieces of 256 B in the busiest slice, of as many equally popular ones [1]",
     },
-    holds="256 B to 512 KiB of neighbouring elements exactly, one hot element exactly",
-    source="derived; `most` is counted by the profiler and by time: see `most_pieces`",
+    holds="256 B to 512 KiB of neighbouring elements exactly, one popular element exactly",
+    source="derived; `most` is counted by the profiler and by time: see the tables of coefficients",
 )
 PACKET_SLOT = Formula(
-    name="from one pass of a busy slice to the next",
+    name="clocks per atomic transaction at a busy slice",
     unit="clocks",
     text="packet/s + sector",
     symbols={
@@ -41,21 +47,21 @@ PACKET_SLOT = Formula(
         "sector": Coefficient("l2.slices.sector_clocks"),
         "s": "sectors of a packet [1]",
     },
-    holds="three pieces of 256 B and more at the slice: see `TWO_PIECES`",
+    holds="three pieces of 256 B and more at the slice: see coefficient two_pieces",
     source="fitted form",
 )
 PASS_TIME = Formula(
-    name="time of a pass at the busiest slice",
+    name="time of an atomic transaction at the busiest slice",
     unit="s",
     text="slot + again*max(0, turn - slot*s)/s",
     symbols={
-        "slot": "from one pass of a slice to the next [s]",
-        "turn": "from one pass through a sector to the next through the same [s]",
+        "slot": "time from one transaction of a slice to the next [s]",
+        "turn": "time from one transaction of a sector to the next of the same sector [s]",
         "s": "sectors of a packet [1]",
         "again": "probability that the next packet goes to the same sector [1]",
     },
-    holds="one sector exactly; several take turns at random",
-    source="derived: a pass waits for the one before it only where both go to one sector",
+    holds="one sector exactly; several sectors follow one another at random",
+    source="derived: a transaction waits for the previous one only if both go to one sector",
 )
 
 USUAL: Final = Coefficient("l2.slices.usual")

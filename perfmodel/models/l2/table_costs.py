@@ -1,4 +1,14 @@
-"""What misses of tables cost beyond their bytes: scattered reads, whole lines, write-backs."""
+"""Cost of table misses beyond their bytes: scattered DRAM reads, whole-line fills, write-backs.
+
+Misses of a table that mostly stays in L2 are isolated: neighbouring lines hit. DRAM opens a row for
+a single access unit, which costs more of its time than the same bytes of a stream. The cost is
+higher where DRAM also writes, because it alternates between reads and writes more often. Random
+reads of large tables fill whole access units of which one sector is used, and take L2's fill
+bandwidth as well.
+
+Persisting lines at random places that fill the set-aside slow the write-backs of concurrent stores.
+All costs are expressed as dense DRAM bytes that would take the same time.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +23,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import random_wait
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l2.drawn_lines import random_draws
+from perfmodel.models.l2.random_lines import random_draws
 from perfmodel.models.l2.tables import Table
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
@@ -25,11 +35,11 @@ SCATTERED_COST = Formula(
     unit="1",
     text="always + more*alone",
     symbols={
-        "alone": "share of the writes that no steady read goes with [1]",
+        "alone": "share of the writes with no steady stream of reads [1]",
         "always": Coefficient("l2.table_costs.scattered"),
         "more": Coefficient("l2.table_costs.scattered_alone"),
     },
-    holds="misses of tables that mostly stay",
+    holds="misses of tables that mostly stay in L2",
     source="fitted form",
 )
 _PARTS: Final = 64

@@ -12,7 +12,7 @@ from perfmodel.models.derivation import number
 from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
+from perfmodel.models.l2.random_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests

@@ -23,13 +23,13 @@ from perfmodel.models.l2.competing_misses import (
     competing_misses,
     is_private,
 )
-from perfmodel.models.l2.drawn_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.private_sets import PartedSet, settled_share
+from perfmodel.models.l2.random_lines import ONE_WAVE, Waves
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.records import record
 
 ALONE: Final = Coefficient("l2.tables.alone")

@@ -1,4 +1,14 @@
-"""L2 bandwidth: reads and writes take turns, and stores of parts of sectors cost more."""
+"""L2 bandwidth: reads and writes share it, and partial or isolated sectors cost more.
+
+L2 serves reads and writes at different rates. A kernel that does both needs nearly the sum of both
+times; only part of the read hits overlaps with writes. Reads that miss at random places pass L2
+twice, as a fill and as an answer, and wait for DRAM's row activations. What DRAM needs beyond L2's
+time overlaps with L2's writes.
+
+A store of part of a sector costs more than one of a whole sector (byte masks have to be kept and
+merged), and so does a whole sector that is alone in its line, since L2 looks up tags by line. Loads
+of a single sector per line are charged as the tag lookup that they take.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +29,22 @@ L2_READS = Formula(
     unit="s",
     text="max((reads + filled + unpacked + pinned)/read + scattered/dram, packed/dram)",
     symbols={
-        "reads": "bytes that the SMs read from L2, single sectors of lines as a lookup takes [B]",
-        "filled": "bytes that misses at random places bring in, single sectors alike [B]",
-        "unpacked": "what compressed reads take of L2 beyond others [B]",
-        "pinned": "what reads of private parts take more with persisting lines set aside [B]",
-        "scattered": "what DRAM keeps such misses waiting for, as dense bytes [B]",
-        "packed": "bytes that DRAM brings compressed: writes wait for those [B]",
+        "reads": "bytes that the SMs read from L2; single sectors of lines count as a tag lookup "
+        "takes [B]",
+        "filled": "bytes that misses at random places fill; single sectors count likewise [B]",
+        "unpacked": "additional L2 time of compressed reads, as bytes [B]",
+        "pinned": "additional L2 time of private reads with persisting lines set aside, as bytes "
+        "[B]",
+        "scattered": "additional DRAM time of such misses, as dense bytes [B]",
+        "packed": "bytes that DRAM delivers compressed: writes wait for those [B]",
         "dram": "DRAM bandwidth of reads alone [B/s]",
         "read": "L2 bandwidth of reads alone [B/s]",
     },
     holds="as the time of L2",
     source="fitted form: misses at random places pass L2 twice, and wait for DRAM's rows "
-    "(measurements/suite, sweeps/gather.csv). What DRAM takes longer than L2 goes on while "
-    "L2 writes: cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off, and 7.7% where "
-    "they waited for it (measurements/suite, sweeps/strided.csv, fit rows)",
+    "(measurements/suite, sweeps/gather.csv). DRAM time beyond L2's overlaps with L2's writes: "
+    "cold copies of every 2nd to 16th of 1 Mi floats are 1.5% rms off, and 7.7% if they waited "
+    "for it (measurements/suite, sweeps/strided.csv, fit rows)",
 )
 L2_TIME = Formula(
     name="time of L2",
@@ -40,17 +52,17 @@ L2_TIME = Formula(
     text="asked + writes*cost/write - concurrent*min(max(0, hits)/read, writes*cost/write)",
     symbols={
         "asked": "time of L2's reads [s]",
-        "hits": "bytes read without DRAM, compressed ones as L2 takes them [B]",
+        "hits": "bytes read that hit; compressed ones as L2's time takes them [B]",
         "writes": "bytes of the sectors that the SMs write to L2 [B]",
         "cost": "cost of a written sector over a sector of a full line [1]",
         "read": "L2 bandwidth of reads alone [B/s]",
         "write": "L2 bandwidth of writes alone, full lines [B/s]",
-        "concurrent": "share of L2 hits, or of writes if shorter, that runs concurrently [1]",
+        "concurrent": "share of L2 hits, or of writes if shorter, that overlaps [1]",
     },
-    holds="copies of 4 to 48 MiB, whatever L2 held before, within 8%",
-    source="fitted form: a copy of what L2 holds takes nearly as long as its reads and its writes "
-    "one after the other (measurements/suite, foundation/l2-states.csv); what crosses adds "
-    "to cold ones",
+    holds="copies of 4 to 48 MiB, cold and warm, within 8%",
+    source="fitted form: a copy within L2 takes nearly as long as its reads and its writes one "
+    "after another (measurements/suite, foundation/l2-states.csv); cold ones add the link between "
+    "the partitions",
 )
 CONCURRENT: Final = Coefficient("l2.throughput.concurrent")
 TABLES_CONCURRENT: Final = Coefficient("l2.throughput.tables_concurrent")
@@ -61,7 +73,7 @@ STORE_COST = Formula(
     text="p*(partial + line*l) + (1 - p)*(1 + isolated*max(0, 2*l - 1))",
     symbols={
         "p": "share of the sectors that are stored in part [1]",
-        "l": "lines a sector: 1 for isolated sectors, 1/4 for whole lines [1]",
+        "l": "lines per sector: 1 for isolated sectors, 1/4 for whole lines [1]",
         "partial": Coefficient("l2.throughput.partial_store"),
         "line": Coefficient("l2.throughput.partial_store_line"),
         "isolated": Coefficient("l2.throughput.isolated_store"),

@@ -1,4 +1,13 @@
-"""Warm lines: what a launch finds in L2 of what the same one before it has touched."""
+"""Warm launches: the share of a launch's data that the same launch before it left in L2.
+
+A repeated launch finds in L2 what was not evicted since its lines were last used. All is found of
+footprints up to 0.4 of L2's size, half at about 0.7, and next to nothing at full size. The usable
+size is below the capacity because blocks run on other SMs than before, so many lines become
+resident in both partitions.
+
+The curve is logistic in footprint over capacity. Lines at random places fill the cache sets
+unevenly, by a Poisson distribution, which widens the curve by the variance of the lines per set.
+"""
 
 from __future__ import annotations
 
@@ -25,36 +34,37 @@ from perfmodel.models.reuse.groups import atoms_over_sectors
 from perfmodel.models.reuse.placement import line_bytes
 
 FOUND_WARM = Formula(
-    name="share of a launch's data that the next one finds in L2",
+    name="share of a launch's data that a repeated launch finds in L2",
     unit="1",
     text="min(1, (1 + 2**((all - half)/step))/(1 + 2**((min(f/c, 2) - half)/step)))",
     symbols={
-        "f": "lines that the launch touches, data that both L2 sides read counted twice [B]",
+        "f": "lines that the launch touches, where data that both L2 partitions read counts twice "
+        "[B]",
         "c": "capacity [B]",
-        "half": "footprint over capacity of which half is left, the device's or `WARM_HALF` by "
-        "`perfmodel.models.l2.slices.working_share` [1]",
+        "half": "footprint over capacity at which half is found, the device's or coefficient "
+        "warm_half scaled by the share of slices that work [1]",
         "all": Coefficient("l2.warm_lines.warm_all"),
-        "step": "footprint over capacity that halves what little is lost before [1]",
+        "step": "footprint over capacity per halving of the loss below [1]",
     },
     holds="strided copies of 0.08 to 1.3 times L2",
     source="fitted form",
 )
 WARM_HALF: Final = Coefficient("l2.warm_lines.warm_half")
 UNEVEN_STEP = Formula(
-    name="footprint over capacity that halves what little is lost, with lines at random places",
+    name="width of the curve with lines at random places",
     unit="1",
     text="sqrt(even**2 + 0.146*half*r/(w*c))",
     symbols={
         "even": Coefficient("l2.warm_lines.warm_step"),
-        "half": "footprint over capacity of which half is left [1]",
+        "half": "footprint over capacity at which half is found [1]",
         "r": "lines at random places [B]",
         "c": "capacity [B]",
         "w": "ways of a set [1]",
     },
-    holds="gathers of 3 to 81 MB, 0 to 0.8 of it at random places: kept within 0.05 rms",
-    source="derived: the lines of a set are Poisson, full on average at `half`, and a logistic "
-    "curve of base 2 has (log(2)*sqrt(3)/pi)**2 = 0.146 of their variance; left free, a fit to the "
-    "same gathers asks for 0.136 (measurements/gather, runs/kept.csv)",
+    holds="gathers of 3 to 81 MB, 0 to 0.8 of it at random places: share found within 0.05 rms",
+    source="derived: the lines per cache set are Poisson distributed, full on average at `half`, "
+    "and a logistic curve of base 2 has (log(2)*sqrt(3)/pi)**2 = 0.146 of their variance; a free "
+    "fit to the same gathers gives 0.136 (measurements/gather, runs/kept.csv)",
 )
 
 

@@ -1,4 +1,15 @@
-"""What an access policy window marks of a buffer, and what of it the set-aside has no room for."""
+"""Access policy windows: lines marked persisting or streaming, and what misses of each.
+
+A window marks a share hitRatio of its lines persisting; the others get missProp, usually streaming.
+Persisting lines beyond the set-aside compete as normal lines do. Streaming lines are the first to
+be evicted: while anything else uses L2, their re-reads miss, except where concurrent blocks ask for
+a line that is outstanding. Without other traffic they evict only one another, and lines left by
+earlier kernels keep their place.
+
+Persisting lines are resident in one partition. SMs that read their own parts of a set with many
+pinned lines cross partitions more often, which costs bandwidth of L2 and DRAM in proportion to the
+pinned share of L2.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +26,7 @@ from perfmodel.models.l2 import residency
 from perfmodel.models.l2.set_overflow import overflow, random_overflow
 
 STREAMING_MISSES = Formula(
-    name="re-reads of streaming lines that miss where L2 is full of others' lines",
+    name="miss share of streaming lines with L2 full of other data",
     unit="1",
     text="1 - 2.0**-min(60, scale*(16*streaming/c)**power*(size/c)**larger)",
     symbols={
@@ -26,34 +37,35 @@ STREAMING_MISSES = Formula(
         "power": Coefficient("l2.windows.streaming_power"),
         "larger": Coefficient("l2.windows.streaming_size_power"),
     },
-    holds="sets of 0.4 to 1.3 times L2 that are read alone: such lines push out their like "
-    "first, so normal ones that nobody reads stay, launch after launch",
+    holds="sets of 0.4 to 1.3 times L2 that are read alone: streaming lines evict one another "
+    "first, so normal lines that nobody reads stay, launch after launch",
     source="fitted form",
 )
 IN_WAVE = Formula(
-    name="re-reads of streaming lines that find what concurrent blocks wait for, in order",
+    name="share of re-reads of streaming lines merged with an outstanding fill, in order",
     unit="1",
     text="max(0, 1 - size/(2*together))**2",
     symbols={
         "size": "bytes of the table [B]",
-        "together": "bytes of it that blocks which run together ask for [B]",
+        "together": "bytes of it that concurrent blocks request [B]",
     },
-    holds="tables of 0.25 to 12 MiB with a write, a copy and a read: DRAM reads within 0.05 of the "
-    "share missed; streaming lines outlast nothing else there",
-    source="found: DRAM reads grow in proportion to small tables, and all miss from twice what is "
-    "asked for together; no coefficient of its own (measurements/l2, before/small.csv)",
+    holds="tables of 0.25 to 12 MiB with a write, a copy and a read: DRAM reads within 0.05 of "
+    "the share missed; streaming lines survive nothing else there",
+    source="measured: DRAM reads grow in proportion to small tables, and all re-reads miss from "
+    "twice the bytes requested concurrently; no coefficient of its own (measurements/l2, "
+    "before/small.csv)",
 )
 DRAWN_IN_WAVE = Formula(
-    name="draws of streaming lines that find what concurrent others wait for",
+    name="share of random reads of streaming lines merged with an outstanding fill",
     unit="1",
     text="1 - (1 - 2.0**(-1.4427*min(x, 40)))/x",
-    symbols={"x": "draws of a place among those that run together [1]"},
+    symbols={"x": "concurrent reads of one place, on average [1]"},
     holds="gathers of tables of 8 to 40 MiB within 0.1 of the share missed",
-    source="derived: of Poisson many draws of a place at a time the first one misses "
+    source="derived: of a Poisson number of concurrent reads of a place the first misses "
     "(measurements/l2, before/random.csv)",
 )
 OWN_STREAMING = Formula(
-    name="re-reads of streaming lines that miss where L2 holds what the same launch left",
+    name="miss share of streaming lines with L2 holding the same launch's lines",
     unit="1",
     text="1/(1 + 2.0**min(60, (middle - size/c)/width))",
     symbols={
@@ -64,11 +76,11 @@ OWN_STREAMING = Formula(
     },
     holds="sets of 0.4 to 1.07 times L2 that are read alone: lines that were there before the "
     "window stay, launch after launch. A copy or a kernel that has just written the set leaves "
-    "less of it from 40 MiB on, and then more misses",
+    "less of it from 40 MiB on, and then more re-reads miss",
     source="fitted form",
 )
 PINNED = Formula(
-    name="what private parts take of L2 and DRAM beyond others with persisting lines set aside",
+    name="additional time of private data with persisting lines set aside",
     unit="1",
     text="slope*max(0, min(picked, set_aside)/c - start)*min(1, max(0, size/c - fits)/rise)",
     symbols={
@@ -82,7 +94,7 @@ PINNED = Formula(
         "rise": Coefficient("l2.windows.pinned_rise"),
     },
     holds="sets of 0.67 to 1.6 times L2, each block its own part; a set that fits L2 loses "
-    "nothing. Tables that all SMs read are another matter: see `WRITE_BACK`",
+    "nothing. Tables that all SMs read are in the loss of writes with a set-aside",
     source="fitted form",
 )
 EMPTY_START: Final = Coefficient("l2.windows.empty_start")

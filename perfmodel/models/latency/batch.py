@@ -1,4 +1,13 @@
-"""Batch: loads that a warp issues together, then waits for, and the latency of the slowest."""
+"""Latency of a batch of loads that a warp issues together and then waits for.
+
+A warp that issues several independent loads before the first use waits for the slowest. The
+expected latency mixes L1 hit, L2 hit and DRAM by the probability that at least one load of the
+batch misses each level. The slowest of n DRAM reads is later than one by a spread that grows with
+the logarithm of n. While DRAM writes, reads wait longer, in proportion to the share of writes and
+to DRAM's load.
+
+This is latency of unloaded units; queueing at busy ones is in `perfmodel.models.time.queueing`.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +27,20 @@ BATCH_LATENCY = Formula(
     text="l1 + l1_miss*(l2 - l1)"
     " + l1_miss*l2_miss*(dram + spread*log2(reads) + wait*written*load - l2)",
     symbols={
-        "spread": "how much later the slowest of two DRAM reads is than one [s]",
+        "spread": "additional latency of the slower of two DRAM reads [s]",
         "reads": "DRAM reads of the batch [1]",
-        "wait": "how much later a read is for the writes between [s]",
-        "written": "share of writes in what DRAM takes time for [1]",
-        "load": "DRAM's time for a wave of blocks, over that and what a block takes without: see "
-        "`behind_writes` [1]",
+        "wait": "additional latency of a read by writes in DRAM's queue [s]",
+        "written": "share of writes in DRAM's time [1]",
+        "load": "DRAM's time for a wave of blocks, over the sum of it and of a block's other time "
+        "[1]",
         "l1": "latency of an L1 hit [s]",
         "l2": "latency of an L2 hit [s]",
         "dram": "latency of a DRAM read [s]",
         "l1_miss": "probability that a load of the batch misses L1 [1]",
         "l2_miss": "probability that such a load misses L2 too [1]",
     },
-    holds="unloaded memory; queues show in the bandwidth terms",
-    source="derived: the batch is as slow as its slowest load",
+    holds="unloaded memory; queueing is in the bandwidth terms",
+    source="derived: a batch is as slow as its slowest load",
 )
 MOST_SPREAD: Final = Coefficient("latency.batch.most_spread")
 
@@ -79,6 +88,7 @@ class Batch:
     advance: Array | None
     new: Array | None
     joins: str  # loop with whose first loads it is waited for, or empty
+    members: tuple[int, ...] = ()  # positions of its loads among the launch's requests
 
     @property
     def waited(self) -> Array:

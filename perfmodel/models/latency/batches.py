@@ -16,13 +16,13 @@ from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
-from perfmodel.models.latency.behind_writes import WRITE_WAIT
-from perfmodel.models.latency.first_readers import pages_at_once, reading_alike
-from perfmodel.models.latency.in_phase import in_phase, new_sectors
+from perfmodel.models.latency.leading_blocks import pages_at_once, reading_alike
 from perfmodel.models.latency.neighbours import fetched_share, neighbours_wait
+from perfmodel.models.latency.reads_behind_writes import WRITE_WAIT
+from perfmodel.models.latency.sector_phases import new_sectors, sector_phases
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE
-from perfmodel.models.requests.passes import PASS_CLOCKS, most_passes
+from perfmodel.models.requests.conflict_latency import PASS_CLOCKS, most_passes
 
 DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
 NEAR_SPREAD: Final = Coefficient("latency.batches.near_spread")
@@ -63,6 +63,7 @@ def load_batch(
         advance=advance,
         new=new,
         joins=joins.pop() if len(joins) == 1 else "",
+        members=b.members,
     )
 
 
@@ -73,7 +74,7 @@ def _latencies(b: BatchLoads, missing: Array, late: Array) -> BatchLatency:
     traffic, requests = b.execution.traffic, b.execution.requests
     reads = _reads_apart(b, missing)
     misses = batch_misses(traffic, requests, b.members, missing, lines)
-    found = _met_before(b, in_phase(b, new, _unloaded(b, late, reads, share, misses)))
+    found = _met_before(b, sector_phases(b, new, _unloaded(b, late, reads, share, misses)))
     if b.scattered:  # the slowest of its places
         most = MOST_SPREAD(b.execution.device)
         several = np.clip(np.where(b.alone, b.fresh, b.lines) * missing, 1.0, most)

@@ -1,4 +1,14 @@
-"""Waits of blocks: the start-up, what they do one after the other, and how they are handed out."""
+"""Critical path of a block and the start-up of a launch, times the waves of blocks.
+
+By Little's law an SM with a fixed number of resident blocks finishes one wave of them per critical
+path: start of the warps, batches of loads, instructions between them, barriers. The time that
+latency needs is therefore the critical path times the number of waves, less the start-up of the
+first block, which is a term of its own. The start-up consists of what a launch with any work takes
+beyond an empty one, the start of a block, its first batch of loads, and the slowest SM's first DRAM
+reads.
+
+Throughput limits are not in it; `perfmodel.models.time.queueing` combines the two.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +22,7 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import cold_start
 from perfmodel.models.latency.latency import (
     BLOCK_START,
     WARP_START,
@@ -27,9 +37,9 @@ RAMP_TIME = Formula(
     unit="s",
     text="fetch + block + touch",
     symbols={
-        "fetch": "a launch with any work, beyond an empty one [s]",
+        "fetch": "a launch with any work, beyond an empty kernel [s]",
         "block": "start of a block's warps, and its first batch of loads [s]",
-        "touch": "first reads of a cold launch beyond DRAM's latency: see `FIRST_TOUCH` [s]",
+        "touch": "additional latency of the slowest SM's first DRAM reads [s]",
     },
     holds="launches whose first block is like the others",
     source="fitted form: streams of 256 KiB to 4 MiB",
@@ -39,11 +49,11 @@ LATENCY_TIME = Formula(
     unit="s",
     text="max(0, chain*waves - ramp)",
     symbols={
-        "chain": "time of one block, from its first instruction to its last, or of its loads [s]",
+        "chain": "critical path of one block, first instruction to last, or of its loads alone [s]",
         "ramp": "time until the first data arrives, a term of its own [s]",
-        "waves": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks [1]",
     },
-    holds="blocks replaced as they end",
+    holds="blocks that are replaced as they end",
     source="Little's law",
 )
 
@@ -132,7 +142,7 @@ def _ramp(
     constants = np.asanyarray(execution.instance.number(kernel.constants), dtype=float)
     code = code_fetch(device, blocks) if kernel.accesses else 0.0
     fetch = code + constant_fetch(device, execution.timing, traffic.cold, constants)
-    touch = first_touch(traffic, blocks, device, chain.far_waits, idle)
+    touch = cold_start(traffic, blocks, device, chain.far_waits, idle)
     return np.atleast_1d(RAMP_TIME(fetch=fetch, block=block, touch=touch))
 
 

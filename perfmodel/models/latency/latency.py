@@ -1,8 +1,12 @@
-"""Latency: how long one warp takes from its first instruction to its last, and waves of blocks.
+"""Critical path of one block: start, loads, instructions and barriers, and its waves.
 
-Little's law: an SM that holds W warps, each busy for a chain of L clocks, finishes W/L warps a
-clock and no more. The chain is the loads that a thread waits for, one batch after the other, and
-its instructions between them.
+By Little's law an SM that holds W warps, each busy for L clocks, finishes W/L warps per clock and
+no more. L is the chain of what a thread waits for: the start of its block, each batch of loads, the
+instructions between them, and barriers. The formula here is the fixed cost of a block: from the end
+of one block to the start of the next on an SM, the start of each warp, and the issue of its first
+instructions, for which warps of a scheduler take consecutive slots.
+
+Coefficients come from lifetimes of empty and of short blocks.
 """
 
 from __future__ import annotations
@@ -22,11 +26,11 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import load_batch
-from perfmodel.models.latency.behind_writes import behind_writes
 from perfmodel.models.latency.chain import Chain, lone_clocks
-from perfmodel.models.latency.joined_waits import join_waits
+from perfmodel.models.latency.overlapping_loads import join_waits
+from perfmodel.models.latency.reads_behind_writes import reads_behind_writes
 from perfmodel.models.latency.slowest_sm import slowest_sm
-from perfmodel.models.requests.passes import conflict_clocks
+from perfmodel.models.requests.conflict_latency import conflict_clocks
 from perfmodel.models.time.issue import Pipe, issued, looped_instructions
 
 BLOCK_START: Final = Coefficient("latency.latency.block_start")
@@ -35,15 +39,16 @@ WARP_TURN: Final = Coefficient("latency.latency.warp_turn")
 BARRIER_START: Final = Coefficient("latency.latency.barrier_start")
 BARRIER_WARP: Final = Coefficient("latency.latency.barrier_warp")
 BLOCK_OVERHEAD = Formula(
-    name="clocks of a block besides its loads and instructions",
+    name="clocks of a block without its loads and instructions",
     unit="clocks",
     text="start + warps*(warp + profiler) + max(0, warps - 4)*issue",
     symbols={
-        "start": "clocks from one block to the next [clocks]",
+        "start": "clocks from the end of one block to the start of the next [clocks]",
         "warps": "warps of the block [1]",
         "warp": "clocks to start each warp [clocks]",
-        "profiler": "clocks that a profiler adds for each warp of all blocks of the SM [clocks]",
-        "issue": "clocks by which each warp beyond the first of every scheduler is later [clocks]",
+        "profiler": "clocks that a profiler adds per warp of the SM's blocks [clocks]",
+        "issue": "clocks by which each warp is later that is not the first of its scheduler "
+        "[clocks]",
     },
     holds="blocks that follow one another on an SM",
     source="fitted form: lifetimes of empty blocks",
@@ -96,7 +101,7 @@ def block_chain(
         clock=device.sm_clock,
     )
     scattered = any(r.random for r in execution.requests)
-    chain = behind_writes(chain, dram_wave, device.dram_latency, scattered)
+    chain = reads_behind_writes(chain, dram_wave, device.dram_latency, scattered)
     more = aggregated_clocks(instance, execution.on_chip, concurrent, device)
     chain = replace(chain, barriers=more + chain.barriers)
     if not known:

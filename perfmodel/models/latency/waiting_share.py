@@ -7,7 +7,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.models.l1.l1_tables import early_misses
 from perfmodel.models.latency.batch_loads import BatchLoads
-from perfmodel.models.latency.in_phase import in_step
+from perfmodel.models.latency.sector_phases import in_step
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import reached_bytes

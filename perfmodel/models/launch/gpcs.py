@@ -1,8 +1,16 @@
-"""GPCs: how many of a grid's first blocks the SMs of one get, and what that costs in L2.
+"""Unequal load of the GPCs when only part of a grid's blocks have work.
 
-Blocks of a grid that all run together go out GPC by GPC, an SM of it after the other. Where only
-the first of them have work, as in loops that go on by a grid over little data, some GPCs have all
-of theirs at work and others few; an SM gets from L2 what its GPC's share of L2's bandwidth leaves.
+The block scheduler fills the GPU GPC by GPC: with all blocks of a grid resident at once,
+consecutive block indices go to the SMs of one GPC before the next GPC gets any. Blocks without
+work, as in a grid-stride loop over less data than the grid has threads, are the ones with the
+highest indices, so some GPCs have all of their blocks at work and others few.
+
+Each GPC has a share of the bandwidth from L2 in proportion to its SMs. L2's time is therefore
+longer by the blocks per SM of the fullest GPC over the mean over all SMs. Which GPC gets the first
+blocks changes from launch to launch; the model takes the mean over all of them. A few SMs (8 of 132
+on the H100 and H200 that were measured) get their blocks in an order of their own, before the GPCs.
+Grids of more than one dimension, and GPUs whose number of GPCs is not known, are taken as evenly
+loaded.
 """
 
 from __future__ import annotations
@@ -21,22 +29,23 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
 BUSIEST_GPC = Formula(
-    name="time of L2 with GPCs unequally loaded",
+    name="time of L2 with unequally loaded GPCs",
     unit="s",
     text="own*load",
     symbols={
         "own": "time of L2, all GPCs alike [s]",
-        "load": "blocks per SM of the GPC that has most, over the mean [1]",
+        "load": "blocks per SM of the fullest GPC, over the mean of all SMs [1]",
     },
     holds="loops over less data than a grid has threads for; 1 elsewhere",
-    source="derived: a GPC has as much of L2's bandwidth as it has of the SMs; measured: parts of "
-    "16 KiB of 16, 20, 24 and 32 blocks take a GPC of 16 SMs 612, 769, 840 and 1056 clocks, of 36 "
-    "one of 18 1171, whether others work or not (measurements/l2, partitions/grids.txt)",
+    source="derived: a GPC's share of L2's bandwidth is its share of the SMs; measured: 16, 20, "
+    "24 and 32 blocks that read 16 KiB each on a GPC of 16 SMs take 612, 769, 840 and 1056 "
+    "clocks, 36 on one of 18 SMs 1171, whether other GPCs are busy or not (measurements/l2, "
+    "partitions/grids.txt)",
 )
-APART: Final = Coefficient("launch.gpcs.apart")
+APART: Final = Coefficient("launch.gpcs.separate")
 SECOND: Final = Coefficient("launch.gpcs.second")
 TURN: Final = Coefficient("launch.gpcs.turn")
-APART_LOAD: Final = Coefficient("launch.gpcs.apart_load")
+APART_LOAD: Final = Coefficient("launch.gpcs.separate_load")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])

@@ -1,4 +1,19 @@
-"""Waves and tails: how unevenly a grid's blocks fall on the SMs, and how many waves they take."""
+"""Load imbalance and waves: how evenly a grid's blocks load the SMs, and the tail effect.
+
+Blocks are scheduled in order of their index, x fastest, to whichever SM has room. The SM that ends
+last decides, so every term of an SM's time is multiplied by that SM's work over the average. Blocks
+at the edge of the grid that guards cut short count with the part of their warps, or wavefronts,
+that remains.
+
+Blocks that wait (rather than keep a unit busy) take one latency per wave. A single wave costs a
+whole one, however few blocks it has; of many waves the blocks have desynchronised, and the last,
+partial wave costs only its fraction. The formula has both ends and decays between them with the
+number of waves.
+
+Where a block's work depends on data, its work is taken as a random variable: blocks are scheduled
+as others end, so only those that run at the end are uneven, and the SM that ends last is the
+largest of as many nearly normal sums as there are SMs.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +45,13 @@ BALANCE = Formula(
     unit="1",
     text="busiest*m/work*uneven",
     symbols={
-        "busiest": "work of the SM that ends last, over a full block's: see `busiest_work` [1]",
+        "busiest": "work of the SM that ends last, over a full block's [1]",
         "m": "SMs [1]",
         "work": "work of all blocks, over a full block's [1]",
-        "uneven": "what unequal blocks add: see `unevenness` [1]",
+        "uneven": "factor of unequal blocks: the longest over the average, less with many waves "
+        "[1]",
     },
-    holds="blocks scheduled in order, x fastest, to whichever SM has room; those that guards cut "
+    holds="blocks scheduled in order, x fastest, to whichever SM has room; blocks that guards cut "
     "short are smaller",
     source="derived: products of 300 to 1111 rows and columns take 0.98 to 1.01 of the time that "
     "this gives with their tag wavefronts counted one by one "
@@ -47,10 +63,11 @@ ROUNDS = Formula(
     text="(x + (ceil(x) - x)/max(1, x))*uneven",
     symbols={
         "x": "blocks of the busiest SM over the blocks that it holds at a time [1]",
-        "uneven": "what unequal blocks add: see `unevenness` [1]",
+        "uneven": "factor of unequal blocks: the longest over the average, less with many waves "
+        "[1]",
     },
-    holds="one wave, and many; between, blocks desynchronise as waves pass",
-    source="derived ends; the decay between is assumed",
+    holds="one wave, and many waves; between them blocks desynchronise",
+    source="derived at both ends; the decay between them is assumed",
 )
 CROWDING = Formula(
     name="load imbalance of blocks with data-dependent work",
@@ -62,8 +79,9 @@ CROWDING = Formula(
         "held": "blocks that share an SM [1]",
         "waves": "waves of blocks, at least one [1]",
     },
-    holds="blocks scheduled to SMs as others end: what is uneven are those that run at the end",
-    source="derived: sums of an SM's last blocks are nearly normal, and independent of other SMs'",
+    holds="blocks scheduled as others end: only those that run at the end are uneven",
+    source="derived: the sum of an SM's last blocks is nearly normal and independent of other "
+    "SMs' sums",
 )
 
 

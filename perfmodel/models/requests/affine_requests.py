@@ -23,8 +23,8 @@ from perfmodel.models.grid.affine import Plane, Variable
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import integers, power_of_two_gcd
-from perfmodel.models.requests.moved_row import moved_row_granules
 from perfmodel.models.requests.request_record import Requests
+from perfmodel.models.requests.row_alignment import moved_row_granules
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
 _RARE: Final = 0.05

@@ -1,9 +1,13 @@
-"""Warp coalescing: how many 32 B sectors and 128 B lines one request of a warp touches.
+"""Coalescing: the 32 B sectors and 128 B lines that one request of a warp touches.
 
-A request is charged the distinct sectors of all its lanes, whatever the width of the access (held
-against the profiler on 816 patterns of loads and stores,
-measurements/suite, foundation/coalescer.csv). Accesses are naturally aligned, so none
-straddles a sector.
+L1 turns the addresses of a request's active lanes into distinct lines and sectors; lanes in the
+same sector share it. A request is charged the distinct sectors of all its lanes, whatever the width
+of the access. Accesses are naturally aligned, so none straddles a sector.
+
+Lanes at a stride of at most a sector touch every sector from the first to the last; lanes at larger
+strides touch one each. Warps start at different alignments, so the formula is the exact mean over
+the alignments that occur. Checked against the profiler on 816 patterns of loads and stores
+(`measurements/suite`, foundation/coalescer.csv).
 """
 
 from __future__ import annotations
@@ -26,18 +30,18 @@ PAGE: Final = 2 << 20
 _STEP = "common step of the addresses of all warps, a divisor of the granule [B]"
 _GRANULE = "granule: sector 32 or line 128 [B]"
 GRANULES = Formula(
-    name="granules a request",
+    name="granules per request",
     unit="granules",
     text="where(s <= G, 1 + g/G*floor((o % g + (n - 1)*s)/g), n)",
     symbols={
-        "n": "lanes that take part [1]",
+        "n": "active lanes of a request [1]",
         "s": "distance between neighbouring lanes [B]",
         "o": "address of the first lane, modulo the granule [B]",
         "g": _STEP,
         "G": _GRANULE,
     },
-    holds="exact for evenly spaced lanes; the mean over warps whose addresses are o + multiples "
-    "of g; with g = G, one fixed alignment",
+    holds="exact for evenly spaced lanes; the mean over warps whose addresses are o plus "
+    "multiples of g; with g = G, one fixed alignment",
     source="derived: lanes at strides of at most a granule touch every granule between first and "
     "last; the mean of floor((o + (n-1)s)/G) over the offsets o, o+g, ... by Hermite's identity",
 )

@@ -1,11 +1,13 @@
-"""Contention inside a warp: how many lanes of one atomic meet in sectors and at addresses.
+"""Conflicts inside a warp's global atomic: packets per line, and transactions per sector.
 
-An atomic request goes to L2 as packets of one line, in which each address comes once: a line needs
-as many packets as its most popular address has lanes. Compare-and-swaps, which bring two operands,
-go as packets of half a line. L2 then passes through each sector of each
-packet and changes all the addresses in it at once. The profiler counts the packets as L2 atomic
-requests and the passes as L2 atomic sectors
-(measurements/suite, sweeps/atomics-counters.csv).
+An atomic request goes to L2 as packets of one line, in which each address occurs once: a line needs
+as many packets as its most popular address has lanes. Compare-and-swaps, which carry two operands,
+go as packets of half a line. L2 then updates one sector of a packet at a time, all addresses in it
+at once: one atomic transaction. The profiler counts the packets as L2 atomic requests and the
+transactions as L2 atomic sectors (`measurements/suite`, sweeps/atomics-counters.csv).
+
+Consecutive lanes that add to element i modulo m are counted exactly. For lanes at random bins the
+expected largest number of lanes at one bin is used, with the bins taken as independent.
 """
 
 from __future__ import annotations
@@ -23,17 +25,17 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.records import record
 
 MODULO_ROUNDS = Formula(
-    name="passes or packets, consecutive lanes modulo m",
+    name="atomic transactions or packets, consecutive lanes modulo m",
     unit="1",
     text="floor(n/m)*all + rest",
     symbols={
-        "n": "lanes that take part [1]",
-        "m": "elements that they add to [1]",
+        "n": "active lanes of a request [1]",
+        "m": "elements that these add to [1]",
         "all": "sectors or lines of all elements [1]",
         "rest": "sectors or lines of the elements that the last n % m lanes add to [1]",
     },
     holds="lanes i, i + 1, ... that add to element i % m",
-    source="derived: lanes i and i + m conflict; the last of the n/m passes is partial",
+    source="derived: lanes i and i + m conflict, which makes n/m transactions; the last is partial",
 )
 
 HALF: Final = LINE // 2

@@ -12,10 +12,10 @@ from perfmodel.models.grid.activity import warp_classes
 from perfmodel.models.grid.affine import Variable, plane, with_threads
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.atomic_requests import sharing
-from perfmodel.models.requests.bank_turns import counted_turns
+from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 

@@ -22,10 +22,10 @@ from perfmodel.models.agreement import alone
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.requests.addressing import Addressing
-from perfmodel.models.requests.bank_turns import counted_turns
+from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
 from perfmodel.models.requests.contention import counted_sharing
-from perfmodel.models.requests.drawn_places import uses_random
+from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
@@ -112,6 +112,24 @@ def counted_requests(a: Addressing) -> Requests:
         seams=_seams(a, different, points, address, active),
         filled=np.array([_filled(a, different, most) if stores else 1.0]),
     )
+
+
+def addresses_at(a: Addressing, at: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Return the addresses of some executions by blocks [B], and which lanes take part.
+
+    `at` has ``blockIdx.x`` and so on, and loop variables, an array of one length each; others are
+    0. Both results have the shape (executions, warps, 32); addresses count from the start of the
+    buffer, those of lanes that take no part are 0.
+    """
+    different = _executions(a)
+    executions = max((len(each) for each in at.values()), default=1)
+    none = np.zeros(executions, dtype=np.int64)
+    points = [np.asanyarray(at.get(name, none)) for name in different.extents]
+    address, active = _addresses(a, different, points)
+    # What none of these decides is the same in all executions.
+    shape = (executions, *address.shape[1:])
+    taken = bool(np.all(a.taken > 0))
+    return np.broadcast_to(address, shape), np.broadcast_to(active, shape) & taken
 
 
 def _executions(a: Addressing) -> _Executions:

@@ -1,7 +1,12 @@
-"""Footprints: how many distinct sectors, DRAM atoms or lines threads and iterations touch.
+"""Footprints: distinct sectors, DRAM access units or lines that threads and iterations touch.
 
-An affine access over a box of variables touches a run of bytes, repeated: variables in the order
-of their strides either lengthen the run, if it has no gap of a granule, or repeat it.
+An affine index over a box of variables (lanes, warps, loop iterations, blocks) touches a run of
+bytes that is repeated at a pitch. Taken in the order of their strides, each variable either
+lengthens the run, if its stride leaves no gap of a whole granule, or repeats it.
+
+The granules of a run are those of its length, averaged over the alignments at which runs start.
+This is exact for nested boxes, where each stride fills the gap that smaller ones leave or exceeds
+their span, and an upper bound where repeats interleave.
 """
 
 from __future__ import annotations

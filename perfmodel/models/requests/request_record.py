@@ -13,10 +13,10 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.models.grid.affine import Variable
-from perfmodel.models.requests.bank_turns import BankTurns
+from perfmodel.models.requests.bank_conflicts import BankConflicts
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
-from perfmodel.models.requests.drawn_places import Places
+from perfmodel.models.requests.random_places import Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 from perfmodel.records import record
 
@@ -51,7 +51,7 @@ class Requests:
     start: Array | None = None
     random: bool = False  # whether the index is random: rows of a table that other data chooses
     sharing: Sharing | None = None  # how the lanes of an atomic share addresses
-    banks: BankTurns | None = None  # how those of a shared atomic meet in banks
+    banks: BankConflicts | None = None  # how those of a shared atomic meet in banks
     stored: StoredPlaces | None = None  # where the sectors of a store concentrate
     different: Array | None = None  # distinct elements of `width` bytes, summed over requests
     pairs: Array | None = None  # distinct 64 B halves of lines, summed over requests

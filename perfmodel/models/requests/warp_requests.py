@@ -27,9 +27,9 @@ from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.contention import Sharing
 from perfmodel.models.requests.counted_requests import given_requests
-from perfmodel.models.requests.drawn_places import drawn_places, pitch_of_shuffled, uses_random
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
+from perfmodel.models.requests.random_places import pitch_of_shuffled, random_places, uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
@@ -159,7 +159,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
         )
     places = pitch = None
     if random and a.access.kind == "load":
-        places = drawn_places(a.index, a.values, everything, a.element, a.width)
+        places = random_places(a.index, a.values, everything, a.element, a.width)
         pitch = pitch_of_shuffled(a.index, a.values, everything, a.element)
     return replace(counted, random=random, places=places, pitch=pitch)
 

@@ -1,7 +1,13 @@
-"""Loads at irregular places of one buffer: what they have in common, by following some blocks.
+"""Reuse between loads with irregular indices (division, remainder), by enumerating addresses.
 
-Where an index divides or takes remainders, no stride tells which sectors come again. But addresses
-are known: of blocks that follow each other, each sector counts once, whichever load asks for it.
+Indices that divide, take remainders or clamp have no strides to tell which sectors are touched
+again, but their addresses are known. The addresses of a few consecutive blocks from the middle of
+the grid are enumerated, and each distinct sector counts once, whichever load or block asks for it.
+Their ratio to all requested sectors holds for the whole launch.
+
+A cache that holds the blocks' union fetches it once; a smaller one has at least the reuse within an
+iteration. Random indices are left to `perfmodel.models.l1.l1_tables` and
+`perfmodel.models.l2.residency`.
 """
 
 from __future__ import annotations

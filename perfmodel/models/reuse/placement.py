@@ -11,7 +11,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
 from perfmodel.models.dram.throughput import random_cost, read_cost
-from perfmodel.models.l2.drawn_lines import drawn_share, fetched_by
+from perfmodel.models.l2.random_lines import drawn_share, fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests

@@ -1,8 +1,13 @@
-"""Reuse: what a cache of a given size has to fetch, by windows of execution whose data it holds.
+"""Layer conditions: what a cache of a given size fetches, by windows of execution that fit it.
 
-Threads that run together touch a footprint; each loop around them, and then each wave of blocks,
-lengthens the window. Data is fetched once in the longest window that fits the cache and again in
-every later one (the layer condition of stencil models, for any affine access).
+Threads that run together touch a footprint; each loop around them, and then each further wave of
+blocks, lengthens the window and its footprint. Data is fetched once in the longest window whose
+footprint fits the cache, and again in each repetition of that window. This is the layer condition
+of stencil models, for any affine access.
+
+Replacement is not exact LRU and sets fill unevenly, so reuse does not end abruptly: between two
+fitted ratios of footprint to capacity the share kept falls linearly from one to zero. Data that SMs
+of both L2 partitions read counts twice.
 """
 
 from __future__ import annotations
@@ -25,13 +30,13 @@ RESIDENT_SHARE = Formula(
     unit="1",
     text="min(1, max(0, (high - f/c)/(high - low)))",
     symbols={
-        "f": "footprint, data that both L2 sides read counted twice [B]",
+        "f": "footprint, where data that both L2 partitions read counts twice [B]",
         "c": "capacity [B]",
         "low": "footprint over capacity at which reuse starts to fail [1]",
         "high": "footprint over capacity at which none is left [1]",
     },
-    holds="cyclic reuse",
-    source="fitted form: a line between the two ends",
+    holds="data that is traversed again and again in the same order",
+    source="fitted form: linear between the two ends",
 )
 
 

@@ -1,4 +1,13 @@
-"""Atomics beside loads and stores: in L2, and as loops in shared memory."""
+"""Atomics together with loads and stores: what of their times overlaps.
+
+Atomics and loads share L2, and requests that queue behind a busy slice are delayed, so their times
+neither add nor overlap in full: they combine as a power mean with a fitted exponent. Misses of
+atomics add to the atomics' own time as the root of the sum of squares.
+
+Shared-memory atomics come before the global ones that add up each block's result. The two form a
+pipeline of two stages over the waves of blocks: the slower stage decides, plus one wave of the
+other.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +18,10 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import AtomicTime, atomic_times
-from perfmodel.models.atomics.lookups import lookups
 from perfmodel.models.atomics.several_atomics import several_times
 from perfmodel.models.atomics.shared_loops import shared_loops
 from perfmodel.models.atomics.shared_swaps import shared_swaps
+from perfmodel.models.atomics.tag_lookups import lookups
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import BlockWaits
@@ -22,40 +31,41 @@ from perfmodel.models.time.memory_times import DramTime, L2Time
 from perfmodel.records import record
 
 LOADED_TIME = Formula(
-    name="bandwidth and atomics, at the least",
+    name="time of bandwidth and atomics, lower bound",
     unit="s",
     text="(bandwidth**p + atomics**p)**(1/p)",
     symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs, but for what atomics miss [s]",
-        "atomics": "time of global atomics, and of what they miss [s]",
-        "p": "how sharply one of both decides [1]",
+        "bandwidth": "time of the slower of L2 and DRAM, without misses of atomics [s]",
+        "atomics": "time of global atomics and of their misses [s]",
+        "p": "exponent: how sharply the longer of both decides [1]",
     },
-    holds="what waits for a busy slice holds up what is behind it; waits for loads go on meanwhile",
-    source="fitted form: see `ATOMICS_OVERLAP`",
+    holds="requests that wait for a busy slice delay those behind them; latencies of loads overlap",
+    source="fitted form: see coefficient overlap",
 )
 ATOMICS_OVERLAP: Final = Coefficient("time.atomic_terms.overlap")
 STAGES_TIME = Formula(
-    name="atomics in shared memory, then global ones",
+    name="time of atomics in shared memory followed by global ones",
     unit="s",
     text="max(shared, l2) + min(shared, l2)/waves",
     symbols={
-        "shared": "time of loops in shared memory [s]",
+        "shared": "time of atomics in shared memory [s]",
         "l2": "time of global atomics [s]",
-        "waves": "waves of blocks, one after the other [1]",
+        "waves": "waves of blocks [1]",
     },
-    holds="blocks of a wave are as far as one another; those of others overlap",
-    source="derived: a pipeline of two stages; sums of blocks (privatized.csv, fit rows)",
+    holds="blocks of a wave progress alike; those of other waves overlap",
+    source="derived: a pipeline of two stages; block-privatised sums (measurements/suite, "
+    "sweeps/privatized.csv, fit rows)",
 )
 MISSING_TIME = Formula(
-    name="atomics and what they miss",
+    name="time of atomics and their misses",
     unit="s",
     text="sqrt(l2**2 + dram**2)",
     symbols={
         "l2": "time of global atomics [s]",
-        "dram": "DRAM's time to read what they miss [s]",
+        "dram": "DRAM's time for their misses [s]",
     },
     holds="cold tables of 16 to 256 MiB at random places within 17%",
-    source="fitted form: misses hold up hits, 45.5 us where all hit in 42.1 and DRAM reads for 8, "
+    source="fitted form: misses delay hits, 45.5 us where all hits take 42.1 and DRAM's reads 8, "
     "15.2 where these are 12.4 and 7.6 (measurements/atomics, contended/tables.csv)",
 )
 

@@ -1,7 +1,11 @@
-"""Bursts: blocks that all run together ask L2 for their data at once, and end with the last of it.
+"""Kernels of one or two waves: all blocks request their data at once, and the last SM decides.
 
-Before its load a block has its own instructions to do, and L2 nothing: they add up. The SMs are not
-served alike: with no more blocks to hand out, the one that gets its data last decides.
+If all blocks are resident from the start and load once, L2 receives all requests at once. It is
+idle while the blocks execute the instructions before their loads, so that time adds to L2's time
+instead of overlapping with it. L2 does not serve all SMs equally: without further blocks to balance
+the load, the SM that is served last determines the end.
+
+With more waves the blocks desynchronise and the effect shrinks with their number.
 """
 
 from __future__ import annotations
@@ -18,25 +22,25 @@ from perfmodel.models.time.resources import Resources
 
 SERVED_LAST: Final = Coefficient("time.bursts.served_last")
 BURST_TIME = Formula(
-    name="time of blocks that ask for their data at once, at the least",
+    name="time of blocks that load once, all at the same time, lower bound",
     unit="s",
     text="outside*(max(reads + (reads*late + more)/max(1, waves), pages*together) + own)",
     symbols={
-        "reads": "time that L2 needs for what loads read, without DRAM [s]",
-        "late": "how much longer the SM takes that is served last [1]",
-        "more": "time of L1 for the loads of the busiest SM beyond the mean: while L2 is busy, all "
+        "reads": "time of L2 for the loads, without DRAM [s]",
+        "late": "additional time of the SM that is served last, relative [1]",
+        "more": "time of L1 for the loads of the busiest SM beyond the mean; while L2 is busy all "
         "SMs have the same of it [s]",
-        "pages": "time of the busiest SM to look up pages that it has no translation for [s]",
-        "own": "what a block does before and after its loads, and the loads that it waits for "
-        "but for the slowest, which is in the start-up [s]",
-        "waves": "waves of blocks: in the last of them SMs end one by one [1]",
-        "together": "1 where blocks all run together, 0 from two waves on [1]",
+        "pages": "time of the busiest SM for address translations that miss its TLB [s]",
+        "own": "time of a block before and after its loads, and latencies of its loads but the "
+        "longest, which is in the start-up [s]",
+        "waves": "waves of blocks: in the last one SMs end at different times [1]",
+        "together": "1 where all blocks are resident at once, 0 from two waves on [1]",
         "outside": "1 where all loads are outside loops, else 0 [1]",
     },
-    holds="blocks whose loads are outside loops, and find their data in L2",
-    source="derived: L2 has nothing to do until the first loads come, and a block goes on after "
-    "the last of its own; gathers of 1 to 16 waves, single floats of 2 MiB, take 1.4 us more than "
-    "L2 needs for them, whatever their number (measurements/gather, tables/times.csv)",
+    holds="blocks whose loads are outside loops, and hit in L2",
+    source="derived: L2 is idle until the first loads arrive, and a block proceeds after the last "
+    "of its own; gathers of 1 to 16 waves, single floats of 2 MiB, take 1.4 us more than L2 "
+    "needs for them, whatever their number (measurements/gather, tables/times.csv)",
 )
 
 

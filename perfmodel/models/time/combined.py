@@ -14,11 +14,11 @@ from perfmodel.models.latency.chain import Chain
 from perfmodel.models.power_mean import mean_time, power_mean
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time
 from perfmodel.models.time.bursts import burst_time
+from perfmodel.models.time.common_traversal import with_traversal
 from perfmodel.models.time.last_block import AFTER_TIME, last_block
+from perfmodel.models.time.pipe_contention import WAVE_OVERLAP, once_time, turns_time
 from perfmodel.models.time.queueing import memory_time
 from perfmodel.models.time.resources import Resources
-from perfmodel.models.time.turns import WAVE_OVERLAP, once_time, turns_time
-from perfmodel.models.time.walks import beside_walk
 
 FRONT_OVERLAP: Final = Coefficient("time.combined.front_overlap")
 SHARED_OVERLAP: Final = Coefficient("time.combined.shared_overlap")
@@ -74,7 +74,7 @@ def _at_least(found: Resources, together: Array) -> Array:
             together = np.maximum(together, loaded_time(found.execution, in_l2, bandwidth))
         together = np.maximum(together, lookups_time(found.execution, in_l2, found.memory.l2))
     after = AFTER_TIME(bandwidth=bandwidth, before=found.waits.chain.before)
-    return largest(beside_walk(found, together), last_block(found), after, burst_time(found))
+    return largest(with_traversal(found, together), last_block(found), after, burst_time(found))
 
 
 def _in_turns(found: Resources) -> Array:

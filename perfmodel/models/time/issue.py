@@ -1,4 +1,12 @@
-"""Instruction throughput: issue slots and the arithmetic pipes."""
+"""Instruction throughput: issue slots of the warp schedulers, and the arithmetic pipes.
+
+Each of an SM's schedulers issues one warp instruction per clock. A pipe with l lanes per SM takes
+32/l clocks per warp instruction. Both assume instructions spread evenly over SMs and schedulers,
+and enough independent ones; dependencies are in the latency terms.
+
+64-bit integer products are counted as the multiplier operations that they take, special functions
+and conversions share one pipe (XU), and double-precision instructions take two issue slots each.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +55,7 @@ ISSUE_CYCLES = Formula(
     symbols={
         "i": "warp instructions of the launch [1]",
         "m": "SMs [1]",
-        "q": "schedulers of an SM, one issue a clock [1/clock]",
+        "q": "warp schedulers per SM, one issue per clock [1/clock]",
     },
     holds="instructions spread evenly over schedulers",
     source="CUDA C++ Programming Guide, multiprocessor levels",
@@ -59,7 +67,7 @@ PIPE_CYCLES = Formula(
     symbols={
         "i": "warp instructions of the pipe [1]",
         "m": "SMs [1]",
-        "l": "lanes of the pipe on an SM [threads/clock]",
+        "l": "lanes of the pipe per SM [threads/clock]",
     },
     holds="independent instructions",
     source="CUDA C++ Programming Guide, arithmetic instruction throughput table",

@@ -1,4 +1,14 @@
-"""Last block: the time until the last block ends, and the last data arrives, at the least."""
+"""Lower bound by scheduling: the last block can start only after all others, and has to end.
+
+The block scheduler starts blocks at a limited rate. The blocks of the first wave start one by one;
+each later block starts in the place of one that has ended. The launch lasts at least until the last
+block has started and then runs for its own critical path. Blocks that start together on an SM also
+contend for its issue slots: on average each waits for half of the others' work.
+
+For loads outside loops there is a second bound: L2 and DRAM have little to do until the last of a
+block's dependent loads is issued, so the latency of the earlier ones adds to the time of the
+bandwidth.
+"""
 
 from __future__ import annotations
 
@@ -16,35 +26,34 @@ from perfmodel.models.time.resources import Resources
 
 DISPATCH_OVERLAP: Final = Coefficient("time.last_block.dispatch_overlap")
 LAST_TIME = Formula(
-    name="time until the last block ends, at the least",
+    name="time until the last block ends, lower bound",
     unit="s",
     text="first + more*(first**p + turn**p)**(1/p) + last + contention*(1 - 1/concurrent)/2",
     symbols={
-        "first": "time to start the blocks that all SMs have room for [s]",
-        "more": "waves of blocks after those [1]",
-        "turn": "time from one block to the next in its place [s]",
+        "first": "time to start the first wave of blocks [s]",
+        "more": "further waves of blocks [1]",
+        "turn": "time from one block's start to its successor's [s]",
         "p": "exponent: how sharply the longer of both decides [1]",
-        "last": "time of one block, but for what the start-up has of it [s]",
-        "contention": "time of issue or L1 for the first wave, whichever is longer, of blocks "
+        "last": "critical path of one block, without the part in the start-up [s]",
+        "contention": "time of issue or L1 for the first wave, whichever is longer, for blocks "
         "without loops and barriers [s]",
         "concurrent": "blocks that start together on an SM [1]",
     },
     holds="always: the last block starts after all others",
-    source="derived: blocks start one by one, the first of each wave in the place of one of the "
-    "wave before, as soon as that one has ended and those before it have started: see "
-    "`DISPATCH_OVERLAP`. Blocks that start together take turns: each waits for half of what all of "
-    "them do",
+    source="derived: blocks start one by one, those of later waves each in the place of one of "
+    "the wave before, once that has ended and those before it have started: see coefficient "
+    "dispatch_overlap. Blocks that start together contend: each waits for half of all their work "
+    "on average",
 )
 AFTER_TIME = Formula(
-    name="time until the last data arrives, at the least",
+    name="time until the last data arrives, lower bound",
     unit="s",
     text="bandwidth + before",
     symbols={
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "before": "loads that a block waits for one after the other, but for those of the "
-        "start-up [s]",
+        "bandwidth": "time of the slower of L2 and DRAM [s]",
+        "before": "latencies of dependent loads of a block, without those in the start-up [s]",
     },
-    holds="loads outside loops: L2 and DRAM have next to nothing to do until the last of them",
+    holds="loads outside loops: L2 and DRAM are nearly idle until the last of them",
     source="derived: one, two and three loads before one at a random place take 0.16 to 0.19 us "
     "each, also where L2 is busy for 1.7 us with it "
     "(measurements/launch-overhead, blocks/times.csv)",

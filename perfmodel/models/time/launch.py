@@ -1,4 +1,13 @@
-"""Launch: what a launch takes before its first block works, by protocol."""
+"""Launch overhead: the time before the first block works, by timing protocol.
+
+An empty kernel takes a fixed time that depends on what is timed: the profiler's duration, events in
+a stream, or a replayed CUDA graph. Kernels with work take a little longer: instructions and
+arguments have to be fetched into the caches of every SM, from DRAM if they were flushed, and the
+slowest of n SMs decides. Constant memory that is read for the first time is fetched in pieces of 64
+and 256 B, one after another.
+
+The times of an empty kernel are figures of the device.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +25,13 @@ CODE_FETCH: Final = Coefficient("time.launch.code_fetch")
 COLD_CODE: Final = Coefficient("time.launch.cold_code")
 TRACED_COLD: Final = Coefficient("time.launch.traced_cold")
 FETCH_TIME = Formula(
-    name="what a launch takes beyond an empty one, by a profiler that leaves caches alone",
+    name="overhead of a launch with work over an empty kernel, by a profiler that leaves caches "
+    "alone",
     unit="s",
     text="fetch*log2(n)/log2(m)",
     symbols={
-        "fetch": "the same of a launch on every SM [s]",
-        "n": "SMs that the launch begins on [1]",
+        "fetch": "the same for a launch on every SM [s]",
+        "n": "SMs that the first blocks run on [1]",
         "m": "SMs of the device [1]",
     },
     holds="code that an earlier launch left in the SMs' caches",
@@ -35,13 +45,13 @@ CONSTANT_TIME = Formula(
     text="(far*pieces + near*(lines - pieces))/clock",
     symbols={
         "far": "clocks of the first word of a far piece [clocks]",
-        "near": "clocks of the first word of a near piece of what is there [clocks]",
-        "pieces": "far pieces of what is read: see `CONSTANT_FAR_BYTES` [1]",
-        "lines": "near pieces of it [1]",
+        "near": "clocks of the first word of a near piece of a far one that is cached [clocks]",
+        "pieces": "far pieces of what is read: see coefficient constant_far_bytes [1]",
+        "lines": "near pieces of what is read [1]",
         "clock": "SM clock [Hz]",
     },
-    holds="each word waited for, in order; by a profiler, which empties the caches of constants",
-    source="measured form: see `CONSTANT_FAR_L2` and the coefficients next to it",
+    holds="words read one after another; timed by a profiler that empties the constant caches",
+    source="measured form: see coefficient constant_far_l2 and the coefficients next to it",
 )
 CONSTANT_NEAR: Final = Coefficient("time.launch.constant_near")
 CONSTANT_FAR_L2: Final = Coefficient("time.launch.constant_far_l2")

@@ -1,6 +1,13 @@
-"""Load of memory: what L2 and DRAM are asked for, and how long loads wait and queue for it.
+"""Load of L2 and DRAM: bandwidth time, latency and queueing delay of a launch's loads.
 
-What is worked out here goes into the queues of `perfmodel.models.time.queueing`.
+Inputs of the queueing model are worked out here: the time that the slower of L2 and DRAM needs, the
+latency of the blocks with the transfer of their own data, and the queueing delay of a batch of
+loads at half load. The bandwidth time has two parts, since DRAM receives no writes until L2 is full
+of dirty lines, and a warm launch first reads what L2 holds.
+
+Where a second wave of blocks starts as the first ends, its blocks all wait for their loads at the
+same time, which adds up to one latency. How the inputs combine is in
+`perfmodel.models.time.queueing`.
 """
 
 from __future__ import annotations
@@ -14,12 +21,12 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.table_costs import marked_reads
-from perfmodel.models.latency.block_waits import Latency
-from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.meeting import (
+from perfmodel.models.latency.barrier_phases import (
     LoadingBlocks,
     read_again,
 )
+from perfmodel.models.latency.block_waits import Latency
+from perfmodel.models.latency.chain import Chain
 from perfmodel.models.launch.waves import BALANCE, Balance, mean_turns
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.memory_times import MemoryTimes
@@ -46,29 +53,31 @@ BANDWIDTH_TIME = Formula(
         "early": "share of the launch in which L2 has room for what is written, or holds what is "
         "read [1]",
         "l2": "time of L2 [s]",
-        "sides": "time of L2 with what crosses between its sides, whatever else holds up [s]",
-        "besides": "time of DRAM in that share: what is read there all the same [s]",
+        "sides": "time of L2 with the link between its partitions, whatever else is slower [s]",
+        "besides": "time of DRAM in that share: reads that miss all the same [s]",
         "dram": "time of DRAM [s]",
-        "held_up": "what write-backs lose next to a set-aside [s]",
+        "held_up": "loss of write-backs next to a set-aside [s]",
     },
-    holds="writes, and warm reads and copies; a cold copy's turns are in the time of L2",
+    holds="writes, and warm reads and copies; alternating reads and writes of a cold copy are in "
+    "the time of L2",
     source="derived: DRAM is written to once L2 is full of dirty lines, and no sooner; writes of "
     "33.6 MB with 30 MiB set aside leave 14 MB in L2 and take as long as both parts one after the "
     "other (measurements/suite, sweeps/set-aside-streams.csv)",
 )
 BURST_WAIT = Formula(
-    name="latency with bursts",
+    name="latency with the transfer of a block's own data",
     unit="s",
     text="latency + burst*share*reads/concurrent",
     symbols={
-        "latency": "latency of the blocks, one after the other [s]",
-        "burst": "part of a block's transfer that it waits for [1]",
-        "share": "share of the data that loads outside loops bring, but for tables found in L2 [1]",
-        "reads": "time that L2 needs for what loads read [s]",
+        "latency": "latency of the blocks, over all waves [s]",
+        "burst": "share of a block's transfer that it waits for [1]",
+        "share": "share of the data that loads outside loops request, without tables found in L2 "
+        "[1]",
+        "reads": "time of L2 for the loads [s]",
         "concurrent": "blocks that share an SM [1]",
     },
-    holds="blocks that ask for their data at once",
-    source="fitted form: see `BURST`",
+    holds="blocks that request their data at once",
+    source="fitted form: see coefficient burst",
 )
 
 SECOND_WAIT = Formula(
@@ -76,15 +85,15 @@ SECOND_WAIT = Formula(
     unit="s",
     text="found*stored*load*min(1, max(0, sharp*(waves - 1)))",
     symbols={
-        "found": "share of the L2 reads that find tables there [1]",
+        "found": "share of the L2 reads that hit tables [1]",
         "stored": "sectors written for each read, at most 1: reads alone wait no longer [1]",
         "load": "latency of the slowest load [s]",
-        "waves": "waves of blocks, one after the other [1]",
-        "sharp": "one over the part of a second wave with which its blocks wait in full [1]",
+        "waves": "waves of blocks [1]",
+        "sharp": "one over the part of a second wave that waits in full [1]",
     },
-    holds="tables in L2 and writes; what DRAM brings scatters the waves",
-    source="derived: blocks that started together end together, and those after them wait for "
-    "their loads with nothing else to do; measured: see `SECOND_WAVE`",
+    holds="tables in L2 and writes; DRAM reads desynchronise the waves",
+    source="derived: blocks that started together end together, and their successors wait for "
+    "their loads with nothing else to do; measured: see coefficient second_wave",
 )
 
 

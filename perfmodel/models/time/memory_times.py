@@ -1,4 +1,11 @@
-"""Memories: what L2 and DRAM need for the bytes of a launch, each on its own."""
+"""Bandwidth time of L2 and DRAM: what each needs for the bytes of a launch.
+
+DRAM's time is its bytes over the bandwidth that it reaches. Scattered accesses are charged as the
+dense bytes that would take the same time, and the efficiency depends on the mixture of reads and
+writes. L2's time is that of its reads and writes, and of what crosses between its partitions.
+
+Both assume enough bytes in flight to keep the unit busy; if there are too few, latency decides.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
-from perfmodel.models.atomics.hot_stores import SLOWEST_SLICE, hot_stores
+from perfmodel.models.atomics.repeated_stores import SLOWEST_SLICE, repeated_stores
 from perfmodel.models.dram.throughput import FEW, MIXED_EFFICIENCY, SKEW
 from perfmodel.models.dram.writeback import LOST_TIME, WRITEBACK_TIME, lost_inputs
 from perfmodel.models.execution import Execution
@@ -32,14 +39,14 @@ from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
 DRAM_BYTES = Formula(
-    name="DRAM bytes, as those of a stream",
+    name="DRAM bytes, as those of a dense stream",
     unit="B",
     text="reads*read_cost + writes*write_cost",
     symbols={
         "reads": "bytes read [B]",
-        "read_cost": "DRAM's time for them over that for a stream's [1]",
+        "read_cost": "DRAM's time for them over that of a stream [1]",
         "writes": "bytes written [B]",
-        "write_cost": "DRAM's time for them over that for a stream's [1]",
+        "write_cost": "DRAM's time for them over that of a stream [1]",
     },
     holds="always",
     source="definition of the costs",
@@ -137,7 +144,7 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
-    hot_s = hot_stores(execution.instance, execution.requests, device)
+    hot_s = repeated_stores(execution.instance, execution.requests, device)
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
     turns = sharpness(crossing["fetched"], crossing["written"], device)

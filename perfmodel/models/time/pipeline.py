@@ -1,8 +1,13 @@
-"""Blocks that copy ahead: tiles whose next data is under way while this one is worked on.
+"""Software pipelines with asynchronous copies: tiles loaded ahead while one is computed.
 
-A bulk copy needs no thread, no register and no L1: what is left is how fast an SM takes data in,
-how fast it works, and what each tile costs before its first and after its last step. Nothing waits
-in a loop as long as the pipeline is deep enough, so no latency is counted there.
+Bulk copies (cp.async.bulk, TMA) need no threads, registers or L1 data stage, and the loads of later
+steps are in flight while the tensor cores work. With enough stages no step waits for latency. The
+time of all steps is then that of the slowest of tensor cores, the SM's input port, L2 and DRAM,
+combined as a power mean. To it come the prologue and epilogue: the first tile's latency, and per
+tile the filling of the pipeline and the stores of the result.
+
+Pipelines of two steps through registers have latency left, one per step, which is a term of the
+same mean. Split-K products add the reduction of their parts.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import RAMP_TIME
-from perfmodel.models.latency.first_touch import first_touch
+from perfmodel.models.latency.cold_start import cold_start
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.launch import code_fetch
 from perfmodel.models.time.memory_times import L2Streams
@@ -33,56 +38,58 @@ OVERLAP: Final = Coefficient("time.pipeline.overlap")
 COLD_SHARE: Final = Coefficient("time.pipeline.cold_share")
 
 TOGETHER = Formula(
-    name="steps of all tiles, together",
+    name="time of the steps of all tiles",
     unit="s",
     text="((work + between)**p + waits**p + port**p + l2**p + dram**p)**(1/p)",
     symbols={
         "work": "time of the slowest pipe [s]",
-        "between": "time of tiles besides their steps, but for an SM's first: copies go on [s]",
-        "waits": "time of blocks that wait at their steps [s]",
-        "port": "time to take in the tiles' data [s]",
+        "between": "prologue and epilogue of tiles, but for an SM's first: copies continue "
+        "meanwhile [s]",
+        "waits": "time of blocks that wait in their steps [s]",
+        "port": "time of the SM's input port [s]",
         "l2": "time of L2 [s]",
         "dram": "time of DRAM [s]",
-        "p": "exponent: how sharply one decides [1]",
+        "p": "exponent: how sharply the longest decides [1]",
     },
-    holds="pipelines deep enough to wait for nothing after their start, but for what they state",
-    source="fitted form: see `OVERLAP`",
+    holds="pipelines with enough stages to wait for nothing after their start, but for stated "
+    "waits",
+    source="fitted form: see coefficient overlap",
 )
 WAITS_TIME = Formula(
-    name="time of blocks that wait at their steps",
+    name="time of blocks that wait in their steps",
     unit="s",
     text="turns*(waits*latency + work/waves)",
     symbols={
-        "turns": "blocks of the busiest SM that follow one another [1]",
-        "waits": "steps of a block that wait for data asked for one step before [1]",
-        "latency": "until such data arrives, from L2 or DRAM by their shares [s]",
+        "turns": "consecutive blocks of the busiest SM [1]",
+        "waits": "steps of a block that wait for data requested one step before [1]",
+        "latency": "latency of such data, from L2 or DRAM by their shares [s]",
         "work": "time of the slowest pipe [s]",
         "waves": "tiles of the busiest SM [1]",
     },
-    holds="pipelines of two steps through registers; none deeper",
-    source="derived: a step's loads, what they wait for, and its stores to shared memory, one "
-    "after another",
+    holds="pipelines of two steps through registers; none with more stages",
+    source="derived: a step's loads, their latency, and its stores to shared memory, one after "
+    "another",
 )
 PORT_CYCLES = Formula(
-    name="clocks to take in the tiles' data, an SM",
+    name="clocks of an SM's input port for the tiles' data",
     unit="clocks",
     text="max(sectors*32/port, lines*line)/m",
     symbols={
-        "sectors": "sectors that all SMs take in, multicast ones at each of them [1]",
-        "port": "bytes a clock [B/clock]",
-        "lines": "lines that these are in, counted by request [1]",
-        "line": "clocks a line [clocks]",
+        "sectors": "sectors that enter all SMs, multicast ones at each of them [1]",
+        "port": "bytes per clock [B/clock]",
+        "lines": "lines of these sectors, counted by request [1]",
+        "line": "clocks per line [clocks]",
         "m": "SMs [1]",
     },
     holds="bulk copies of whole rows of a tile",
-    source="published for the port, fitted for lines: see `PORT` and `LINE_CLOCKS`",
+    source="published for the port, fitted for lines: see coefficients port and line_clocks",
 )
 L2_STREAMS = Formula(
     name="time of L2",
     unit="s",
     text="read_bytes/read_bandwidth + written_bytes/write_bandwidth",
     symbols={
-        "read_bytes": "bytes that L2 gives out, multicast ones once [B]",
+        "read_bytes": "bytes that L2 delivers, multicast ones once [B]",
         "read_bandwidth": "L2 read bandwidth [B/s]",
         "written_bytes": "bytes written, with the cost of partial lines [B]",
         "write_bandwidth": "L2 write bandwidth [B/s]",
@@ -91,31 +98,31 @@ L2_STREAMS = Formula(
     source="definition of bandwidth",
 )
 PARTS_TIME = Formula(
-    name="time to add up parts",
+    name="time to reduce the parts of split K",
     unit="s",
     text="turn + (parts*part + result)/bandwidth",
     symbols={
-        "turn": "until the second launch works [s]",
+        "turn": "time until the second launch works [s]",
         "parts": "blocks that share a tile [1]",
         "part": "bytes of one part of all results [B]",
         "result": "bytes of the results [B]",
         "bandwidth": "L2 read bandwidth [B/s]",
     },
     holds="parts that L2 holds",
-    source="derived; the kernel states that time, fitted to products split along K",
+    source="derived; the kernel file states that time, fitted to products with split K",
 )
 TILED_TIME = Formula(
     name="time",
     unit="s",
     text="launch + ramp + first + steps + parts",
     symbols={
-        "launch": "an empty kernel [s]",
-        "ramp": "a block's start and its first loads [s]",
+        "launch": "launch overhead of an empty kernel [s]",
+        "ramp": "start of a block and its first loads [s]",
         "first": "from the first tile's start to its first step, and its stores [s]",
-        "steps": "steps of all tiles, together [s]",
-        "parts": "time to add up parts [s]",
+        "steps": "time of the steps of all tiles [s]",
+        "parts": "time to reduce the parts of split K [s]",
     },
-    holds="blocks that copy ahead",
+    holds="blocks with asynchronous copies ahead of use",
     source="definition",
 )
 
@@ -134,7 +141,7 @@ def pipeline_time(
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
     pipes = {str(name): tiles.busy(each, clock, blocks) for name, each in busy.items()}
     streams = _l2_streams(traffic, device)
-    touch = first_touch(traffic, tiles.tiles, device)
+    touch = cold_start(traffic, tiles.tiles, device)
     bytes_out = traffic.global_store_sectors * SECTOR / tiles.tiles
     work = largest(*pipes.values())
     memory = {

@@ -1,8 +1,13 @@
-"""Queueing: how the waits for loads and the bandwidth of L2 and DRAM make one time.
+"""Queueing: how the latency of loads and the bandwidth of L2 and DRAM combine to one time.
 
-In loops warps wait for their own loads and queue behind those of others: a closed queue at one
-server. Blocks without loops ask for their data once, wait for all of it, and make room for others.
-Blocks whose warps meet at barriers queue for their SM as well.
+Loops form a closed queueing system: warps wait for their loads and queue behind those of other
+warps at one server, the slower of L2 and DRAM. An iteration takes its latency plus a queueing delay
+that grows as load/(1 - load); solving for the cycle time gives a smooth transition from
+latency-bound to bandwidth-bound.
+
+Blocks without loops load once, wait, and are replaced: their latency and bandwidth combine as a
+power mean. Blocks whose warps synchronise at barriers also queue for their SM's busiest unit, which
+is solved by mean-value analysis.
 """
 
 from __future__ import annotations
@@ -11,10 +16,10 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.models.formula import Formula
-from perfmodel.models.latency.meeting import (
+from perfmodel.models.latency.barrier_phases import (
     PASSES_TIME,
     LoadingBlocks,
-    meeting_time,
+    barrier_time,
 )
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time
@@ -26,24 +31,25 @@ QUEUE_TIME = Formula(
     text="(wait + bandwidth + alone"
     " + sqrt((wait - bandwidth - alone)**2 + 4*queue*(bandwidth + alone)))/2",
     symbols={
-        "wait": "latency, with the burst of each block's loads [s]",
-        "bandwidth": "time that the slower of L2 and DRAM needs [s]",
-        "alone": "what the SM with most work does once the others are done: see `LEFT_ALONE` [s]",
-        "queue": "delay of all batches in a row at half load [s]",
+        "wait": "latency, with the transfer of each block's own data [s]",
+        "bandwidth": "time of the slower of L2 and DRAM [s]",
+        "alone": "time of the SM with most work after the others are done: see coefficient "
+        "left_alone [s]",
+        "queue": "queueing delay of all batches, one after another, at half load [s]",
     },
     holds="one warp on one SM to a full GPU: latency alone, bandwidth alone, and between",
-    source="derived: a cycle takes wait + queue*load/(1 - load), with load = bandwidth/cycle; "
-    "the delay of a queue at one server, solved for the cycle",
+    source="derived: a cycle takes wait + queue*load/(1 - load) with load = bandwidth/cycle, the "
+    "delay of a queue at one server, solved for the cycle",
 )
 MEMORY_TIME = Formula(
     name="time of memory",
     unit="s",
     text="share*(blocks + second) + (1 - share)*loops",
     symbols={
-        "share": "share of the data that loads outside loops bring [1]",
-        "blocks": "time of memory as blocks without loops have it [s]",
-        "second": "what the second wave of blocks waits: see `SECOND_WAIT` [s]",
-        "loops": "time of memory as loops have it [s]",
+        "share": "share of the data that loads outside loops request [1]",
+        "blocks": "time of memory for blocks without loops [s]",
+        "second": "wait of the second wave of blocks [s]",
+        "loops": "time of memory for loops [s]",
     },
     holds="by construction where all loads are in loops, or none",
     source="definition",
@@ -110,7 +116,7 @@ def memory_time(given: Queueing) -> Array:
     waits = {"wait": given.wait_s, "bandwidth": bandwidth}
     blocks = mean_time("memory, blocks", given.overlap, **waits)
     if given.synchronised:
-        blocks = np.maximum(blocks, meeting_time(given.blocks))
-        passes = meeting_time(given.blocks, passes=True)
+        blocks = np.maximum(blocks, barrier_time(given.blocks))
+        passes = barrier_time(given.blocks, passes=True)
         loops = PASSES_TIME(loops=loops, passes=passes, again=given.again)
     return MEMORY_TIME(share=given.share, second=given.second_s, blocks=blocks, loops=loops)

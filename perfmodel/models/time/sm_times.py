@@ -1,4 +1,11 @@
-"""Units of an SM: issue, the arithmetic pipes and L1, each as long as it would need alone."""
+"""Time of an SM's units: issue, arithmetic pipes and L1, each as long as it would need alone.
+
+The busy clocks of a unit are averaged over all SMs, divided by the clock rate, and multiplied by
+the load of the busiest SM over the average (`perfmodel.models.launch.waves`). The launch cannot end
+before the busiest SM's unit has done its work.
+
+How the units' times overlap is in `perfmodel.models.time.stage`.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Time: one term for each resource, and how the terms combine.
+"""Predicted time: one term for each resource, and how the terms combine.
 
-Each term is the time that one resource would need alone. Bandwidth and the waits for loads make one
-time by queueing (`perfmodel.models.time.queueing`). The rest combines by power means, which are a
-maximum where one dominates and more where several are near: soft between issue and L1 of an SM,
-nearly a maximum between all else. The launch and the start-up come on top.
+Each term is the time that one resource would need if all others were infinitely fast. Bandwidth and
+latency of memory make one time by queueing (`perfmodel.models.time.queueing`). The rest combines by
+power means, `(a**p + b**p)**(1/p)`: close to the maximum where one term dominates, and more where
+several are similar, as units then wait for one another. The exponent is small between issue and L1
+of an SM and large between everything else.
+
+The launch overhead and the start-up, during which no resource is busy, are added.
 """
 
 from __future__ import annotations
@@ -37,12 +40,12 @@ from perfmodel.models.time.issue import (
 from perfmodel.models.time.launch import launch_floor
 from perfmodel.models.time.memory_load import queueing
 from perfmodel.models.time.memory_times import DramTime, L2Streams, dram_time, memory_times
+from perfmodel.models.time.pipe_contention import mixed_pipes
 from perfmodel.models.time.pipeline import pipeline_time
 from perfmodel.models.time.resources import Resources, terms_by_name
 from perfmodel.models.time.sm_times import SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
 from perfmodel.models.time.steps import step_loop, steps_of
-from perfmodel.models.time.turns import mixed_pipes
 from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
@@ -54,8 +57,8 @@ TOTAL_TIME = Formula(
     unit="s",
     text="launch + ramp + together",
     symbols={
-        "launch": "an empty kernel [s]",
-        "ramp": "a block's start and its first loads [s]",
+        "launch": "launch overhead of an empty kernel [s]",
+        "ramp": "start of a block and its first loads [s]",
         "together": "time of all resources together [s]",
     },
     holds="kernels that are launched alone",

@@ -1,7 +1,11 @@
-"""Steps and DRAM: a block goes on from a barrier once the last of its loads has come.
+"""Barriers and DRAM queues: a block proceeds when the last of its loads has arrived.
 
-What a block loads lies in several channels of DRAM, and stands in the queue of each. Alone it comes
-together; the more DRAM has to do, the later the last of it is.
+The lines that a block loads before a barrier lie in several DRAM channels and stand in a separate
+queue at each. On an idle GPU they arrive together. Under load the queueing delays differ, and the
+block waits for the longest: the expected maximum of n exponential delays is the n-th harmonic
+number times one of them (fork-join queue).
+
+What the other resident blocks compute meanwhile hides this wait as it hides latency.
 """
 
 from __future__ import annotations
@@ -25,10 +29,10 @@ LAST_QUEUE = Formula(
     name="mean maximum queueing delay of n parallel loads over one",
     unit="1",
     text="0.693*log2(queues) + 0.577 + 0.423/queues",
-    symbols={"queues": "queues that what is waited for together stands in [1]"},
-    holds="queues of their own, 1 to 16 of them by measurement",
-    source="derived: the mean largest of n times that are distributed exponentially is 1 + 1/2 + "
-    "... + 1/n (fork and join: Nelson and Tantawi, IEEE Trans. Comput. 37, 1988)",
+    symbols={"queues": "queues in which the data of one wait stands [1]"},
+    holds="independent queues, 1 to 16 of them by measurement",
+    source="derived: the mean maximum of n exponentially distributed times is 1 + 1/2 + ... + 1/n "
+    "times their mean (fork-join queue: Nelson and Tantawi, IEEE Trans. Comput. 37, 1988)",
 )
 
 

@@ -1,8 +1,12 @@
-"""Work of a step: how warps share the schedulers, L1, the tensor cores and special functions.
+"""Compute time between barriers: warps that share schedulers, L1, tensor cores and XU.
 
-Each warp goes to and fro between these units: a closed queue of warps in turn, one continuous model
-from one warp a scheduler, which uses one unit after the other, to many, which keep the slowest one
-busy.
+A warp alternates between these units and waits for its own results. With one warp per scheduler the
+times of the units add; with many warps the slowest unit is always busy and the rest overlaps.
+Mean-value analysis of a closed queueing network gives both ends and everything between. Its
+customers are independent instruction chains: warps, times the chains of each.
+
+Operands that a warp reads from shared memory for the next product, while the tensor core works on
+the current one, overlap further: their time combines with the queue's as a power mean.
 """
 
 from __future__ import annotations
@@ -27,19 +31,20 @@ WARPS_TIME = Formula(
     unit="s",
     text="(issue*(1 + a) + l1*(1 + b) + tensor*(1 + c) + sfu*(1 + d) + delay)/n",
     symbols={
-        "issue": "the schedulers' time for the work of one block, spread over its warps [s]",
+        "issue": "schedulers' time for the work of one block, spread over its warps [s]",
         "l1": "L1's time for it [s]",
         "tensor": "the tensor cores' time for it, by mma.sync [s]",
-        "a": "strands at the scheduler as the n-th arrives, among n - 1 [1]",
-        "b": "strands at L1 then [1]",
-        "delay": "how long a warp waits for its own results, not for units [s]",
-        "c": "strands at the tensor core then [1]",
+        "a": "chains at the scheduler as the n-th arrives, among n - 1 [1]",
+        "b": "chains at L1 then [1]",
+        "delay": "time that a warp waits for its own results, not for units [s]",
+        "c": "chains at the tensor core then [1]",
         "sfu": "special functions' time for it, where products wait for them [s]",
-        "d": "strands at them then [1]",
-        "n": "strands of a scheduler's warps [1]",
+        "d": "chains at the special-function unit then [1]",
+        "n": "independent instruction chains per scheduler: its warps times the chains of each [1]",
     },
-    holds="one warp a scheduler, which uses one unit after the other, to many",
-    source="Reiser and Lavenberg, Mean-value analysis of closed multichain queuing networks (1980)",
+    holds="one warp per scheduler, which uses one unit after another, to many",
+    source="Reiser and Lavenberg, Mean-value analysis of closed multichain queuing networks, J. "
+    "ACM 27(2), 1980",
 )
 OPERANDS_TIME = Formula(
     name="time of a block's work and its operands with concurrent warps",
@@ -47,8 +52,9 @@ OPERANDS_TIME = Formula(
     text="(queue**p + operands**p)**(1/p)",
     symbols={
         "queue": "time of a block's work with concurrent warps, without operands [s]",
-        "operands": "L1's time for operands that a warp reads while products before are made [s]",
-        "p": "exponent: how sharply the longer of both decides: see `OPERANDS_OVERLAP` [1]",
+        "operands": "L1's time for operands that a warp reads during the preceding product [s]",
+        "p": "exponent: how sharply the longer of both decides: see coefficient operands_overlap "
+        "[1]",
     },
     holds="products by mma.sync whose operands are read one product ahead, as libraries do",
     source="fitted form",

@@ -1,8 +1,13 @@
-"""Steps: loops whose threads wait for one another, as products through shared memory have them.
+"""Loops with barriers: blocks that in every step wait for data, synchronise, and compute.
 
-In a step a block waits for its data, then computes. While one block waits others compute: a closed
-queue of the SM's resident blocks. How those that compute share the SM is in
-`perfmodel.models.time.step_work`.
+A tiled matrix product without pipelining loads a tile, waits at a barrier, computes, and waits
+again. While one block waits, others of the SM compute. Blocks are the customers of a closed
+queueing system with a delay (the latency of a step) and one server whose speed depends on the
+number of computing blocks (`perfmodel.models.time.step_work`).
+
+Waves overlap: a block starts when another ends, and its prologue runs while others compute. Where
+blocks read the same tiles in the same steps, the leading block waits for DRAM in each of them, and
+the time is at least that of its chain.
 """
 
 from __future__ import annotations
@@ -25,9 +30,9 @@ from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.latency import BARRIER_START
 from perfmodel.models.launch.waves import most_blocks
 from perfmodel.models.time.issue import Instructions, Pipe, busiest_pipe, pipe_cycles
+from perfmodel.models.time.pipe_contention import after_oldest
 from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
-from perfmodel.models.time.turns import after_oldest
 from perfmodel.records import record
 
 STEP_BARRIER: Final = Coefficient("time.steps.barrier")
@@ -39,22 +44,22 @@ STEP_WAIT = Formula(
     symbols={
         "load": "latency of a step's loads: the slowest, or those that wait for one another [s]",
         "barriers": "barriers of a step [1]",
-        "arriving": "of these, those that warps come to one by one, as their loads arrive [1]",
+        "arriving": "of these, those that warps reach one by one, as their loads arrive [1]",
         "start": "clocks of a barrier [clocks]",
         "warps": "warps of a block [1]",
         "warp": "clocks of a barrier for each warp [clocks]",
         "clock": "SM clock [Hz]",
     },
-    holds="one wait for data a step",
-    source="derived; barriers measured: see `STEP_BARRIER`",
+    holds="one wait for data per step",
+    source="derived; barriers measured: see coefficient barrier",
 )
 BLOCK_TIME = Formula(
     name="time of a block concurrent with others",
     unit="s",
     text="total/served",
     symbols={
-        "total": "weights of 0, 1, ... blocks that compute while the others wait, in all [1]",
-        "served": "the same, each over the time of a block's work concurrent with as many [1/s]",
+        "total": "total weight of the states with 0, 1, ... computing blocks [1]",
+        "served": "the same, each over the time of a block's work with as many computing [1/s]",
     },
     holds="blocks of an SM that alternately wait and compute",
     source="closed queue of waits and a server whose speed depends on its load: Lazowska et al., "
@@ -65,31 +70,32 @@ STEPS_TIME = Formula(
     unit="s",
     text="outside + first*each + full*later + tail*last",
     symbols={
-        "outside": "start of a block, and what it does before and after its steps [s]",
+        "outside": "start of a block, and its work before and after its steps [s]",
         "first": "blocks of the busiest SM that start together [1]",
-        "each": "time of each of them: their wave over the blocks of the wave [s]",
-        "full": "blocks that start as others end, concurrent with as many as it holds [1]",
-        "later": "time of each of them: while one is outside its steps, others work [s]",
+        "each": "time of each of them: their wave's time over its blocks [s]",
+        "full": "blocks that start as others end, with all places of the SM taken [1]",
+        "later": "time of each of them: while one is outside its steps, others compute [s]",
         "tail": "blocks of its last wave [1]",
         "last": "time of each of them [s]",
     },
     holds="equal blocks, scheduled as others end",
-    source="derived; trees of 8 barriers over 512 floats a block, 31 waves, take 41.8 us, which "
-    "came out at 56 where a wave began when the last had ended "
-    "(measurements/source-kernels, textbook)",
+    source="derived; trees of 8 barriers over 512 floats per block, 31 waves, take 41.8 us; a "
+    "model in which a wave begins when the last has ended gives 56 (measurements/source-kernels, "
+    "textbook)",
 )
 AHEAD_TIME = Formula(
-    name="time of the block that is ahead",
+    name="time of the leading block",
     unit="s",
     text="waves*(outside + work + steps*wait)",
     symbols={
         "waves": "waves of blocks [1]",
-        "outside": "start of a block, and what it does before and after its steps [s]",
+        "outside": "start of a block, and its work before and after its steps [s]",
         "work": "time of a block's work with no other concurrent [s]",
         "steps": "steps of a block [1]",
-        "wait": "time that it waits in a step, whose loads miss L2 for all that read the same [s]",
+        "wait": "time that it waits in a step, whose loads miss L2 [s]",
     },
-    holds="blocks that read the same in the same steps: those behind catch up, and wait as it does",
+    holds="blocks that read the same data in the same steps: those behind catch up, and wait for "
+    "the same fills",
     source="derived: products of 100 x 130 by tiles of 16, 777 deep, on 63 SMs take 32.3 us cold "
     "and 18.0 us warm, though 4 of 5 of their cold reads hit L2",
 )

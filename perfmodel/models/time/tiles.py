@@ -1,4 +1,13 @@
-"""Tiles: how those of a launch fall on its SMs, and what each takes besides its steps."""
+"""Tiles of a matrix product: how they are distributed over the SMs, and their fixed cost.
+
+A grid of t tiles on m SMs takes as long as the SM with most tiles, ceil(t/m) of equal ones; blocks
+without a tile still take a place while they are scheduled. Tiles that extend beyond the matrix take
+as long as full ones.
+
+Besides its steps each tile costs a prologue, in which the pipeline fills, and an epilogue, in which
+results are rounded and stored at an SM's output rate. The two do not overlap with the steps of the
+same block.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +31,27 @@ WAVES = Formula(
     unit="1",
     text="max(ceil(t/m), min(ceil(p/m), r))",
     symbols={
-        "t": "tiles, a block each [1]",
-        "p": "blocks up to the last that has a tile, with those that have none [1]",
-        "r": "blocks that an SM holds at a time [1]",
+        "t": "tiles, one per block [1]",
+        "p": "blocks up to the last that has a tile, including those that have none [1]",
+        "r": "blocks that fit an SM [1]",
         "m": "SMs [1]",
     },
-    holds="tiles of equal work, scheduled as SMs get free; a second block comes to an SM that "
-    "holds one before it is known that a block elsewhere has nothing to do",
+    holds="tiles of equal work, scheduled as SMs get free; a second block is placed on an SM "
+    "before it is known that a block elsewhere has no tile",
     source="definition",
 )
 UNEQUAL_WAVES = Formula(
-    name="tiles of the busiest SM, in average ones",
+    name="tiles of the busiest SM, in average tiles",
     unit="1",
     text="max(1, t/m)*uneven",
     symbols={
-        "t": "tiles, a block each [1]",
+        "t": "tiles, one per block [1]",
         "m": "SMs [1]",
-        "uneven": "what unequal tiles add: see `perfmodel.models.launch.waves.unevenness` [1]",
+        "uneven": "factor of unequal tiles: the longest over the average, less with many waves [1]",
     },
     holds="tiles of unequal work, scheduled as SMs get free",
-    source="derived: of few tiles the longest; of many what an SM has, and what one is longer",
+    source="derived: of few tiles the longest decides; of many the sum on an SM and the excess of "
+    "one",
 )
 BUSY_TIME = Formula(
     name="time of a unit of the busiest SM",
@@ -51,25 +61,25 @@ BUSY_TIME = Formula(
         "cycles": "busy clocks of the unit, averaged over SMs [clocks]",
         "clock": "SM clock [Hz]",
         "waves": "tiles of the busiest SM [1]",
-        "b": "blocks that these clocks are of [1]",
+        "b": "blocks that these clocks are counted for [1]",
         "m": "SMs [1]",
     },
-    holds="tiles of equal work: one that sticks out of the matrix takes as long as another",
+    holds="tiles of equal work: one that extends beyond the matrix takes as long as a full one",
     source="definition",
 )
 TILES_TIME = Formula(
-    name="time of tiles besides their steps",
+    name="prologue and epilogue of tiles",
     unit="s",
     text="turns*turn + waves*bytes/rate",
     symbols={
-        "turns": "blocks of the busiest SM that follow one another [1]",
+        "turns": "consecutive blocks of the busiest SM [1]",
         "waves": "tiles of the busiest SM [1]",
-        "turn": "from a tile's start to its first step, and from its last to the stores [s]",
+        "turn": "from a tile's start to its first step, and from its last step to the stores [s]",
         "bytes": "bytes of a finished tile [B]",
-        "rate": "bytes that an SM puts out a second [B/s]",
+        "rate": "bytes that an SM stores per second [B/s]",
     },
     holds="concurrent blocks start and end together",
-    source="fitted: see `TURN` and `STORE_RATE`",
+    source="fitted: see coefficients turn and store_rate",
 )
 
 

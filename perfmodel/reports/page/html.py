@@ -19,6 +19,7 @@ from perfmodel.reports.explain import left_out_text
 from perfmodel.reports.page import tables
 from perfmodel.reports.page.content import Report
 from perfmodel.reports.page.mathml import ShownStep, shown_step
+from perfmodel.reports.page.pictures import DOES
 from perfmodel.reports.page.svg import TEMPLATES, Picture, inline, stylesheet
 from perfmodel.reports.step import Step
 
@@ -66,5 +67,5 @@ def _environment() -> Environment:
     )
     made.globals |= {"units": units, "tables": tables, "text": prediction_text, "gain": gain}
     made.globals |= {"binding": binding, "rejected": rejected, "sections": _sections}
-    made.globals |= {"left_out": left_out_text}
+    made.globals |= {"left_out": left_out_text, "does": DOES.items()}
     return made

@@ -13,6 +13,7 @@ from perfmodel.reports.explain_text import explanation_text
 from perfmodel.reports.markdown import document, escaped, fenced, section
 from perfmodel.reports.page import tables
 from perfmodel.reports.page.content import Report, ReportedLaunch
+from perfmodel.reports.page.pictures import DOES
 from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.prediction_text import (
     access_table,
@@ -62,6 +63,7 @@ def _launch(shown: ReportedLaunch, several: bool, pictures: Mapping[str, str]) -
         yield f"**Warning** {escaped(warning)}"
     yield pictures[f"terms-{shown.number}"]
     yield pictures[f"traffic-{shown.number}"]
+    yield from (pictures[n] for kind in DOES if (n := f"{kind}-{shown.number}") in pictures)
     yield "\n".join(f"- **{escaped(name)}** {escaped(text)}" for name, text in facts(p))
     yield from section(access_table(p), 3)
     if shown.advice is not None:

@@ -1,22 +1,35 @@
-"""The pictures of a report: times, roofline, and of each launch its terms and its traffic."""
+"""The pictures of a report: times, roofline, and of each launch what it needs and does."""
 
 from __future__ import annotations
 
-from perfmodel.reports import units
+from typing import Final
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.reports.drawings.l2_window import has_window, l2_window
+from perfmodel.reports.drawings.pictures import picture
+from perfmodel.reports.drawings.sectors import warp_request
+from perfmodel.reports.drawings.tiles import block_tiles, is_product
 from perfmodel.reports.explain import terms_text
 from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.page.flow import flow_figure, flow_text
 from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.page.time_figures import terms_figure, times_figure
 from perfmodel.reports.prediction_text import answer, ranked_terms
-from perfmodel.reports.roofline import roof_name
 from perfmodel.reports.roofline_figure import draw_roofline
+
+DOES: Final = {
+    "sectors": "A request of the access with the most sectors: its lanes, and what they touch.",
+    "tiles": "What a block works on in its first step.",
+    "l2": "What is set aside of L2, and what becomes of the access policy window.",
+}
+"""Pictures of what a launch does, with what is written above them."""
 
 
 def pictures(report: Report) -> dict[str, Picture]:
     """Return the pictures of a report by name, each drawn once."""
     of_all = (_times(report), _roofline(report))
-    of_each = (f(each) for each in report.launches for f in (_terms, _traffic))
+    each_has = (_terms, _traffic, _sectors, _tiles, _window)
+    of_each = (f(each) for each in report.launches for f in each_has)
     return {found.name: found for found in (*of_all, *of_each) if found is not None}
 
 
@@ -34,13 +47,8 @@ def _roofline(report: Report) -> Picture | None:
     found = report.roofline
     if not found.drawn:
         return None
-    told = "; ".join(
-        f"{label} {units.flop_rate(place.flop_per_s)}, nearest roof {roof_name(place.nearest)}"
-        for _, label, place in found.drawn
-    )
-    title = f"Hierarchical roofline of {report.device.title}"
     wide, narrow = draw_roofline(found), draw_roofline(found, narrow=True)
-    return Picture("roofline", title, f"{told}.", wide, narrow)
+    return Picture("roofline", found.title, found.text, wide, narrow)
 
 
 def _terms(launch: ReportedLaunch) -> Picture:
@@ -62,3 +70,30 @@ def _traffic(launch: ReportedLaunch) -> Picture:
         f"{flow_text(launch.prediction)}.",
         flow_figure(launch.prediction),
     )
+
+
+def _sectors(launch: ReportedLaunch) -> Picture | None:
+    """Return a request of the most expensive access; None where no index says where it goes."""
+    try:
+        found = warp_request(launch.prediction)
+    except PerfmodelError:
+        return None
+    return picture(found, f"sectors-{launch.number}")
+
+
+def _tiles(launch: ReportedLaunch) -> Picture | None:
+    """Return what a block of a matrix product works on; None of other kernels."""
+    if not is_product(launch.prediction):
+        return None
+    try:
+        found = block_tiles(launch.prediction)
+    except PerfmodelError:
+        return None
+    return picture(found, f"tiles-{launch.number}")
+
+
+def _window(launch: ReportedLaunch) -> Picture | None:
+    """Return what an access policy window does; None without one."""
+    if not has_window(launch.prediction):
+        return None
+    return picture(l2_window(launch.prediction), f"l2-{launch.number}")

@@ -24,16 +24,21 @@ TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
+_REFERRED: Final = (_SVG + "path", _SVG + "pattern")
+"""What others refer to by its id: a marker's shape, a hatch."""
 _COLOURS: Final = {
     figure_style.BLUE: "l1",
     figure_style.GREEN: "l2",
     figure_style.VERMILION: "dram",
+    figure_style.ROSE: "rose",
+    figure_style.AMBER: "amber",
     figure_style.OTHER: "other",
     figure_style.INK: "ink",
     figure_style.GREY: "dim",
     figure_style.FAINT: "rule",
     figure_style.BAND: "band",
     "#ffffff": "paper",
+    "#000000": "ink",
 }
 """Colours of figures by what the palette calls them."""
 
@@ -69,12 +74,12 @@ def standalone(shown: Picture) -> str:
     """Return a picture as a file of its own: wide, on a background, with its style."""
     root = _document(shown.wide, shown.name, "picture alone")
     width, height = root.attrib["viewBox"].split()[2:]
-    root.attrib |= {"width": width, "height": height}
+    # A figure's sizes are points, also on paper.
+    root.attrib |= {"width": f"{width}pt", "height": f"{height}pt"}
     paper = Element(_SVG + "rect", {"width": width, "height": height, "fill": "var(--paper)"})
-    for tag, text in reversed((("title", shown.title), ("desc", shown.description))):
-        root.insert(0, _element(tag, text))
-    root.insert(2, _element("style", stylesheet("palette.css")))
-    root.insert(3, paper)
+    told = (("title", shown.title), ("desc", shown.description))
+    first = [_element(tag, text) for tag, text in told if text]
+    root[:] = [*first, _element("style", stylesheet("palette.css")), paper, *root]
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
@@ -89,7 +94,8 @@ def _document(drawing: Drawing, name: str, class_: str) -> Element:
     root = ElementTree.fromstring(drawing.svg)
     box = root.attrib["viewBox"]
     root.attrib.clear()
-    root.attrib |= {"id": name, "class": class_, "viewBox": box}
+    # What matplotlib draws in black has no fill of its own.
+    root.attrib |= {"id": name, "class": class_, "viewBox": box, "fill": "var(--ink)"}
     for each in list(root.iter()):
         each.text, each.tail = (text if text and text.strip() else None for text in (each.text, ""))
         for child in list(each):
@@ -112,7 +118,7 @@ def _restyle(each: Element, name: str, mark: Mark | None) -> None:
     if given.get("transform", "").startswith("rotate(-0 "):
         del given["transform"]
     if link := given.pop(_LINK, ""):
-        given["href"] = f"#{name}-{link[1:]}"
+        given["href"] = f"#{name}-{link[1:]}" if link.startswith("#") else link
     own = given.pop("id", "")
     if mark is not None:
         given["class"] = f"{'mark' * bool(mark.told)}{' launch' * bool(mark.launch)}".strip()
@@ -121,8 +127,11 @@ def _restyle(each: Element, name: str, mark: Mark | None) -> None:
         if mark.told:
             given |= {"tabindex": "0", "role": "img", "aria-label": mark.told}
             each.insert(0, _element("title", mark.told))
-    elif each.tag == _SVG + "path" and own:  # a marker's shape, which others refer to
+    elif each.tag in _REFERRED and own:
         given["id"] = f"{name}-{own}"
+    for key, value in given.items():
+        shown = f"var(--{_COLOURS[value]})" if value in _COLOURS else value
+        given[key] = shown.replace("url(#", f"url(#{name}-")
 
 
 def _attributes(key: str, value: str) -> Iterator[tuple[str, str]]:

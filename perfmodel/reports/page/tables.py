@@ -23,10 +23,7 @@ from perfmodel.reports.page.content import Report, ReportedLaunch
 from perfmodel.reports.prediction_text import parameters, rate
 from perfmodel.reports.tables import Table
 
-_KINDS: Final = {
-    **{kind: kind for kind in ("derived", "fitted", "measured", "definition")},
-    **{"probed": "measured", "found": "measured", "taken": "assumed"},
-}
+_KINDS: Final = frozenset({"derived", "fitted", "measured", "assumed", "definition"})
 """Kinds of origin by the first word of a formula's source; the others are published."""
 
 _MOST_EFFECTS: Final = 4
@@ -162,7 +159,8 @@ def formulas(report: Report) -> Table:
 
 def _kind(source: str) -> tuple[str, str]:
     """Return what kind of origin the first word of a formula's source says, and the source."""
-    kind = _KINDS.get(source.split(maxsplit=1)[0].rstrip(":"), "published")
+    first = source.split(maxsplit=1)[0].rstrip(":")
+    kind = first if first in _KINDS else "published"
     _, colon, rest = source.partition(f"{kind}: ")
     return kind, rest if colon else source
 

@@ -70,6 +70,9 @@ def test_every_picture_is_there_in_one_layout(opened: Open, width: int) -> None:
     launches = len(page.locator("section[id^=launch-]").all())
     expected = ["times", f"roofline-{layout}"]
     expected += [f"{kind}-{i + 1}" for kind in ("terms", "traffic") for i in range(launches)]
+    # Sectors of all but the empty kernel, tiles of the products, and the one window.
+    expected += [f"sectors-{i + 1}-{layout}" for i in range(launches - 1)]
+    expected += [*(f"tiles-{i}-{layout}" for i in (1, 2, 3, 4)), f"l2-8-{layout}"]
     assert sorted(shown) == sorted(expected)
     for svg in shown_pictures(page):
         box = svg.bounding_box()

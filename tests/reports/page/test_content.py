@@ -127,12 +127,16 @@ def test_every_figure_and_formula_has_an_origin(report_of: ReportOf) -> None:
 def test_kinds_of_formulas(report_of: ReportOf) -> None:
     found = {row[0]: row[-3:] for row in formulas(report_of("gemm")).rows}
     assert found["L1 clocks per SM"][0] == "fitted"
-    assert found["granules a request"][0] == "derived"
-    assert found["granules a request"][2].startswith("lanes at strides of at most a granule")
+    assert found["granules per request"][0] == "derived"
+    assert found["granules per request"][2].startswith("lanes at strides of at most a granule")
     copied = build_report([predict("copy")], advice=())
     found = {row[0]: row[-3:] for row in formulas(copied).rows}
-    assert found["time for latency"] == ("published", "blocks replaced as they end", "Little's law")
-    assert found["dirty bytes that L2 has room for"][0] == "fitted"
+    assert found["time for latency"] == (
+        "published",
+        "blocks that are replaced as they end",
+        "Little's law",
+    )
+    assert found["room for dirty bytes in L2"][0] == "fitted"
     assert "time" not in found
 
 

@@ -1,0 +1,106 @@
+"""Sector boundaries in loops: lanes and warps that need a new sector in the same iteration.
+
+A thread that walks along a row in 4 B steps needs a new sector every eighth iteration. If all lanes
+are whole sectors from one another, they all miss in the same iteration and all hit in the next
+seven, so the latency of a miss is paid every eighth time. If the lanes are at different offsets in
+their sectors, some lane misses in nearly every iteration, and the warp waits each time, though the
+miss rate is the same.
+
+The share of iterations with a miss is the number of distinct offsets times the step over the sector
+size. Measured: rows of 1024 B take 146 clocks per element, warm, and rows of 1028 B 317
+(`measurements/instructions`, one-warp).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
+from perfmodel.models.latency.batch_loads import BatchLoads
+from perfmodel.models.latency.leading_blocks import extents_at_work
+from perfmodel.models.launch.waves import warps_let_in
+from perfmodel.models.mechanism import mechanism
+from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.footprint import Extent, footprint
+from perfmodel.models.requests.warp_requests import Requests
+
+
+@mechanism(neutral=lambda b, new, latencies: latencies, evidence=["instructions", "source-kernels"])
+def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLatency:
+    """Return the latencies where lanes come to new sectors in the same iterations.
+
+    Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
+    in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
+    and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
+    (measurements/instructions, one-warp/steps.csv). Lanes 200 bytes apart are at 4 places
+    in their sectors, and some come to new ones in every eighth iteration
+    (measurements/source-kernels, textbook, compare_strings).
+    """
+    loads = all(r.access.kind == "load" for r in b.own)
+    if b.loop is None or not (b.regular and b.in_order and loads):
+        return latencies
+    together = np.ones(1, dtype=bool)
+    reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
+    for r in b.own:
+        assert r.strides is not None
+        reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
+        often = np.maximum(often, _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR)
+        for v in r.variables:
+            if v.in_lane:
+                together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
+        rows = np.maximum(rows, footprint(extents_at_work(r, lanes=True), r.width, LINE))
+    first = np.clip(np.maximum(new, often), 0.0, 1.0)
+    device, own = b.execution.device, latencies
+    atom = np.clip(np.maximum(reach, SECTOR) / device.dram_access_size, 0.0, 1.0)
+    return replace(
+        own,
+        l1_miss=np.minimum(own.l1_miss, first),
+        l2_miss=np.where(together, np.minimum(own.l2_miss, atom), own.l2_miss),
+        reads=np.where(together, np.clip(rows, own.reads, MOST_SPREAD(device)), own.reads),
+    )
+
+
+def in_step(r: Requests, warps: Array) -> Array:
+    """Return the distinct sectors that the warps of a block ask for in one iteration."""
+    every = np.asanyarray(r.sectors / np.maximum(r.requests, 1e-9)) * warps * warps_let_in(r)
+    if r.strides is None:
+        return every
+    extents = [
+        Extent(r.strides[v.name], v.extent)
+        for v in r.variables
+        if not v.is_block and v.target.startswith("threadIdx")
+    ]
+    return np.minimum(every, footprint(extents, r.width, SECTOR))
+
+
+def new_sectors(b: BatchLoads) -> tuple[Array, Array]:
+    """Return `advance` and `new` of a `Batch` of loads in order in a loop."""
+    assert b.loop is not None
+    trips = np.asanyarray(b.execution.instance.trips[b.loop], dtype=float)
+    batches = np.maximum(trips / np.maximum(b.unroll, 1.0), 1.0)
+    advance = apart = np.zeros(1)
+    for r in b.own:
+        assert r.strides is not None
+        turn = Extent(r.strides[b.loop], trips)
+        every, lanes = extents_at_work(r), extents_at_work(r, lanes=True)
+        # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
+        stepping = _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR
+        on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
+        advance = np.maximum(advance, on)
+        apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
+    new = np.minimum(b.filled / b.part / np.maximum(apart, 1e-9), 1.0)
+    return np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(b.fresh, 1.0))
+
+
+def _phases(r: Requests) -> Array:
+    """Return how many places in their sectors the lanes of a warp are at."""
+    assert r.strides is not None
+    found = np.ones(1)
+    for v in r.variables:
+        if v.in_lane:
+            apart = np.abs(np.asanyarray(r.strides[v.name])).astype(np.int64)
+            found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
+    return np.asanyarray(np.minimum(found, SECTOR))

@@ -1,0 +1,133 @@
+"""Drawn places: where the random places of an access lie, for a block and for many of them.
+
+An index such as ``blockIdx.x*columns + random(..., columns)`` is at random places of the block's
+own row only. What blocks that run at a time draw from moves through the buffer with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.expressions import Node, Number, Operation, evaluate
+from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.affine import Plane, Variable, fixed, nearly_plane, plane
+
+
+class Places(NamedTuple):
+    """Where the random places of an access lie."""
+
+    reach: Array  # bytes that one block draws from
+    # bytes by which the next block along an axis draws elsewhere, and blocks along it; x first
+    moves: tuple[tuple[Array, Array], ...]
+
+    def of(self, blocks: Array, gap: Array | float = 1.0) -> Array:
+        """Return the bytes that blocks draw from together, each `gap` blocks after the other [B].
+
+        Those along x follow each other; beside them come those of the next row.
+        """
+        found = self.reach
+        left, gap = np.asanyarray(blocks * gap, dtype=float), np.asanyarray(gap, dtype=float)
+        for step, extent in self.moves:
+            along = np.clip(left, 1.0, extent)
+            apart = np.clip(gap, 1.0, along)
+            found = found + (along / apart - 1) * np.minimum(step * apart, found)
+            left, gap = left / extent, gap / extent
+        return np.asanyarray(found)
+
+    @property
+    def alone(self) -> Array:
+        """Share of the places of a block that no other block draws from [1]."""
+        steps = (np.where(extent > 1, step, 0.0) for step, extent in self.moves)
+        return np.asanyarray(np.minimum(reduce(np.maximum, steps) / self.reach, 1.0))
+
+
+def uses_random(node: Node) -> bool:
+    """Say whether an index is at random places."""
+    return isinstance(node, Operation) and (
+        node.operator in ("random", "shuffled") or any(uses_random(part) for part in node.operands)
+    )
+
+
+def random_places(
+    index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int, width: int
+) -> Places | None:
+    """Return where the random places of an index lie, None where no stride tells.
+
+    The index is in elements of so many bytes, of which a lane moves `width` at once; `variables`
+    tell all threads of the block.
+    """
+    index = _unclamped(index, values)
+    low, high = (_flat(_at_an_end(index, last), values, variables) for last in (False, True))
+    if low is None or high is None:
+        return None
+    if not all(agreed(low.strides[v.name] == high.strides[v.name]) for v in variables):
+        return None
+    reach = np.abs(high.offset - low.offset) * element + width
+    for v in variables:
+        if not v.is_block:
+            reach = reach + np.abs(low.strides[v.name]) * element * (v.extent - 1)
+    blocks = sorted((v for v in variables if v.is_block), key=lambda v: v.name)
+    moves = tuple((np.abs(low.strides[v.name]) * element, v.extent * 1.0) for v in blocks)
+    if not moves or agreed(sum((s * (n > 1) for s, n in moves), np.zeros(1)) == 0):
+        return None
+    return Places(np.asanyarray(reach), moves)
+
+
+def pitch_of_shuffled(
+    index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int
+) -> Array | None:
+    """Return the bytes from one place to the next, None unless each is drawn once."""
+    draws = [*_draws(index)]
+    if (
+        len(draws) != 1
+        or draws[0].operator != "shuffled"
+        or not fixed(draws[0].operands[1], values)
+    ):
+        return None
+    origin = {**values, **{v.target: np.zeros(1) for v in variables}}
+    low, high = (
+        np.atleast_1d(np.asanyarray(evaluate(_at_an_end(index, last), origin), dtype=float))
+        for last in (False, True)
+    )
+    places = np.asanyarray(evaluate(draws[0].operands[1], values), dtype=float)
+    step: Array = np.abs(high - low) / np.maximum(places - 1, 1.0) * element
+    return step
+
+
+def _draws(node: Node) -> Iterator[Operation]:
+    """Yield what an index draws."""
+    if isinstance(node, Operation):
+        if node.operator in ("random", "shuffled"):
+            yield node
+        for part in node.operands:
+            yield from _draws(part)
+
+
+def _unclamped(index: Node, values: Mapping[str, Any]) -> Node:
+    """Return an index without the bounds that hold it inside its buffer."""
+    while isinstance(index, Operation) and index.operator in ("min", "max"):
+        moving = [part for part in index.operands if not fixed(part, values)]
+        if len(moving) != 1:
+            break
+        index = moving[0]
+    return index
+
+
+def _flat(index: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane | None:
+    """Return the plane that an index is, or mostly is where it is held inside the buffer."""
+    found = plane(index, values, variables)
+    return found if found.affine else nearly_plane(index, values, variables)
+
+
+def _at_an_end(node: Node, last: bool) -> Node:
+    """Return an index whose draws all give their first place, or their last."""
+    if not isinstance(node, Operation):
+        return node
+    if node.operator in ("random", "shuffled"):
+        return Operation("-", (node.operands[1], Number(1))) if last else Number(0)
+    return Operation(node.operator, tuple(_at_an_end(part, last) for part in node.operands))

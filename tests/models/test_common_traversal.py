@@ -1,0 +1,186 @@
+"""Walks over common data: against products as measured, and what does not make a block wait."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.hardware import load_device
+from perfmodel.kernels.files import parse_kernel
+from perfmodel.models.time.common_traversal import TRAVERSAL_TIME, WITH_TRAVERSAL
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.derive import derive
+
+H200 = load_device("h200-sxm")
+PRODUCTS = Path(__file__).parents[2] / "measurements/l2/h200-sxm/walks/products.csv"
+EMPTY_US = 2.784  # between events of that session: its session.toml
+
+
+def walked(blocks: int, before: str = "", stride: str = "0") -> Prediction:
+    """Predict blocks of a warp that all read the same 64 KiB, or with a stride their own."""
+    return predict(
+        parse_kernel(
+            f"""
+name = "walk"
+loads_in_flight = 1
+[launch]
+grid = {blocks}
+block = 32
+[buffers]
+table = {{ length = "{max(blocks, 1)}*16384" }}
+out = {{ length = "{blocks}*32" }}
+[[loops]]
+variable = "t"
+trips = 512
+[[accesses]]
+load = "table"
+index = "t*32 + threadIdx.x + blockIdx.x*{stride}"
+loop = "t"
+[[accesses]]
+store = "out"
+index = "blockIdx.x*32 + threadIdx.x"
+{before}
+"""
+        ),
+        device=H200,
+    )
+
+
+def cold_waits(found: Prediction) -> set[float]:
+    """Return the waits for lines that come from DRAM of all walks of a prediction."""
+    walks = [node for node in derive(found).formulas if node.name == TRAVERSAL_TIME.name]
+    return {float(np.ravel(getattr(w.named["cold"], "value", w.named["cold"]))[0]) for w in walks}
+
+
+def test_blocks_that_share_cold_data_wait_nearly_as_long_as_for_their_own() -> None:
+    # measured: a step of 128 B takes 733 clocks alone, 736 with data of their own, and 622 to 629
+    # with the same (measurements/l2/h200-sxm/walks/walk.csv): no less than DRAM's pace
+    alone, shared, own = walked(1), walked(132), walked(132, stride="16384")
+    assert 0.75 < shared.time_s / own.time_s < 1
+    assert alone.time_s == pytest.approx(own.time_s, rel=0.15)
+    clocks = shared.time_s * H200.sm_clock / 512
+    assert clocks == pytest.approx(625, rel=0.12)
+
+
+def common(blocks: int, index: str, vector: int, work: int, cache: Any) -> Prediction:
+    """Predict blocks of 256 threads that all go over the same 512 steps."""
+    return predict(
+        parse_kernel(
+            f"""
+name = "walk"
+loads_in_flight = 1
+[launch]
+grid = {blocks}
+block = 256
+[buffers]
+table = {{ length = "512*256" }}
+out = {{ length = "{blocks}*256" }}
+[[loops]]
+variable = "t"
+trips = 512
+[[accesses]]
+load = "table"
+index = "{index}"
+vector = {vector}
+loop = "t"
+[[accesses]]
+store = "out"
+index = "blockIdx.x*256 + threadIdx.x"
+[[arithmetic]]
+pipe = "fma32"
+count = {work}
+loop = "t"
+"""
+        ),
+        device=H200,
+        cache=cache,
+    )
+
+
+def longer(blocks: int, index: str, vector: int, work: int = 0) -> float:
+    """Return how much longer a cold launch takes than a warm one [s]; see `common`."""
+    cold, warm = (common(blocks, index, vector, work, cache).time_s for cache in ("cold", "warm"))
+    return cold - warm
+
+
+def test_a_line_new_to_l2_spares_a_wait_for_l2_and_no_mean_wait() -> None:
+    # measured: cold, two steps of 32 B that 20 SMs share take 953 clocks, what one of 64 B takes,
+    # 627, and a wait for L2 (measurements/l2/h200-sxm/walks/walk.csv, fit rows); four of 16 B the
+    # same and two waits for L1, which lower the mean of all but not of those that DRAM makes longer
+    assert longer(20, "t*4", 4) == pytest.approx(longer(20, "t*16", 4) / 4, rel=0.03)
+
+
+@pytest.mark.parametrize("work", [4, 28])
+def test_a_few_blocks_more_do_not_hide_the_walk_of_the_first(work: int) -> None:
+    # property: 24 blocks that run when all others have ended find in L2 what these waited for
+    index = "t*256 + threadIdx.x"
+    assert longer(1056 + 24, index, 1, work) == pytest.approx(
+        longer(1056, index, 1, work), rel=0.15
+    )
+
+
+def test_data_that_was_read_before_the_loop_keeps_nobody_waiting() -> None:
+    # property: where threads took all of it first, the walk finds it in L2
+    first = """
+[[accesses]]
+name = "first"
+load = "table"
+index = "blockIdx.x*16384 + threadIdx.x*512"
+vector = 4
+"""
+    assert max(cold_waits(walked(132, first))) < 512
+
+
+def test_no_walk_is_longer_than_what_takes_longer_anyway() -> None:
+    # by hand: the first of two rounds takes 5 of 10, and its walk 3 or 8
+    for own, expected in ((3.0, 10.0), (8.0, 13.0)):
+        assert WITH_TRAVERSAL(together=10.0, walk=own, first=5.0) == pytest.approx(expected)
+
+
+def test_products_with_a_cold_b_as_measured() -> None:
+    # measured: products whose blocks fit two an SM, of up to 132 SMs; rows for validation
+    errors = []
+    for row in csv.DictReader(PRODUCTS.open()):
+        if row["kernel"] != "coalesced" or row["in_l2"] != "none" or int(row["blocks"]) > 264:
+            continue
+        m, n, k = (int(row[name]) for name in "MNK")
+        if k < 128:
+            continue
+        found = predict("gemm", mapping="coalesced", device=H200, M=m, N=n, K=k)
+        took = float(row["time_us"]) - EMPTY_US
+        errors.append((found.time_s - found.terms_s["launch"]) * 1e6 / took - 1)
+    assert len(errors) > 30
+    assert np.median(np.abs(errors)) < 0.06
+    assert np.max(np.abs(errors)) < 0.16
+
+
+def test_a_warp_finds_what_the_others_of_its_block_have_read() -> None:
+    # by hand: 512 steps of a block of two warps, the second a line ahead of the first, come to 513
+    # lines; a step waits for as much as two lines, so that 256.5 steps' worth is cold
+    found = predict(
+        parse_kernel(
+            """
+name = "walk"
+loads_in_flight = 1
+[launch]
+grid = 132
+block = 64
+[buffers]
+table = { length = "513*32" }
+[[loops]]
+variable = "t"
+trips = 512
+[[accesses]]
+load = "table"
+index = "t*32 + threadIdx.x"
+loop = "t"
+"""
+        ),
+        device=H200,
+        cache="cold",
+    )
+    assert cold_waits(found) == {256.5}
