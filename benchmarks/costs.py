@@ -2,7 +2,8 @@
 
     python -m benchmarks.costs > benchmarks/costs.json
 
-Operations of the compiled program of a launch's form, and Python and NumPy functions that the
+Operations of the compiled programs of a launch's form, for its numbers and for its interval and
+warnings, and Python and NumPy functions that the
 models call for one prediction. A test compares them with the recorded ones.
 """
 
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from perfmodel import load_device, predict
 from perfmodel.kernels import find_kernel
+from perfmodel.prediction.compiled.layouts import read_numbers, read_reliability
 from perfmodel.prediction.compiled.recording import record_launches
 from perfmodel.prediction.compiled.writer import operations
 from perfmodel.prediction.conditions import Conditions, by_the_models
@@ -33,9 +36,10 @@ LAUNCHES: dict[str, tuple[str, str | None, dict[str, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Operations of a compiled prediction, and calls of one by the models."""
+    """Operations of a compiled prediction and its reliability, and calls of one by the models."""
 
     operations: int
+    reliability: int
     calls: int
 
 
@@ -43,7 +47,11 @@ def cost(name: str, mapping: str | None, sizes: dict[str, int]) -> Cost:
     """Return what a launch costs."""
     under = Conditions(load_device("h100-sxm"), "profiler", "cold")
     kernel = find_kernel(name, mapping)
-    found = record_launches(kernel, [sizes], under.evaluated)
+    reliability = partial(read_reliability, timing="profiler", cache="cold")
+    counts = [
+        operations(record_launches(kernel, [sizes], under.evaluated, read).program)
+        for read in (read_numbers, reliability)
+    ]
     with by_the_models():
         predict(kernel, **sizes)
         calls = 0
@@ -57,7 +65,7 @@ def cost(name: str, mapping: str | None, sizes: dict[str, int]) -> Cost:
             predict(kernel, **sizes)
         finally:
             sys.setprofile(None)
-    return Cost(operations(found.program), calls)
+    return Cost(*counts, calls)
 
 
 def recorded() -> dict[str, Cost]:
@@ -68,7 +76,7 @@ def recorded() -> dict[str, Cost]:
 
 def main() -> None:
     found = {what: cost(*launch) for what, launch in LAUNCHES.items()}
-    table = {name: {"operations": c.operations, "calls": c.calls} for name, c in found.items()}
+    table = {name: asdict(c) for name, c in found.items()}
     print(json.dumps(table, indent=2))
 
 

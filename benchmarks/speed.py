@@ -2,9 +2,10 @@
 
     python -m benchmarks.speed
 
-One prediction, once its form is compiled, beside a roofline in one line of Python; arrays of
-launches beside the same roofline in one line of NumPy; one prediction over problem sizes of 2^10 to
-2^40. Whole processes are timed by `benchmarks.start`, the simulator by `benchmarks.simulator`.
+One prediction, once its form is compiled, beside a roofline in one line of Python, and with its
+interval and warnings, as JSON; arrays of launches beside the same roofline in one line of NumPy;
+one prediction over problem sizes of 2^10 to 2^40. Whole processes are timed by `benchmarks.start`,
+the simulator by `benchmarks.simulator`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rich.table import Table
 
 from perfmodel import load_device, predict, predict_many
 from perfmodel.errors import PerfmodelError
+from perfmodel.prediction import Prediction
 from perfmodel.prediction.conditions import by_the_models
 
 DEVICE = load_device("h100-sxm")
@@ -63,17 +65,18 @@ def one() -> Iterator[tuple[str, ...]]:
     for name, mapping, parameter, size, step in LAUNCHES:
         sizes = iter(range(size, size + 100_000 * step, step))
 
-        def launch(name=name, mapping=mapping, parameter=parameter, sizes=sizes) -> object:
+        def launch(name=name, mapping=mapping, parameter=parameter, sizes=sizes) -> Prediction:
             return predict(name, mapping=mapping, **{parameter: next(sizes)})
 
         start = time.process_time()
         launch()
         first = time.process_time() - start
         for _ in range(30):  # forms are made of the launches that come
-            launch()
-        ours = cpu(launch, 40)
+            launch().to_json()
+        ours, whole = cpu(launch, 40), cpu(lambda launch=launch: launch().to_json(), 40)
         what = f"{name} {mapping}" if mapping else name
-        yield what, f"{1e3 * first:.1f}", f"{1e3 * ours:.2f}", f"{ours / peer:,.0f}"
+        columns = f"{1e3 * first:.1f}", f"{1e3 * ours:.2f}", f"{1e3 * whole:.2f}"
+        yield what, *columns, f"{ours / peer:,.0f}"
 
 
 def many() -> Iterator[tuple[str, ...]]:
@@ -162,7 +165,7 @@ def table(*columns: str, rows: Iterator[tuple[str, ...]]) -> Table:
 
 def main() -> None:
     console = Console(width=100)
-    headings = "launch", "first [ms]", "then [ms]", "one-line rooflines"
+    headings = "launch", "first [ms]", "then [ms]", "with interval [ms]", "one-line rooflines"
     console.print("One prediction, CPU", table(*headings, rows=one()))
     headings = "launches", "a second", "a second of CPU", "NumPy's rooflines"
     console.print(f"{MANY:,} in one call", table(*headings, rows=many()))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import settings
@@ -19,6 +22,10 @@ SLOW: Final = tuple(
     if line and not line.startswith("#")
 )
 """Files and folders below tests/ whose tests are marked slow."""
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+REQUIRED = "PERFMODEL_BROWSER_TESTS"
+"""Set to "required", a machine without a browser fails these tests instead of skipping them."""
 
 _LONGEST: Final = ("measurements", "trace", "prediction", "cuda", "models")
 """Folders whose files take longest, in that order: first, so that all workers end together."""
@@ -42,3 +49,29 @@ def is_slow(path: Path) -> bool:
     """Say whether a file, or a folder that it is in, is listed as slow."""
     place = path.relative_to(ROOT).as_posix()
     return any(place == slow or place.startswith(f"{slow}/") for slow in SLOW)
+
+
+def _executable() -> str | None:
+    named = os.environ.get("PERFMODEL_BROWSER")
+    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Return a headless Chromium; without one the test is skipped, or fails where required."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = _executable()
+        if path is None and not Path(playwright.chromium.executable_path).exists():
+            lacking = (
+                "no browser: install Debian's chromium-headless-shell, or run `playwright install "
+                f"chromium`, or name one in PERFMODEL_BROWSER; looked for {', '.join(BROWSERS)}"
+            )
+            if os.environ.get(REQUIRED) == "required":
+                pytest.fail(lacking)
+            pytest.skip(lacking)
+        # Chromium's own sandbox does not work for root, as in containers; pages here are ours.
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -7,7 +7,6 @@ than the limits, the closed form is outside its range.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,16 +14,13 @@ from typing import Any, Final, get_type_hints
 
 import numpy as np
 
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
-from perfmodel.kernels.l2_control import L2Control
+from perfmodel.arrays import Array
 from perfmodel.models.dram.dirty_lines import dirty_left
-from perfmodel.models.global_accesses import GlobalAccesses, L2Start
-from perfmodel.models.grid.geometry import BLOCK_INDICES, block_shape
+from perfmodel.models.global_accesses import GlobalAccesses
+from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.l1.record import L1
 from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, fitted_knees, l2_misses
 from perfmodel.models.l2.private_sets import PRIVATE_KNEE
-from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, grouped, loads_by_l1
@@ -104,8 +100,41 @@ def ranges() -> Ranges:
 
 
 @record
+class Differences:
+    """By how much the closed form and the simulator differ: arrays of launches, or plain numbers.
+
+    `sectors` are those that L2 is asked for, and of these `shared` those that blocks may find in L1
+    as other blocks left it. `moved` are DRAM bytes, and `causes` those by which it may be more than
+    the simulator's, in the order of `_CAUSES`; none where the two were not compared.
+    """
+
+    sectors: Any
+    shared: Any
+    moved: Any
+    causes: tuple[Any, ...] = ()
+
+    def numbers(self) -> tuple[Any, ...]:
+        """Return them in a row, the causes last."""
+        return (self.sectors, self.shared, self.moved, *self.causes)
+
+    @classmethod
+    def of(cls, numbers: Sequence[Any]) -> Differences:
+        """Return what `numbers` gave."""
+        sectors, shared, moved, *causes = numbers
+        return cls(sectors, shared, moved, tuple(causes))
+
+
+_CAUSES: Final = (
+    "data that is read again takes nearly all of L2",
+    "a table is read again next to stores",
+    "part of what is written again may wait in L2",
+    "much of what is written is still in L2 at the end",
+)
+
+
+@record
 class _Launch:
-    """One launch: its global accesses, as they are and in groups, and what they move."""
+    """Launches: their global accesses, as they are and in groups, and what they move."""
 
     accesses: GlobalAccesses
     groups: Sequence[Group]
@@ -116,60 +145,50 @@ class _Launch:
         return self.accesses.requests
 
 
-def outside(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
-    occupied: Occupancy,
-    control: L2Control,
-    cold: bool,
-) -> Iterator[tuple[str, float, str]]:
+def differences(accesses: GlobalAccesses, traffic: Traffic, cold: bool) -> Differences:
+    """Return by how much the closed form and the simulator differ on launches.
+
+    DRAM's bytes were compared only where L2 starts empty, `cold`, but for L1.
+    """
+    launch = _Launch(accesses, grouped(accesses.requests), traffic)
+    of_l2 = traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
+    moved = (traffic.dram_read_bytes + traffic.dram_write_bytes) * accesses.control.compression
+    causes = (_rereads, _tables, _rewritten, _left) if cold else ()
+    return Differences(
+        of_l2, _shared_by_blocks(launch), moved, tuple(cause(launch) for cause in causes)
+    )
+
+
+def outside(found: Differences, l2_size: float) -> Iterator[tuple[str, float, str]]:
     """Yield what the closed form may have wrong of one launch: what is counted, how much, and why.
 
-    What is "L2 sectors" or "DRAM bytes", and how much a relative difference. The two were compared
-    only where L2 starts empty, `cold`, but for L1.
+    What is "L2 sectors" or "DRAM bytes", and how much a relative difference. `found` are plain
+    numbers.
     """
     limits = ranges().limits
-    x, y, z = (int(np.max(n)) for n in instance.block)
-    start, shape = L2Start(control), block_shape((x, y, z))
-    accesses = GlobalAccesses(instance, shape, requests, device, occupied, start)
-    launch = _Launch(accesses, grouped(requests), traffic)
-    sectors = _number(
-        traffic.l2_read_sectors + traffic.l2_write_sectors + traffic.l2_atomic_sectors
-    )
-    shared = _shared_by_blocks(launch)
-    if sectors and shared / sectors > limits.l2_sectors:
+    if found.sectors and found.shared / found.sectors > limits.l2_sectors:
         yield (
             "L2 sectors",
-            shared / (sectors - shared),
+            found.shared / (found.sectors - found.shared),
             "blocks that follow each other on an SM may find what they share in its L1",
         )
-    if not cold:
+    if not found.causes:
         return
-    moved = _number(traffic.dram_read_bytes + traffic.dram_write_bytes) * control.compression
-    size = float(device.l2_size)
-    found = {
-        "data that is read again takes nearly all of L2": _rereads(launch),
-        "a table is read again next to stores": _tables(requests, traffic),
-        "part of what is written again may wait in L2": _rewritten(launch),
-        "much of what is written is still in L2 at the end": _left(launch),
-    }
-    why = max(found, key=lambda name: abs(found[name]))
+    largest = max(found.causes, key=abs)
     # Causes may add up, or cancel by chance.
     relative = max(
-        abs(difference) / max(moved - difference, _LEAST * size)
-        for difference in (found[why], sum(found.values()))
+        abs(difference) / max(found.moved - difference, _LEAST * l2_size)
+        for difference in (largest, sum(found.causes))
     )
     if relative > limits.dram_bytes:
-        yield "DRAM bytes", relative, why
+        yield "DRAM bytes", relative, _CAUSES[found.causes.index(largest)]
 
 
-def _rereads(launch: _Launch) -> float:
+def _rereads(launch: _Launch) -> Array:
     """Return the bytes read, less those with the simulator's knee: by loops and by tables."""
     (low, high), spread = ranges().reread.ends, ranges().reread.spread
     requests, traffic, device = launch.requests, launch.traffic, launch.accesses.device
-    total = 0.0
+    total = np.zeros(1)
     for table in traffic.tables:
         if table.parts is not None and table.parts.knee is PRIVATE_KNEE:
             used, capacity = table.parts.used, table.parts.capacity
@@ -177,7 +196,7 @@ def _rereads(launch: _Launch) -> float:
             lost = table.lines.normal_miss - missing
             near = np.abs(used / capacity - (low + high) / 2) < ((high - low) / 2 + spread)
             lost = lost + np.where(near, np.copysign(spread, lost), 0.0)
-            total += _number(table.again * table.lines.normal * lost)
+            total = total + table.again * table.lines.normal * lost
     in_tables = {i for t in traffic.tables for i in t.members}
     loads = [
         i
@@ -185,17 +204,19 @@ def _rereads(launch: _Launch) -> float:
         if r.access.kind == "load" and r.strides is not None and i not in in_tables
     ]
     buffers = {
-        requests[i].access.buffer: _number(buffer_bytes(launch.accesses.instance, requests[i]))
+        requests[i].access.buffer: buffer_bytes(launch.accesses.instance, requests[i])
         for i in loads
     }
-    asked = sum(_number(traffic.accesses[i].l1_fill_sectors) * SECTOR for i in loads)
-    once = sum(buffers.values())
-    if not loads or asked < 1.1 * once or once * device.l2_partitions < low * device.l2_size:
+    asked = sum((traffic.accesses[i].l1_fill_sectors * SECTOR for i in loads), np.zeros(1))
+    once = sum(buffers.values(), np.zeros(1))
+    fits = (asked < 1.1 * once) | (once * device.l2_partitions < low * device.l2_size)
+    if not loads or np.all(fits):
         return total
     fitted = fitted_knees(device)
     both = fitted, fitted._replace(reuse=(low, high))
     reads = [_again(launch, each).dram_bytes for each in both]
-    return total + sum(_number(reads[0][i] - reads[1][i]) for i in loads)
+    more = sum((reads[0][i] - reads[1][i] for i in loads), np.zeros(1))
+    return total + np.where(fits, 0.0, more)
 
 
 def _again(launch: _Launch, knees: Knees) -> Misses:
@@ -204,105 +225,105 @@ def _again(launch: _Launch, knees: Knees) -> Misses:
     return l2_misses(launch.accesses, L1(launch.groups, {}, (), (), fills, {}), knees)
 
 
-def _tables(requests: Sequence[Requests], traffic: Traffic) -> float:
+def _tables(launch: _Launch) -> Array:
     """Return the bytes that tables miss beside stores, less those that the simulator gives."""
-    spared = ranges().table.spared
+    spared, requests = ranges().table.spared, launch.requests
     stores = any(r.access.kind == "store" for r in requests)
-    total = 0.0
-    for table in traffic.tables:
-        periodic = any(requests[i].period is not None for i in table.members)
-        if stores and periodic and not np.any(table.lines.persisting + table.lines.streaming):
+    total = np.zeros(1)
+    for table in launch.traffic.tables:
+        if stores and any(requests[i].period is not None for i in table.members):
             few = np.minimum(table.misses / spared, 1.0)
-            total += _number(table.again * spared * few * (1 - table.misses))
+            normal = table.lines.persisting + table.lines.streaming == 0
+            total = total + np.where(normal, table.again * spared * few * (1 - table.misses), 0.0)
     return total
 
 
-def _rewritten(launch: _Launch) -> float:
+def _rewritten(launch: _Launch) -> Array:
     """Return the bytes written again that may or may not be written back in between."""
-    stored = sum(_number(r.sectors) * SECTOR for r in launch.requests if r.access.kind == "store")
-    once = _stored_once(launch)
+    stores = (r for r in launch.requests if r.access.kind == "store")
+    stored, once = sum((r.sectors * SECTOR for r in stores), np.zeros(1)), _stored_once(launch)
     (low, high), spread = ranges().rewritten.ends, ranges().rewritten.spread
     device = launch.accesses.device
-    if stored <= REWRITTEN * once or not low - spread < once / device.l2_size:
-        return 0.0
+    fits = (stored <= REWRITTEN * once) | ~(low - spread < once / device.l2_size)
+    if np.all(fits):
+        return np.zeros(1)
 
     fitted = fitted_knees(device)
 
-    def written(ends: tuple[float, float]) -> float:
-        return _number(_again(launch, fitted._replace(rewritten=ends)).rewritten)
+    def written(ends: tuple[float, float]) -> Array:
+        return _again(launch, fitted._replace(rewritten=ends)).rewritten
 
     # Knees that much to either side change the share by the spread.
     shift = spread * (high - low)
     around = written((low - shift, high - shift)) - written((low + shift, high + shift))
     difference = written(fitted.rewritten) - written((low, high))
-    return difference + math.copysign(around / 2, difference)
+    return np.where(fits, 0.0, difference + np.copysign(around / 2, difference))
 
 
-def _stored_once(launch: _Launch) -> float:
+def _stored_once(launch: _Launch) -> Array:
     """Return the bytes of all sectors that are stored to."""
     first = ((g, launch.requests[g.members[0]]) for g in launch.groups)
     stores = (g for g, r in first if r.access.kind == "store")
-    return sum((_number(g.granules(g.counts, SECTOR)) * SECTOR for g in stores), 0.0)
+    return np.asanyarray(sum((g.granules(g.counts, SECTOR) * SECTOR for g in stores), np.zeros(1)))
 
 
-def _left(launch: _Launch) -> float:
+def _left(launch: _Launch) -> Array:
     """Return the bytes written back, less those if L2 keeps as much as in the simulator."""
     control, device = launch.accesses.control, launch.accesses.device
     if control.set_aside:
-        return 0.0
+        return np.zeros(1)
     size = float(device.l2_size)
     written = _stored_once(launch)
-    reads = _number(launch.traffic.dram_read_bytes) * control.compression
-    share = written / max(reads + written, 1.0)
+    reads = launch.traffic.dram_read_bytes * control.compression
+    share = written / np.maximum(reads + written, 1.0)
     dirty = ranges().dirty
-    there = float(min(dirty.most * size, dirty.share * size * share))
-    here = _number(dirty_left(reads, written, size, device))
-    return min(there, written) - here
+    there = np.minimum(dirty.most * size, dirty.share * size * share)
+    return np.asanyarray(np.minimum(there, written) - dirty_left(reads, written, size, device))
 
 
-def _shared_by_blocks(launch: _Launch) -> float:
+def _shared_by_blocks(launch: _Launch) -> Array:
     """Return the L2 sectors that blocks would spare if L1 kept what earlier ones on its SM read.
 
     An SM takes blocks as they come, as in the simulator; which of a grid's columns it has seen
     before is chance. It matters where these fit its L1, or a good part of them does.
     """
-    sms = launch.accesses.device.sm_count
-    extents = (int(np.max(extent)) for extent in launch.accesses.instance.grid)
+    sms, blocks = launch.accesses.device.sm_count, launch.accesses.blocks
+    extents = map(np.asanyarray, launch.accesses.instance.grid)
     grid = dict(zip(BLOCK_INDICES, extents, strict=True))
-    blocks = math.prod(grid.values())
-    turns = -(-blocks // sms)
+    turns = np.ceil(blocks / sms)
     cached = loads_by_l1(launch.requests, launch.groups)
-    if turns < 2 or not cached:
-        return 0.0
+    if not cached or np.all(turns < 2):
+        return np.zeros(1)
     seen = {name: _seen(extent, turns) for name, extent in grid.items()}
     first = BLOCK_INDICES[0]
-    if grid[first] == blocks:
-        seen[first] = turns
-    at_a_time, spared = 0.0, 0.0
+    seen[first] = np.where(grid[first] == blocks, turns, seen[first])
+    at_a_time, spared = np.zeros(1), np.zeros(1)
     for g in cached:
-        moving = [n for n in BLOCK_INDICES if grid[n] > 1 and g.moves_with(n)]
+        moving = {name: _moves(g, name, extent) for name, extent in grid.items()}
+        every = {name: np.where(moving[name], seen[name], 1.0) for name in grid}
         window = {name: count for name, count in g.counts.items() if "blockIdx" not in name}
         if g.period is not None:
-            one = _number(g.granules(window, SECTOR))
-            own = one * _seen(max(1.0, _number(g.period) / (one * SECTOR)), turns)
-            at_a_time += own
+            one = g.granules(window, SECTOR)
+            own = one * _seen(np.maximum(1.0, g.period / (one * SECTOR)), turns)
+            at_a_time = at_a_time + own
         else:
-            column = {first: np.full(1, seen[first] if first in moving else 1.0)}
-            at_a_time += _number(g.granules({**window, **column}, SECTOR))
-            every = {n: np.full(1, seen[n]) for n in moving}
-            own = _number(g.granules({**window, **every}, SECTOR))
-        fills = sum(_number(launch.traffic.accesses[i].l1_fill_sectors) for i in g.members)
-        if len(moving) < 2:
-            spared += max(0.0, fills - own * min(sms, blocks))
-    return spared * min(
-        1.0, _number(launch.accesses.occupied.l1_size) / max(at_a_time * SECTOR, 1.0)
-    )
+            at_a_time = at_a_time + g.granules({**window, first: every[first]}, SECTOR)
+            own = g.granules({**window, **every}, SECTOR)
+        fills = sum((launch.traffic.accesses[i].l1_fill_sectors for i in g.members), np.zeros(1))
+        few = sum((each * 1 for each in moving.values()), np.zeros(1)) < 2
+        spared = spared + np.where(few, np.maximum(0.0, fills - own * np.minimum(sms, blocks)), 0.0)
+    held = np.minimum(1.0, launch.accesses.occupied.l1_size / np.maximum(at_a_time * SECTOR, 1.0))
+    return np.where(turns < 2, 0.0, spared * held)
 
 
-def _seen(extent: float, turns: int) -> float:
+def _moves(g: Group, name: str, extent: Array) -> Array:
+    """Return whether blocks along an axis of the grid, of so many, touch other data of a group."""
+    stride = g.strides.get(name)
+    if stride is None:
+        return np.zeros(1, dtype=bool)
+    return np.asanyarray((extent > 1) & (stride != 0) & (g.counts[name] > 1))
+
+
+def _seen(extent: Array, turns: Array) -> Array:
     """Return how many of `extent` columns an SM has seen after so many draws."""
-    return extent * (1 - (1 - 1 / extent) ** turns)
-
-
-def _number(value: Any) -> float:
-    return float(np.max(np.asanyarray(value, dtype=float)))
+    return np.asanyarray(extent * (1 - (1 - 1 / extent) ** turns))

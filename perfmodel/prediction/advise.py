@@ -255,9 +255,9 @@ def _option(change: Change, base: Prediction, found: Prediction) -> Option:
 
 def _width(prediction: Prediction) -> float:
     """Return the 90% half width of a prediction's own error, as a share."""
-    details = prediction.details
-    found = residuals(origin(details.device), residual_class(details, prediction.bottleneck))
-    return float(max(1 / found.low, found.high) ** widening(details)) - 1
+    of = prediction.behind.circumstances
+    found = residuals(origin(of.device), residual_class(of, prediction.bottleneck))
+    return float(max(1 / found.low, found.high) ** widening(of.kernel)) - 1
 
 
 def _reason(base: Prediction, good: Sequence[Option], rejected: Sequence[Option], mig: bool) -> str:

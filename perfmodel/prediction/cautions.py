@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-import numpy as np
-
-from perfmodel.kernels.l2_control import L2Control
-from perfmodel.models.ranges import outside, ranges
-from perfmodel.prediction.details import Details
+from perfmodel.hardware import Device
+from perfmodel.models.ranges import Differences, outside, ranges
+from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.wider import wider_warnings
 
 _SAID_FIRST: Final = (
@@ -20,26 +18,31 @@ _SAID_FIRST: Final = (
 """Inherited figures that a warning names; the others it counts."""
 
 
-def cautions(details: Details, method: str, cache: str) -> Iterator[str]:
-    """Yield what a reader of a prediction should know, a sentence each."""
-    yield from details.instance.kernel.doubt.reasons
-    yield from details.setting.warnings
-    yield from details.instance.kernel.notes
-    yield from details.notes
-    yield from _inherited(details)
-    yield from wider_warnings(details)
-    yield from _counted(details)
-    yield from _atomics_and_weights(details)
-    yield from _copying_ahead(details)
-    if method == "closed-form":
-        yield from _outside_the_range(details, cache == "cold")
-    if details.device.figures["launch_floor"].kind == "assumed":
-        yield f"launch floor of {details.device.name} is assumed, not measured"
+def cautions(
+    of: Circumstances, differences: Differences | None, terms_s: Mapping[str, float], time_s: float
+) -> Iterator[str]:
+    """Yield what a reader of a prediction should know, a sentence each.
+
+    `differences`: of the closed form and the simulator; None where that has counted the traffic.
+    `terms_s` and `time_s`: as predicted.
+    """
+    yield from of.kernel.doubt.reasons
+    yield from of.setting.warnings
+    yield from of.kernel.notes
+    yield from of.notes
+    yield from _inherited(of.device)
+    yield from wider_warnings(of)
+    yield from of.of_accesses
+    if of.copies_ahead:
+        yield from _copying_ahead(of, terms_s.get(of.precision, 0.0) > 0.5 * time_s)
+    if differences is not None:
+        yield from _outside_the_range(differences, float(of.device.l2_size))
+    if of.device.figures["launch_floor"].kind == "assumed":
+        yield f"launch floor of {of.device.name} is assumed, not measured"
 
 
-def _inherited(details: Details) -> Iterator[str]:
+def _inherited(device: Device) -> Iterator[str]:
     """Yield whose figures and coefficients a GPU has that nobody measured."""
-    device = details.device
     fitted_on = device.coefficients.compute_capability
     if fitted_on != device.compute_capability:
         yield (
@@ -63,33 +66,9 @@ def _inherited(details: Details) -> Iterator[str]:
         )
 
 
-def _counted(details: Details) -> Iterator[str]:
-    """Yield which accesses have no closed form, those with a sample of equal size together."""
-    names: dict[str, list[str]] = {}
-    for access in details.traffic.accesses:
-        if access.sampled is not None:
-            share = "all" if access.sampled >= 1 else f"a sample of {access.sampled:.1%}"
-            names.setdefault(share, []).append(access.name)
-    for share, alike in names.items():
-        what, whose = ("access", "its index") if len(alike) == 1 else ("accesses", "their indices")
-        yield (
-            f"{what} {', '.join(alike)}: no closed form for {whose}, so {share} of the warps "
-            "were counted"
-        )
-
-
-def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
+def _outside_the_range(found: Differences, l2_size: float) -> Iterator[str]:
     """Yield where the closed forms and the simulator are known to part."""
-    found = outside(
-        details.instance,
-        details.requests,
-        details.traffic,
-        details.device,
-        details.occupied,
-        details.setting.control,
-        cold,
-    )
-    for what, difference, why in found:
+    for what, difference, why in outside(found, l2_size):
         limit = ranges().limits.of(what)
         by = f"about {difference:.0%}" if difference < 10 else "ten times and more"
         yield (
@@ -98,35 +77,19 @@ def _outside_the_range(details: Details, cold: bool) -> Iterator[str]:
         )
 
 
-def _atomics_and_weights(details: Details) -> Iterator[str]:
-    """Yield what L2's models leave out of atomics, and of places that are not equally likely."""
-    asked = details.setting.control
-    for r, access in zip(details.requests, details.traffic.accesses, strict=True):
-        if r.access.kind == "load" and r.access.weights is not None:
-            yield f"access {access.name}: L2 is modelled as if its places were equally likely"
-        outgrown = float(np.max(access.dram_bytes)) > details.device.l2_size
-        if r.sharing is not None and outgrown and asked != L2Control(compression=asked.compression):
-            yield (
-                f"access {access.name}: atomics past L2 are modelled with the driver's fetch "
-                "granularity and no set-aside"
-            )
+def _copying_ahead(of: Circumstances, busy: bool) -> Iterator[str]:
+    """Yield what is not known of blocks that copy ahead, and how long their clock lasts.
 
-
-def _copying_ahead(details: Details) -> Iterator[str]:
-    """Yield what is not known of blocks that copy ahead, and how long their clock lasts."""
-    if details.instance.pipeline is None:
-        return
-    device, precision = details.device, details.instance.precision
-    reached = device.figures.get(f"reached_{precision}")
+    `busy`: whether the tensor cores are, most of the time.
+    """
+    device = of.device
+    reached = device.figures.get(f"reached_{of.precision}")
     if reached is None or reached.kind not in ("measured", "fitted"):
         yield (
             f"how blocks that copy ahead run on {device.name} is inherited from h200-sxm: not "
             "measured on this GPU"
         )
     long, short = device.sustained_bf16_tensor, device.reached_bf16_tensor
-    busy = float(np.max(details.time.terms_s.get(precision, np.zeros(1)))) > 0.5 * float(
-        details.time.time_s[0]
-    )
     if busy and long is not None and short is not None:
         yield (
             "this is the time in the first 25 ms of such work: run on and on, the power limit "

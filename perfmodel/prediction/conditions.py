@@ -80,7 +80,7 @@ class Conditions:
             return None
         from perfmodel.prediction.compiled.forms import forms_of
 
-        return forms_of(kernel, self.device, given, (self.timing, self.cache))
+        return forms_of(kernel, self.device, given, self.timing, self.cache)
 
 
 def kernel_of(kernel: str | Path | Kernel, mapping: str | None) -> Kernel:

@@ -24,7 +24,7 @@ from perfmodel.prediction.details import Details
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.prediction.launch_numbers import LaunchNumbers, prediction_from
 from perfmodel.prediction.memory_size import check_memory
-from perfmodel.prediction.record import Method, Prediction
+from perfmodel.prediction.record import Behind, Method, Prediction
 
 
 def evaluate(
@@ -93,7 +93,8 @@ def prediction_of(
     """Return the record of an evaluated launch."""
     numbers = LaunchNumbers.of(details).plain()
     chosen, gpu = details.instance.kernel, details.device
-    return prediction_from(chosen, gpu, numbers, traffic, timing, cache, partial(_known, details))
+    behind = Behind(partial(_known, details), timing, cache)
+    return prediction_from(chosen, gpu, numbers, traffic, timing, cache, behind)
 
 
 def _known(details: Details) -> Details:

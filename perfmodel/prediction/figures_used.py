@@ -80,5 +80,5 @@ def _influence(prediction: Prediction, way: Derivation, name: str) -> float | No
         return float(way.replay(**changed)[0] / way.replay()[0]) - 1
     except DecisionError:
         moved, still = replace(details.device, **changed), details.device
-        times = (time_on(gpu, details, prediction.timing) for gpu in (moved, still))
+        times = (float(time_on(gpu, details, prediction.timing)[0]) for gpu in (moved, still))
         return next(times) / next(times) - 1

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -21,12 +20,9 @@ import numpy.typing as npt
 
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.doubt import Doubt
-from perfmodel.kernels.instance import Instance
-from perfmodel.models.replay import DecisionError
-from perfmodel.models.time.stage import Timing
+from perfmodel.kernels.kernel import Kernel
 from perfmodel.packaged import packaged_toml
-from perfmodel.prediction.details import Details
-from perfmodel.prediction.time_of_traffic import derive_time, time_on
+from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.wider import WiderInterval, wider_intervals
 from perfmodel.records import record
 
@@ -44,13 +40,10 @@ CLASSES: Final = (*REGIMES, "sampled", "pipeline", "narrow", "retries")
 """Classes of residuals: the regimes, predictions with an index that has no closed form, those of
 blocks that copy ahead, those of blocks that copy ahead in pieces of less than 16 bytes, and those
 of lanes that try again and again in global memory."""
-_RETRIES: Final = ("cas-loop", "lock-loop")
 HAND_OFF: Final = 0.9e-6
 """[s] from one thread that others wait for to the next, at most: 0.86 us of a lock that 800 warps
 take, 0.69 us of blocks that each wait for the one before, 0.46 us of allocations on the device
 (measurements/source-kernels/h200-sxm/features, spin_lock_sum, lookback_scan, heap_scratch)."""
-_WHOLE: Final = 16
-"""Bytes of a copy that needs no registers (TMA, cp.async past L1)."""
 
 _REGIME_OF: Final = {
     "launch": "launch",
@@ -117,17 +110,17 @@ def _weighed(name: str, value: Any) -> Any:
     return value * (0.999 if name == "l2" else 1.0)
 
 
-def regime(details: Details, largest: str) -> str:
+def regime(of: Circumstances, largest: str) -> str:
     """Return the regime of a prediction whose largest term is `largest`, one of `REGIMES`."""
     if largest.startswith("atomic") or largest == "shared-loops":
         return "atomics"
     # Without memory accesses there is nothing to wait for but blocks and warps that start.
-    if largest == "latency" and not details.instance.kernel.accesses:
+    if largest == "latency" and not of.kernel.accesses:
         return "launch"
     return _REGIME_OF.get(largest, "compute")
 
 
-def residual_class(details: Details, largest: str) -> str:
+def residual_class(of: Circumstances, largest: str) -> str:
     """Return whose residuals a prediction has: its regime's, or one of the other `CLASSES`.
 
     What limits blocks that copy ahead is one thing, which kernel a library picks another: they err
@@ -138,22 +131,17 @@ def residual_class(details: Details, largest: str) -> str:
     addresses are in, which no launch knows: some take twice as long at another place
     (measurements/atomics/h200-sxm/cas/loops.csv).
     """
-    sampled = any(access.sampled is not None for access in details.traffic.accesses)
-    if details.instance.pipeline is not None:
-        loads = [r for r in details.requests if r.access.kind == "load"]
-        narrow = any(float(np.min(r.width)) < _WHOLE for r in loads)
-        return "narrow" if narrow or _older(details.instance) else "pipeline"
-    if sampled:
+    if of.copies_ahead:
+        return "narrow" if of.narrow or _older(of) else "pipeline"
+    if of.counted:
         return "sampled"
-    own = regime(details, largest)
-    tries = any(r.access.operation in _RETRIES for r in details.requests)
-    return "retries" if own == "atomics" and tries else own
+    own = regime(of, largest)
+    return "retries" if own == "atomics" and of.retries else own
 
 
-def _older(instance: Instance) -> bool:
+def _older(of: Circumstances) -> bool:
     """Say whether a library picks a kernel for products in FP32, or for a batch of them."""
-    batch = float(np.max(instance.known.get("batch", 1)))
-    return bool(instance.kernel.menus) and (instance.precision == "fp32" or batch > 1)
+    return bool(of.kernel.menus) and (of.precision == "fp32" or of.batched)
 
 
 def origin(device: Device) -> Origin:
@@ -172,20 +160,20 @@ def residuals(origin_name: Origin, class_name: str) -> Residuals:
     return Residuals(entry["low"], entry["high"])
 
 
-def widening(details: Details) -> float:
+def widening(kernel: Kernel) -> float:
     """Return the power of its residuals that makes a prediction's interval.
 
     What a translation from PTX leaves open (schedule, instructions, data) comes on top of what the
     model misses of kernels that a person described.
     """
-    if not details.instance.kernel.translated:
+    if not kernel.translated:
         return 1.0
     return float(_file()["about"]["translated_over_described"])
 
 
-def residual_origin(details: Details, largest: str) -> ResidualOrigin:
+def residual_origin(of: Circumstances, largest: str) -> ResidualOrigin:
     """Return where the residuals of a prediction whose largest term is `largest` are from."""
-    whose, name = origin(details.device), residual_class(details, largest)
+    whose, name = origin(of.device), residual_class(of, largest)
     table = _file()
     entry = table[whose][name]
     return ResidualOrigin(
@@ -196,7 +184,7 @@ def residual_origin(details: Details, largest: str) -> ResidualOrigin:
         held_out=entry.get("held_out"),
         source=table["about"][whose],
         date=table["about"]["date"],
-        widened=widening(details),
+        widened=widening(of.kernel),
     )
 
 
@@ -212,7 +200,7 @@ class Uncertainty:
     def own_interval(self, figure_spread: float, time: float) -> tuple[float, float]:
         """Return the 90% interval of a time [s] by the residuals of its own class alone.
 
-        `figure_spread`: standard deviation from the device's figures, see `spread`.
+        `figure_spread`: standard deviation from the device's figures.
         """
         figures, doubt = NORMAL_90 * figure_spread, self.doubt
         low = math.hypot(
@@ -232,47 +220,14 @@ class Uncertainty:
         )
 
 
-def uncertainty(details: Details, largest: str) -> Uncertainty:
+def uncertainty(of: Circumstances, largest: str) -> Uncertainty:
     """Return how wrong a prediction is whose largest term is `largest`."""
     return Uncertainty(
-        residuals(origin(details.device), residual_class(details, largest)),
-        widening(details),
-        details.instance.kernel.doubt,
-        wider_intervals(details),
+        residuals(origin(of.device), residual_class(of, largest)),
+        widening(of.kernel),
+        of.kernel.doubt,
+        wider_intervals(of),
     )
-
-
-def spread(details: Details, timing: Timing) -> float:
-    """Return the standard deviation of a predicted time from the device's figures, as a share.
-
-    Each figure that states a standard error is moved by it, and the time of the same traffic
-    replayed; the changes are taken as independent.
-    """
-    device = details.device
-    errors = _relative_errors(device)
-    if not errors:
-        return 0.0
-    way = derive_time(details, timing)
-    # Not the predicted time: of this traffic, reads are merged already.
-    time = float(way.replay()[0])
-    changes = []
-    for name in (name for name in errors if name in way.figures):
-        moved: dict[str, Any] = {name: getattr(device, name) * (1 + errors[name])}
-        try:
-            again = float(way.replay(**moved)[0])
-        except DecisionError:
-            again = time_on(replace(device, **moved), details, timing)
-        changes.append(again / time - 1)
-    return math.hypot(*changes)
-
-
-def _relative_errors(device: Device) -> dict[str, float]:
-    """Return the standard errors of the figures that have one, over their values."""
-    return {
-        name: figure.standard_error / figure.value
-        for name, figure in device.figures.items()
-        if figure.standard_error and figure.value and isinstance(getattr(device, name), float)
-    }
 
 
 @lru_cache(maxsize=1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
+from perfmodel.models.dram.throughput import OVER_FETCH, OVER_FETCHED
 from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
@@ -41,6 +43,8 @@ class LaunchNumbers:
     warps_per_sm: Any
     fraction: Any
     limiter: Any  # a word
+    # Bytes that DRAM reads, and that L2 is asked for, of each load.
+    loads: Mapping[str, tuple[Any, Any]]
 
     @classmethod
     def of(cls, details: Details) -> LaunchNumbers:
@@ -58,6 +62,11 @@ class LaunchNumbers:
             warps_per_sm=occupied.warps_per_sm,
             fraction=occupied.fraction,
             limiter=occupied.limiter,
+            loads={
+                access.name: (access.dram_bytes, access.asked_sectors * SECTOR)
+                for access in details.traffic.accesses
+                if access.kind == "load"
+            },
         )
 
     def plain(self) -> LaunchNumbers:
@@ -74,6 +83,7 @@ class LaunchNumbers:
             warps_per_sm=int(self.warps_per_sm),
             fraction=float(self.fraction),
             limiter=str(self.limiter),
+            loads={name: (_first(a), _first(b)) for name, (a, b) in self.loads.items()},
         )
 
 
@@ -88,9 +98,9 @@ def prediction_from(
     method: Method,
     timing: Timing,
     cache: CacheState,
-    evaluated: Callable[[], Details],
+    behind: Behind,
 ) -> Prediction:
-    """Return the record of a prediction of plain numbers; `evaluated` gives what is behind them."""
+    """Return the record of a prediction of plain numbers, with what is behind them."""
     moved, total, flop = numbers.traffic, numbers.time_s, numbers.flop
     largest = largest_term(numbers.terms_s)
     (x, y, z), block = numbers.grid, numbers.block
@@ -108,6 +118,11 @@ def prediction_from(
         bottleneck=largest,
         terms_s=numbers.terms_s,
         traffic=moved,
+        over_fetch={
+            name: float(OVER_FETCH(moved=read, asked=asked))
+            for name, (read, asked) in numbers.loads.items()
+            if read > OVER_FETCHED * asked > 0
+        },
         occupancy=OccupancyResult(
             blocks_per_sm=numbers.blocks_per_sm,
             warps_per_sm=numbers.warps_per_sm,
@@ -126,7 +141,7 @@ def prediction_from(
             ),
             ceilings=_ceilings(gpu),
         ),
-        behind=Behind(evaluated, largest, method, timing, cache),
+        behind=behind,
     )
 
 

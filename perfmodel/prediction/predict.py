@@ -22,7 +22,7 @@ from perfmodel.prediction.evaluate import prediction_of
 from perfmodel.prediction.launch_numbers import prediction_from
 from perfmodel.prediction.menu import fastest, open_parameters
 from perfmodel.prediction.predict_many import Predictions, predict_many, times_of
-from perfmodel.prediction.record import Method, Prediction
+from perfmodel.prediction.record import Behind, Method, Prediction
 
 __all__ = ["Predictions", "predict", "predict_many"]
 
@@ -98,9 +98,12 @@ def predict(
         given |= {name: int(values[0]) for name, values in picked.items()}
     forms = under.forms(chosen, given) if traffic == "closed-form" else None
     numbers = None if forms is None else forms.numbers(given)
-    if numbers is not None:
-        details = partial(under.details, chosen, given)
-        return prediction_from(chosen, gpu, numbers, traffic, timing, cache, details)
+    if forms is not None and numbers is not None:
+        behind = Behind(
+            *(partial(under.details, chosen, given), timing, cache),
+            partial(forms.reliability, given, under.evaluated),
+        )
+        return prediction_from(chosen, gpu, numbers, traffic, timing, cache, behind)
     instance = bind(chosen, given)
     check_bounds(instance)
     if chosen.assumption is not None:

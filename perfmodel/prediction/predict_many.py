@@ -30,7 +30,8 @@ from perfmodel.records import record
 from perfmodel.traffic import NUMBERS
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.compiled.forms import Form
+    from perfmodel.prediction.compiled.programs import Form
+    from perfmodel.prediction.launch_numbers import LaunchNumbers
 
 # Most configurations worked on at a time: few enough for the CPU's caches, enough to share
 # patterns. What is worked on together does not depend on the CPU, nor then does any result.
@@ -161,7 +162,7 @@ class _Launches:
             rows = np.concatenate(left)
         _side_by_side(self._by_arrays, rows)
 
-    def _programs(self) -> tuple[list[Array], list[Form]]:
+    def _programs(self) -> tuple[list[Array], list[Form[LaunchNumbers]]]:
         """Return columns, and the programs of them that hold for most rows; none if there are none.
 
         Few rows, and parameters that are no numbers, have none.
@@ -175,16 +176,18 @@ class _Launches:
         if forms is None:
             return [], []
         columns = {name: column.astype(np.int64) for name, column in self.params.items()}
-        found = prepare(forms, columns, self.under.evaluated)
+        found = prepare(forms.of_numbers, columns, self.under.evaluated)
         return [columns[name] for name in forms.names], found
 
-    def _by_programs(self, forms: Sequence[Form], inputs: Sequence[Array], rows: Array) -> Array:
+    def _by_programs(
+        self, forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array], rows: Array
+    ) -> Array:
         """Predict rows that a program holds for, and return the others."""
         from perfmodel.prediction.compiled.many import blocks
 
         left = np.ones(len(rows), dtype=bool)
         for form, places, outputs in blocks(forms, [column[rows] for column in inputs]):
-            found = form.layout.numbers(outputs)
+            found = form.layout.record(outputs)
             self._keep(rows[places], found.time_s, found.terms_s, found.traffic)
             left[places] = False
         return rows[left]

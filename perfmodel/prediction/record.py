@@ -7,12 +7,17 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from perfmodel.models.dram.throughput import OVER_FETCH, over_fetch
+import numpy as np
+
 from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.ranges import Differences
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.cautions import cautions
+from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.interval import Uncertainty, spread, uncertainty
+from perfmodel.prediction.figure_spread import spread
+from perfmodel.prediction.interval import Uncertainty, uncertainty
+from perfmodel.prediction.reliability import Reliability, differences_of
 from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.prediction/1"
@@ -84,18 +89,24 @@ class RooflineResult:
 
 
 class Behind:
-    """What a prediction is made from, and what takes longer than it: made when first asked for."""
+    """What a prediction is made from, and what takes longer than it: made when first asked for.
+
+    `compiled` gives the reliability without the details, where a compiled form holds.
+    """
 
     def __init__(
         self,
         evaluated: Callable[[], Details],
-        bottleneck: str,
-        method: Method,
         timing: Timing,
         cache: CacheState,
+        compiled: Callable[[], Reliability | None] | None = None,
     ) -> None:
-        self._evaluated, self._bottleneck = evaluated, bottleneck
-        self._method, self._timing, self._cache = method, timing, cache
+        self._evaluated, self._compiled = evaluated, compiled
+        self._timing, self._cache = timing, cache
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process gets: no compiled form, which only this one has."""
+        return {**self.__dict__, "_compiled": None}
 
     @cached_property
     def details(self) -> Details:
@@ -103,27 +114,37 @@ class Behind:
         return self._evaluated()
 
     @cached_property
-    def warnings(self) -> tuple[str, ...]:
-        """What a reader should know, a sentence each."""
-        return tuple(cautions(self.details, self._method, self._cache))
+    def _reliability(self) -> Reliability | None:
+        return None if self._compiled is None else self._compiled()
+
+    @cached_property
+    def circumstances(self) -> Circumstances:
+        """What the launch has in common with those that are predicted alike."""
+        known = self._reliability
+        return Circumstances.of(self.details) if known is None else known.circumstances
+
+    @cached_property
+    def differences(self) -> Differences:
+        """By how much closed form and simulator differ, plain numbers."""
+        if self._reliability is not None:
+            return self._reliability.differences
+        found = differences_of(self.details, self._cache).numbers()
+        return Differences.of([float(np.max(number)) for number in found])
 
     @cached_property
     def figure_spread(self) -> float:
         """Standard deviation of the time from the device's figures, as a share."""
+        if self._reliability is not None:
+            return self._reliability.figure_spread
         return spread(self.details, self._timing)
-
-    @cached_property
-    def uncertainty(self) -> Uncertainty:
-        """How wrong such predictions are, besides."""
-        return uncertainty(self.details, self._bottleneck)
 
 
 @record(slots=False)
 class Prediction:
     """Predicted time of one launch on one GPU.
 
-    Warnings and the interval take several times as long as the time, and are made when first asked
-    for.
+    Warnings and the interval are made when first asked for: without a compiled form they take
+    several times as long as the time.
 
     Attributes
     ----------
@@ -153,6 +174,8 @@ class Prediction:
         Seconds that each resource would need alone.
     traffic : mapping of str to float
         What moves in the whole launch: requests, sectors, bytes [B].
+    over_fetch : mapping of str to float
+        Bytes that DRAM reads over those that L2 is asked for, of loads for which they are more.
     occupancy : OccupancyResult
     roofline : RooflineResult
     behind : Behind
@@ -172,6 +195,7 @@ class Prediction:
     bottleneck: str
     terms_s: Mapping[str, float]
     traffic: Mapping[str, float]
+    over_fetch: Mapping[str, float]
     occupancy: OccupancyResult
     roofline: RooflineResult
     behind: Behind = field(repr=False, compare=False)
@@ -181,20 +205,27 @@ class Prediction:
         """The arrays and records behind it."""
         return self.behind.details
 
-    @property
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know, a sentence each."""
-        return self.behind.warnings
+        behind, closed = self.behind, self.method == "closed-form"
+        differences = behind.differences if closed else None
+        return tuple(cautions(behind.circumstances, differences, self.terms_s, self.time_s))
 
     @property
     def figure_spread(self) -> float:
         """Standard deviation of the time from the device's figures, as a share."""
         return self.behind.figure_spread
 
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """How wrong such predictions are, besides."""
+        return uncertainty(self.behind.circumstances, self.bottleneck)
+
     @cached_property
     def interval_s(self) -> tuple[float, float]:
         """Ends of the 90% interval [s]."""
-        return self.behind.uncertainty.interval(self.figure_spread, self.time_s)
+        return self.uncertainty.interval(self.figure_spread, self.time_s)
 
     def to_json(self) -> dict[str, Any]:
         """Return the prediction as the stable JSON object ``perfmodel.prediction/1``."""
@@ -232,10 +263,6 @@ class Prediction:
                 ],
             },
             "warnings": list(self.warnings),
-            "l2_control": self.details.setting.to_json(),
-            "over_fetch": {
-                access.name: float(OVER_FETCH(**given)[0])
-                for access in self.details.traffic.accesses
-                if (given := over_fetch([access])) is not None
-            },
+            "l2_control": self.behind.circumstances.setting.to_json(),
+            "over_fetch": dict(self.over_fetch),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device, quantities
 from perfmodel.models.derivation import figure, recording
 from perfmodel.models.execution import Execution
@@ -14,9 +15,9 @@ from perfmodel.prediction.details import Details
 from perfmodel.traffic import Traffic
 
 
-def time_on(device: Device, details: Details, timing: Timing) -> float:
+def time_on(device: Device, details: Details, timing: Timing) -> Array:
     """Return the time of a prediction's traffic with other figures of its device [s]."""
-    return float(_time(device, details, details.traffic, timing).time_s[0])
+    return _time(device, details, details.traffic, timing).time_s
 
 
 def derive_time(details: Details, timing: Timing, traffic: Traffic | None = None) -> Derivation:

@@ -14,8 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from perfmodel.hardware import Device
 from perfmodel.packaged import packaged_toml
-from perfmodel.prediction.details import Details
+from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.records import record
 
 LIBRARY: Final = Path(__file__).with_name("library_intervals.toml")
@@ -50,18 +51,18 @@ class WiderInterval:
     before: float | None = None
     held_out: float | None = None
 
-    def applies(self, details: Details) -> bool:
+    def applies(self, of: Circumstances) -> bool:
         """Say whether a prediction is of what it is for."""
-        kernel, device = details.instance.kernel, details.device
+        kernel, device = of.kernel, of.device
         if self.kernel and (kernel.translated or kernel.name != self.kernel):
             return False
         if self.mapping and kernel.mapping != self.mapping:
             return False
-        if self.precisions and details.instance.precision not in self.precisions:
+        if self.precisions and of.precision not in self.precisions:
             return False
         if self.compute_capability and device.compute_capability != self.compute_capability:
             return False
-        return self.uses <= kernel.asynchronous and self.inherits in ("", _inherits(details))
+        return self.uses <= kernel.asynchronous and self.inherits in ("", _inherits(device))
 
     def warning(self) -> str:
         """Return what to say of it, in a line."""
@@ -71,14 +72,14 @@ class WiderInterval:
         )
 
 
-def wider_intervals(details: Details) -> tuple[WiderInterval, ...]:
+def wider_intervals(of: Circumstances) -> tuple[WiderInterval, ...]:
     """Return what is known to be predicted worse than residuals say, of a prediction."""
-    return tuple(each for each in _all() if each.applies(details))
+    return tuple(each for each in _all() if each.applies(of))
 
 
-def wider_warnings(details: Details) -> Iterator[str]:
+def wider_warnings(of: Circumstances) -> Iterator[str]:
     """Yield a line for each that is wide enough to say."""
-    for each in wider_intervals(details):
+    for each in wider_intervals(of):
         if max(1 / each.low, each.high) > WORTH_SAYING:
             yield each.warning()
 
@@ -98,11 +99,11 @@ def _read(table: dict[str, Any]) -> WiderInterval:
     return WiderInterval(**given)
 
 
-def _inherits(details: Details) -> Inherits:
-    inherited = details.device.inherited
+def _inherits(device: Device) -> Inherits:
+    inherited = device.inherited
     if inherited is None:
         return ""
-    same = inherited.compute_capability == details.device.compute_capability
+    same = inherited.compute_capability == device.compute_capability
     return "same architecture" if same else "other architecture"
 
 

@@ -125,7 +125,7 @@ def predicted_case(row: LibraryRow, mapping: str) -> LibraryCase | None:
         )
     except PerfmodelError:
         return None
-    own = found.behind.uncertainty.own_interval(found.figure_spread, found.time_s)
+    own = found.uncertainty.own_interval(found.figure_spread, found.time_s)
     return LibraryCase(row, found.time_s, own)
 
 

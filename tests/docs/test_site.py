@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import private_words
@@ -133,3 +133,30 @@ def test_theory_has_every_formula_and_mechanism(site: Path) -> None:
     }
     assert len(formulas) > 100
     assert marked.count('<div class="formula">') >= len(formulas)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_pages_open_without_a_network(site: Path, browser: Any, width: int, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    told: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    for name in ("index", "start", "theory/dram", "how-to/draw", "reference/kernel-files"):
+        page.goto((site / f"{name}.html").as_uri())
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{name}: {wide} px in {width}"
+    page.close()
+    assert told == []
+    assert {urlsplit(url).scheme for url in asked} <= {"file", "data"}
+
+
+def test_search_finds_pages_without_a_network(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto((site / "search.html").as_uri() + "?q=occupancy")
+    page.wait_for_selector("#search-results li")
+    links = page.eval_on_selector_all("#search-results li a", "all => all.map(a => a.href)")
+    page.close()
+    assert any("glossary.html" in link for link in links)

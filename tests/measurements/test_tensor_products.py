@@ -153,7 +153,7 @@ def test_whole_pieces_decide_whose_interval_it_is():
     # property: 16 bytes are 8 numbers of 16 bits, 4 of TF32; fp8 has results of 16 bits
     def class_of(dtype, n, k):
         p = predict("gemm", mapping="tensor-core", device="h200-sxm", M=64, N=n, K=k, dtype=dtype)
-        return residual_class(p.details, p.bottleneck)
+        return residual_class(p.behind.circumstances, p.bottleneck)
 
     assert class_of("bf16", 1024, 1024) == class_of("tf32", 1028, 1028) == "pipeline"
     assert class_of("bf16", 1020, 1024) == class_of("bf16", 1024, 1020) == "narrow"

@@ -99,35 +99,36 @@ def test_published_devices_have_no_narrower_intervals_on_the_whole() -> None:
 
 
 def test_regimes_by_the_largest_term() -> None:
-    details = predict("copy", device=H200, bytes=1 << 20).details
+    of = predict("copy", device=H200, bytes=1 << 20).behind.circumstances
     known = {"launch": "launch", "ramp": "launch", "dispatch": "launch", "stalls": "latency"}
     known |= {"latency": "latency", "l1": "l1", "l2": "l2", "dram": "dram", "fma32": "compute"}
     known |= {"issue": "compute", "sfu": "compute", "atomic": "atomics", "atomics": "atomics"}
-    assert {term: regime(details, term) for term in known} == known
+    assert {term: regime(of, term) for term in known} == known
     assert set(known.values()) == set(REGIMES)
 
 
 def test_blocks_that_touch_no_memory_wait_for_their_start_only() -> None:
-    details = predict(KERNELS / "empty.toml", device=H200, blocks=4224, block=1024).details
-    assert regime(details, "latency") == "launch"
+    empty = predict(KERNELS / "empty.toml", device=H200, blocks=4224, block=1024)
+    assert regime(empty.behind.circumstances, "latency") == "launch"
 
 
 def test_an_index_without_a_closed_form_has_residuals_of_its_own() -> None:
     runs = predict(KERNELS / "run-copy.toml", device=H200, run=3, pitch=32)
-    assert residual_class(runs.details, runs.bottleneck) == "sampled"
+    assert residual_class(runs.behind.circumstances, runs.bottleneck) == "sampled"
     copy = predict("copy", device=H200)
-    assert residual_class(copy.details, copy.bottleneck) == regime(copy.details, copy.bottleneck)
+    of = copy.behind.circumstances
+    assert residual_class(of, copy.bottleneck) == regime(of, copy.bottleneck)
 
 
 def test_lanes_that_try_again_have_residuals_of_their_own() -> None:
     # property: where they decide; not where lanes have addresses of their own, in little time
     for kernel in ("cas-loop", "lock-loop"):
         many = predict(kernel, device=H200, n=1 << 16, addresses=64)
-        assert residual_class(many.details, many.bottleneck) == "retries"
+        assert residual_class(many.behind.circumstances, many.bottleneck) == "retries"
     alone = predict("cas-loop", device=H200, n=32, addresses=1 << 20)
-    assert residual_class(alone.details, alone.bottleneck) == "launch"
+    assert residual_class(alone.behind.circumstances, alone.bottleneck) == "launch"
     once = predict("atomic-add", device=H200, n=1 << 22)
-    assert residual_class(once.details, once.bottleneck) == "atomics"
+    assert residual_class(once.behind.circumstances, once.bottleneck) == "atomics"
 
 
 @pytest.fixture(scope="module")

@@ -69,16 +69,16 @@ def test_a_gpu_with_figures_of_another_has_wide_intervals(
 
 def test_built_ins_of_a_measured_gpu_keep_their_interval() -> None:
     found = predict("copy", device="h100-sxm", bytes=1 << 28)
-    own = found.behind.uncertainty.own_interval(found.figure_spread, found.time_s)
-    assert wider_intervals(found.details) == ()
+    own = found.uncertainty.own_interval(found.figure_spread, found.time_s)
+    assert wider_intervals(found.behind.circumstances) == ()
     assert found.interval_s == own
 
 
 def test_the_wider_end_counts_on_either_side() -> None:
     found = predict("softmax", device="a100-sxm-80", rows=4096, cols=2048, dtype="fp32")
-    own = found.behind.uncertainty.own_interval(found.figure_spread, found.time_s)
+    own = found.uncertainty.own_interval(found.figure_spread, found.time_s)
     both = found.interval_s
-    (wider,) = wider_intervals(found.details)
+    (wider,) = wider_intervals(found.behind.circumstances)
     assert both == (
         min(own[0], wider.low * found.time_s),
         max(own[1], wider.high * found.time_s),
@@ -87,7 +87,7 @@ def test_the_wider_end_counts_on_either_side() -> None:
 
 def test_a_warning_where_an_end_is_far() -> None:
     found = predict("gemm", mapping="tensor-core", device="a100-sxm-80", N=1024)
-    (wider,) = wider_intervals(found.details)
+    (wider,) = wider_intervals(found.behind.circumstances)
     said = [w for w in found.warnings if wider.name in w]
     assert bool(said) is (max(1 / wider.low, wider.high) > WORTH_SAYING)
     for line in said:

@@ -62,7 +62,7 @@ def test_what_predictions_use_is_what_the_first_look_says(tmp_path: Path) -> Non
     buffers = {name: Buffer(1 << 22) for name in "ab"}
     spec = LaunchSpec((4096, 1, 1), (256, 1, 1), named=buffers)
     prediction = predict(translated(load_program(source), spec), device="h200-sxm")
-    found = residual_origin(prediction.details, prediction.bottleneck)
+    found = residual_origin(prediction.behind.circumstances, prediction.bottleneck)
     expected = translated_over_described(LOOKS)
     assert found.widened == pytest.approx(expected, abs=0.005)
     low, high = prediction.interval_s
@@ -70,7 +70,7 @@ def test_what_predictions_use_is_what_the_first_look_says(tmp_path: Path) -> Non
     assert low / time <= found.residuals.low**found.widened * 1.001
     assert high / time >= found.residuals.high**found.widened * 0.999
     described = predict("copy", bytes=1 << 22, device="h200-sxm")
-    assert residual_origin(described.details, described.bottleneck).widened == 1
+    assert residual_origin(described.behind.circumstances, described.bottleneck).widened == 1
 
 
 def test_no_corpus_alone_decides() -> None:

@@ -108,9 +108,10 @@ class _OnArrays(Writer):
         self.written.append(("", f"ok &= _absolute({text}) <= {LARGEST}.0"))
 
     def called(self, call: Call) -> Any:
-        if any(shape[-1:] not in ((), (1,)) for shape in (*call.shapes, *call.results)):
-            raise NoProgramError(f"{call.node.name}, whose launches are no axis of their own")
-        return call.rows
+        function = call.function
+        if any(shape[-1:] not in ((), (1,)) for shape in (*function.shapes, *function.results)):
+            raise NoProgramError(f"{function.name}, whose launches are no axis of their own")
+        return function.of_rows
 
     def if_needed(self, text: str, needed: str) -> str:
         return text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -15,82 +15,139 @@ from perfmodel.records import record
 
 ROWS: Final = 61
 """Launches that are recorded together: a number that no shape has otherwise."""
-_KEPT: Final = 4096
-"""Calls of one launch whose results are kept."""
+_KEPT: Final = 1 << 15
+"""Results of functions on one launch that are kept: programs of one kernel share them."""
+
+
+@record
+class Leaf:
+    """Stands for a recorded number among the inputs of a function: its place among all."""
+
+    place: int
 
 
 @record(slots=False, eq=False)
-class Call:
-    """A recorded function, with what it was given and gave.
+class Function:
+    """A recorded function, without the derivation that it was in; equal ones do the same.
 
     Attributes
     ----------
-    node : Node
-    leaves : tuple of Node
-        The numbers that it is made of, each once.
+    name : str
+    work : callable
+    inputs, named : tuple, and mapping of str to value
+        What it takes, with leaves in the place of recorded numbers.
+    types : tuple of str
+        Types of the leaves.
     shapes, results : tuple of tuple of int
         Shapes of those and of its results, of one launch: the last axis is of launches.
-    operands : tuple
-        Scalars and constants in the place of all numbers of the leaves, in order.
-    needed : scalar or bool
-        Whether the results are needed at all.
     """
 
-    node: Node
-    leaves: tuple[Node, ...]
+    name: str
+    work: Any
+    inputs: tuple[Any, ...]
+    named: Mapping[str, Any]
+    types: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
-    operands: tuple[Any, ...]
-    needed: Any = True
+
+    @classmethod
+    def of(cls, node: Node, leaves: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> Function:
+        """Return the function of a node, whose sources are `leaves`, of these shapes.
+
+        Raises
+        ------
+        NoProgramError
+            If it was given rows that nobody recorded.
+        """
+        places = {leaf: Leaf(place) for place, leaf in enumerate(leaves)}
+        parts = [one_row(part, alike=False) for part in numbers_of(node.value)]
+        return cls(
+            node.name,
+            node.work,
+            inputs=_put(node.inputs, places),
+            named={name: _put(value, places) for name, value in node.named.items()},
+            types=tuple(np.asarray(leaf.value).dtype.str for leaf in leaves),
+            shapes=tuple(shapes),
+            results=tuple(part.shape for part in parts),
+        )
 
     @cached_property
-    def work(self) -> Any:
-        """The function of the operands' numbers, which gives those of its results."""
-        one, inputs = getattr(self.node.work, "one", None), self.node.inputs
-        constants = [one_row(i) if isinstance(i, np.ndarray) else i for i in inputs]
+    def _key(self) -> Any:
+        named = tuple((name, _hashable(value)) for name, value in self.named.items())
+        return self.work, _hashable(self.inputs), named, self.types, self.shapes, self.results
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether another does the same."""
+        return isinstance(other, Function) and self._key == other._key
+
+    def __hash__(self) -> int:
+        """Return the same number for functions that do the same."""
+        return self._hash
+
+    @cached_property
+    def of_one(self) -> Callable[..., tuple[Any, ...]]:
+        """The function of the leaves' plain numbers, which gives those of its results."""
+        one, arrays = getattr(self.work, "one", None), list(numbers_of(self.inputs))
         sizes = [int(np.prod(shape)) for shape in self.shapes]
-        sizes += [c.size for c in constants if isinstance(c, np.ndarray)]
-        if one is None or self.node.named or any(size != 1 for size in sizes):
-            return lru_cache(_KEPT)(self._one)
-        order = [self.leaves.index(i) if isinstance(i, Node) else None for i in inputs]
-        constants = [c.item() if isinstance(c, np.ndarray) else c for c in constants]
+        sizes += [c.size for c in arrays if isinstance(c, np.ndarray)]
+        if one is None or self.named or any(size != 1 for size in sizes):
+            return partial(_kept, self)
+        given = [i.item() if isinstance(i, np.ndarray) else i for i in self.inputs]
 
         def work(*numbers: Any) -> tuple[Any, ...]:
-            given = zip(order, constants, strict=True)
-            return (one(*(c if place is None else numbers[place] for place, c in given)),)
+            return (one(*(numbers[i.place] if isinstance(i, Leaf) else i for i in given)),)
 
         return work
 
-    def _one(self, *numbers: Any) -> tuple[Any, ...]:
-        found = self._found([np.array([number]) for number in numbers], 1)
-        return tuple(number for part in found for number in np.ravel(part).tolist())
-
-    def rows(self, *columns: Any) -> list[Array]:
-        """Return the same of many launches: an array for each operand, and for each result."""
+    def of_rows(self, *columns: Any) -> list[Array]:
+        """Return the same of many launches: an array for each number, and for each result."""
         size = max(np.size(column) for column in columns)
-        found = self._found([np.broadcast_to(column, size) for column in columns], size)
+        found = self.found([np.broadcast_to(column, size) for column in columns], size)
         return [
             row
             for part, shape in zip(found, self.results, strict=True)
             for row in np.broadcast_to(part, (*shape[:-1], size)).reshape(-1, size)
         ]
 
-    def _found(self, columns: list[Array], size: int) -> list[Any]:
-        given: dict[Node, Any] = {}
+    def found(self, columns: list[Array], size: int) -> list[Any]:
+        """Return the results for so many launches, an array for each of their numbers."""
+        given: dict[Any, Any] = {}
         left = iter(columns)
-        for leaf, shape in zip(self.leaves, self.shapes, strict=True):
+        for place, (shape, kind) in enumerate(zip(self.shapes, self.types, strict=True)):
             count = int(np.prod(shape))
-            rows = np.array([next(left) for _ in range(count)], dtype=np.asarray(leaf.value).dtype)
+            rows = np.array([next(left) for _ in range(count)], dtype=kind)
             alone = shape not in ((), (1,)) and shape[-1] != 1  # no axis is of launches
             array = rows.reshape(shape if alone else (*shape[:-1], size))
-            given[leaf] = array[0] if shape == () and size == 1 else array
-        named = {name: _put(value, given) for name, value in self.node.named.items()}
-        assert self.node.work is not None
-        found = list(numbers_of(self.node.work(*_put(self.node.inputs, given), **named)))
+            given[Leaf(place)] = array[0] if shape == () and size == 1 else array
+        named = {name: _put(value, given) for name, value in self.named.items()}
+        found = list(numbers_of(self.work(*_put(self.inputs, given), **named)))
         expected = [(*shape[:-1], size) if shape[-1:] == (1,) else shape for shape in self.results]
         if [np.shape(part) for part in found] != expected:
-            raise ValueError(f"{self.node.name} gave arrays of other shapes")
+            raise ValueError(f"{self.name} gave arrays of other shapes")
         return found
+
+
+@record(eq=False)
+class Call:
+    """A function with scalars and constants for all numbers of its leaves, in order.
+
+    `needed` is a scalar or constant: whether the results are needed at all.
+    """
+
+    function: Function
+    operands: tuple[Any, ...]
+    needed: Any = True
+
+
+@lru_cache(_KEPT)
+def _kept(function: Function, *numbers: Any) -> tuple[Any, ...]:
+    """Return what a function gives of one launch's numbers."""
+    found = function.found([np.array([number]) for number in numbers], 1)
+    return tuple(number for part in found for number in np.ravel(part).tolist())
 
 
 def numbers_of(value: Any) -> Iterator[Any]:
@@ -102,13 +159,22 @@ def numbers_of(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _put(value: Any, given: Mapping[Node, Any]) -> Any:
-    """Return a value with numbers in the place of nodes."""
-    if isinstance(value, Node):
+def _put(value: Any, given: Mapping[Any, Any]) -> Any:
+    """Return a value with others in the place of its nodes or leaves."""
+    if isinstance(value, (Node, Leaf)):
         return given[value]
     if type(value) in (tuple, list):
         return type(value)([_put(part, given) for part in value])
     return one_row(value) if isinstance(value, np.ndarray) else value
+
+
+def _hashable(value: Any) -> Any:
+    """Return what tells inputs of a function from others."""
+    if type(value) in (tuple, list):
+        return tuple(map(_hashable, value))
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    return type(value), value if isinstance(value, Leaf) else repr(value)
 
 
 def one_row(value: Any, alike: bool = True) -> Array:

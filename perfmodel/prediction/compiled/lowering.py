@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -20,9 +20,9 @@ from perfmodel.prediction.compiled.array_functions import (
     objects,
     universal,
 )
-from perfmodel.prediction.compiled.calls import ROWS, Call, numbers_of, one_row
+from perfmodel.prediction.compiled.calls import ROWS, Call, Function, numbers_of, one_row
 from perfmodel.prediction.compiled.expression_scalars import expression
-from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars
+from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars, key_of
 from perfmodel.records import record
 
 _MOST_RESULTS: Final = 64
@@ -50,12 +50,21 @@ class Program:
     outputs: tuple[Any, ...]
 
 
+@record
+class Moved:
+    """An output of a program: a number of the derivation, were a figure of another value."""
+
+    node: Node
+    figure: Node
+    value: float
+
+
 def program(
     inputs: Sequence[Node], outputs: Sequence[Any], decisions: Sequence[Decision]
 ) -> Program:
     """Return the program of a derivation.
 
-    `inputs` are the figures that may change; `outputs` nodes, or plain numbers.
+    `inputs` are the figures that may change; `outputs` nodes, moved ones, or plain numbers.
 
     Raises
     ------
@@ -65,18 +74,24 @@ def program(
     lowering = _Lowering()
     for node in inputs:
         lowering.known[node] = lowering.leaf(node)
-    ends = [d.node for d in decisions] + [o for o in outputs if isinstance(o, Node)]
-    for node in in_order(ends):
+    ends = [d.node for d in decisions]
+    ends += [o.node if isinstance(o, Moved) else o for o in outputs if isinstance(o, Node | Moved)]
+    order = {node: tuple(node.sources()) for node in in_order(ends)}
+    for node in order:
         if node not in lowering.known:
             lowering.known[node] = lowering.lowered(node)
-    guards: dict[tuple[Any, ...], Guard] = {}
-    for decision in decisions:
-        if (guard := lowering.guard(decision)) is not None:
-            guards.setdefault((guard.value, guard.answer), guard)
-    found = tuple(lowering.single(o) if isinstance(o, Node) else o for o in outputs)
+    lowering.check(decisions)
+    found = tuple(
+        lowering.moved(o, order, decisions)
+        if isinstance(o, Moved)
+        else lowering.single(o)
+        if isinstance(o, Node)
+        else o
+        for o in outputs
+    )
     products = dict.fromkeys(p for p in lowering.products if isinstance(p, Scalar))
     names = dict.fromkeys(node.name for node in inputs)
-    return Program(tuple(names), tuple(guards.values()), tuple(products), found)
+    return Program(tuple(names), tuple(lowering.guards.values()), tuple(products), found)
 
 
 class _Lowering:
@@ -86,12 +101,39 @@ class _Lowering:
         self.scalars = Scalars()
         self.known: dict[Node, Any] = {}
         self.products: list[Any] = []
+        self.guards: dict[tuple[Any, ...], Guard] = {}
+        self.calls: dict[Any, Any] = {}  # results of functions that are called as they are
 
     def leaf(self, node: Node) -> Objects:
         """Return an input as an array of one scalar."""
         found = np.empty(1, dtype=object)
         found[0] = self.scalars.made("input", (node.name,), _kind(node.value))
         return found
+
+    def moved(
+        self, output: Moved, order: Mapping[Node, Sequence[Node]], decisions: Sequence[Decision]
+    ) -> Any:
+        """Return the scalar of a node were a figure of another value, all decided alike.
+
+        `order` has all nodes, each after its sources.
+        """
+        known, changed = self.known, {output.figure}
+        self.known = known | {output.figure: objects(output.value)}
+        for node, sources in order.items():
+            if not changed.isdisjoint(sources):
+                self.known[node] = self.lowered(node)
+                if not _alike(self.known[node], known[node]):
+                    changed.add(node)
+        self.check([decision for decision in decisions if decision.node in changed])
+        found = self.single(output.node)
+        self.known = known
+        return found
+
+    def check(self, decisions: Iterable[Decision]) -> None:
+        """Let launches be guarded to decide as was recorded."""
+        for decision in decisions:
+            if (guard := self.guard(decision)) is not None:
+                self.guards.setdefault((guard.value, guard.answer), guard)
 
     def guard(self, decision: Decision) -> Guard | None:
         """Return what a decision asks of a launch; None for nothing."""
@@ -172,24 +214,25 @@ class _Lowering:
         """Return the results of a function that is called as it is."""
         leaves = list(dict.fromkeys(node.sources()))
         given = [objects(self.known[leaf]) for leaf in leaves]
-        parts = [one_row(part, alike=False) for part in numbers_of(node.value)]
-        call = Call(
-            node,
-            leaves=tuple(leaves),
-            shapes=tuple(array.shape for array in given),
-            results=tuple(part.shape for part in parts),
-            operands=tuple(scalar for array in given for scalar in array.reshape(-1)),
-            needed=self._needed(node),
-        )
-        if sum(part.size for part in parts) > _MOST_RESULTS:
+        function = Function.of(node, leaves, [array.shape for array in given])
+        if sum(int(np.prod(shape)) for shape in function.results) > _MOST_RESULTS:
             raise NoProgramError(f"{node.name} gives too much")
+        operands = tuple(scalar for array in given for scalar in array.reshape(-1))
+        key = (function, *map(key_of, operands))
+        if key not in self.calls:
+            self.calls[key] = self._results(node, Call(function, operands, self._needed(node)))
+        return self.calls[key]
+
+    def _results(self, node: Node, call: Call) -> Any:
+        """Return the results of a call as scalars, and those that it replaces some of."""
+        parts = [one_row(part, alike=False) for part in numbers_of(node.value)]
         kinds = [_kind(part) for part in parts for _ in range(part.size)]
         numbers: Iterator[Any]
         if any(isinstance(o, Scalar) for o in call.operands):
             scalar = Scalar("call", (call,), "f")
             numbers = (Scalar("part", (scalar, i), kind) for i, kind in enumerate(kinds))
         else:
-            numbers = iter(call.work(*call.operands))
+            numbers = iter(call.function.of_one(*call.operands))
         results = []
         for part in parts:
             found = np.empty(part.shape, dtype=object)
@@ -207,6 +250,15 @@ class _Lowering:
             return True
         which = objects(self._filled(node.inputs[0]))
         return self.scalars.cast(which.reshape(-1)[0], "b") if which.size == 1 else True
+
+
+def _alike(value: Any, other: Any) -> bool:
+    """Say whether arrays of scalars, or several of them, are the same."""
+    if isinstance(value, (tuple, list)):
+        return all(_alike(a, b) for a, b in zip(value, other, strict=True))
+    pair = objects(value), objects(other)
+    numbers = zip(*(array.reshape(-1).tolist() for array in pair), strict=True)
+    return pair[0].shape == pair[1].shape and all(key_of(a) == key_of(b) for a, b in numbers)
 
 
 def _kind(value: Any) -> Kind:

@@ -8,7 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.prediction.compiled.forms import Evaluated, Form, Forms
+from perfmodel.prediction.compiled.programs import Form, Programs
+from perfmodel.prediction.compiled.recording import Evaluated
+from perfmodel.prediction.launch_numbers import LaunchNumbers
 
 _BLOCK: Final = 1 << 12
 """Launches of which all numbers are worked out at a time: few enough for a core's caches."""
@@ -26,7 +28,9 @@ _POOR: Final = 0.5
 Columns = Mapping[str, Array]
 
 
-def prepare(forms: Forms, columns: Columns, evaluated: Evaluated) -> list[Form]:
+def prepare(
+    programs: Programs[LaunchNumbers], columns: Columns, evaluated: Evaluated
+) -> list[Form[LaunchNumbers]]:
     """Return programs that hold for most of some launches, made if need be; none if they do not.
 
     `columns` are the launches' parameters.
@@ -35,12 +39,12 @@ def prepare(forms: Forms, columns: Columns, evaluated: Evaluated) -> list[Form]:
     some = np.unique(np.linspace(0, size - 1, _TRIED).astype(np.int64))
     tried = {name: column[some] for name, column in columns.items()}
     for made in range(_MOST_MADE + 1):
-        shares = _shares(forms, tried)
+        shares = _shares(programs, tried)
         left = np.flatnonzero(sum(shares.values(), np.zeros(len(some))) == 0)
         if len(left) <= _ENOUGH * len(some) or made == _MOST_MADE:
             break
         launches = [*_rows(tried, left[:: max(len(left) // _TOGETHER, 1)])]
-        if not forms.learn_of(launches, evaluated):
+        if not programs.learn_of(launches, evaluated):
             break
     if len(left) > _POOR * len(some):
         return []
@@ -49,8 +53,8 @@ def prepare(forms: Forms, columns: Columns, evaluated: Evaluated) -> list[Form]:
 
 
 def blocks(
-    forms: Sequence[Form], inputs: Sequence[Array]
-) -> Iterator[tuple[Form, Array, tuple[Any, ...]]]:
+    forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array]
+) -> Iterator[tuple[Form[LaunchNumbers], Array, tuple[Any, ...]]]:
     """Yield the programs that hold for some launches, their places, and the programs' outputs.
 
     `inputs` are the columns of the programs' inputs, in their order.
@@ -66,22 +70,28 @@ def blocks(
                 break
 
 
-def _shares(forms: Forms, columns: Columns) -> dict[Form, Array]:
+def _shares(
+    programs: Programs[LaunchNumbers], columns: Columns
+) -> dict[Form[LaunchNumbers], Array]:
     """Return which launches each program holds for, those before it left out."""
     left, found = np.ones(len(next(iter(columns.values()))), dtype=bool), {}
-    inputs = [columns[name] for name in forms.names]
-    for form in forms.known:
+    inputs = [columns[name] for name in programs.names]
+    for form in programs.known:
         found[form] = _outputs(form, inputs)[0] & left
         left &= ~found[form]
     return found
 
 
-def _outputs(form: Form, inputs: Sequence[Array]) -> tuple[Array, tuple[Any, ...]]:
+def _outputs(form: Form[LaunchNumbers], inputs: Sequence[Array]) -> tuple[Array, tuple[Any, ...]]:
+    nothing = np.zeros(len(inputs[0]), dtype=bool), ()
     if form.of_many is None:
-        return np.zeros(len(inputs[0]), dtype=bool), ()
-    with np.errstate(all="ignore"):
-        held, outputs = form.of_many(*inputs)
-        return held & np.isfinite(outputs[0]), outputs
+        return nothing
+    try:
+        with np.errstate(all="ignore"):
+            held, outputs = form.of_many(*inputs)
+    except ValueError:  # a function gave arrays of another shape than of those recorded
+        return nothing
+    return held & np.isfinite(outputs[0]), outputs
 
 
 def _rows(columns: Columns, places: Array) -> Iterator[dict[str, int]]:

@@ -84,12 +84,11 @@ class _OnNumbers(Writer):
         **{name: f"_{name}({{0}})" for name in _MATH[:6]},
         **{name: f"_{name}({{0}}, {{1}})" for name in _MATH[6:]},
     }
-    twice: ClassVar[frozenset[str]] = frozenset({"minimum", "maximum", "sign"})
 
     def pattern(self, scalar: Scalar) -> str:
         name, operands = scalar.operator, scalar.operands
         if name == "divide" and isinstance(operands[1], Scalar) and not _positive(operands[1]):
-            return "_divided({0}, {1})"
+            return "({0} / {1} if {1} else _divided({0}, {1}))"
         if scalar.kind != "b" and name in ("and", "or"):
             return {"and": "({0} & {1})", "or": "({0} | {1})"}[name]
         return self.operators[name]
@@ -102,7 +101,7 @@ class _OnNumbers(Writer):
         return f"{text} != {guard.answer!r}"
 
     def called(self, call: Call) -> Any:
-        return call.work
+        return call.function.of_one
 
     def if_needed(self, text: str, needed: str) -> str:
         return f"{text} if {needed} else None"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -11,52 +12,26 @@ from perfmodel.kernels import Instance, Kernel, bind
 from perfmodel.kernels.bounds import surely_fits
 from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.derivation import Recorded, figure, recording
-from perfmodel.models.launch.occupancy import LIMITERS
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import ROWS
-from perfmodel.prediction.compiled.lowering import Program, program
+from perfmodel.prediction.compiled.layouts import Layout, Read
+from perfmodel.prediction.compiled.lowering import Moved, Program, program
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.launch_numbers import LaunchNumbers
-from perfmodel.records import record
+
+Found = TypeVar("Found")
+Evaluated = Callable[[Instance], Details]
+"""Evaluates bound launches."""
 
 
-@record
-class Layout:
-    """Which output of a program is which number of a launch."""
-
-    terms: tuple[str, ...]
-    traffic: tuple[str, ...]
-    params: tuple[str, ...]
-    limiter: str
-
-    def numbers(self, outputs: tuple[Any, ...]) -> LaunchNumbers:
-        """Return outputs, plain ones or arrays, as the numbers of launches."""
-        time, flop, per_sm, warps, fraction, *left = outputs
-        sizes, left = left[: 6 + len(self.params)], left[6 + len(self.params) :]
-        return LaunchNumbers(
-            time_s=time,
-            terms_s=dict(zip(self.terms, left, strict=False)),
-            traffic=dict(zip(self.traffic, left[len(self.terms) :], strict=True)),
-            params=dict(zip(self.params, sizes[6:], strict=True)),
-            grid=tuple(sizes[:3]),
-            block=tuple(sizes[3:6]),
-            flop=flop * 1.0,
-            blocks_per_sm=per_sm,
-            warps_per_sm=warps,
-            fraction=fraction,
-            limiter=self.limiter,
-        )
-
-
-@record
-class RecordedLaunches:
+@dataclass(frozen=True, slots=True)
+class RecordedLaunches(Generic[Found]):
     """The program of some launches, what its outputs are, and what they were when recorded.
 
     `launches` are the inputs of each launch, `outputs` the numbers that the models gave for it.
     """
 
     program: Program
-    layout: Layout
+    layout: Layout[Found]
     launches: tuple[tuple[int, ...], ...]
     outputs: tuple[tuple[float, ...], ...]
 
@@ -79,9 +54,10 @@ def record_bounds(kernel: Kernel, launch: Mapping[str, Any]) -> Program:
 def record_launches(
     kernel: Kernel,
     launches: Sequence[Mapping[str, Any]],
-    evaluated: Callable[[Instance], Details],
-) -> RecordedLaunches:
-    """Return the program of launches like these, by the whole numbers among their parameters.
+    evaluated: Evaluated,
+    read: Read[Found],
+) -> RecordedLaunches[Found]:
+    """Return the program of what is read of launches like these, by their whole parameters.
 
     Where they take different forms, that of the last and of those which take the same.
 
@@ -93,7 +69,7 @@ def record_launches(
     left = list(launches)
     while True:
         try:
-            return _record(kernel, left, evaluated)
+            return _record(kernel, left, evaluated, read)
         except DisagreementError as parted:
             labels = np.resize(parted.labels, len(left))
             left = [row for row, label in zip(left, labels, strict=True) if label == labels[-1]]
@@ -102,34 +78,23 @@ def record_launches(
 def _record(
     kernel: Kernel,
     launches: Sequence[Mapping[str, Any]],
-    evaluated: Callable[[Instance], Details],
-) -> RecordedLaunches:
+    evaluated: Evaluated,
+    read: Read[Found],
+) -> RecordedLaunches[Found]:
     inputs = _inputs(launches)
     with recording(in_parts=True) as decisions:
-        details = evaluated(bind(kernel, {**launches[-1], **inputs}))
-        found = LaunchNumbers.of(details)
-        limiter = LIMITERS[int(_one(np.argmin(details.occupied.limits, axis=0)))]
-    outputs = _outputs(found)
+        layout, outputs = read(evaluated(bind(kernel, {**launches[-1], **inputs})))
     nodes = [each.node for each in inputs.values()]
     # What the models give for the same launches when nobody records: what a recording lost shows.
     plain = {name: each.node.value for name, each in inputs.items()}
-    models = LaunchNumbers.of(evaluated(bind(kernel, {**launches[-1], **plain})))
-    columns = [np.ravel(output) for output in _outputs(models)]
+    _, models = read(evaluated(bind(kernel, {**launches[-1], **plain})))
+    columns = [np.ravel(output) for output in models]
     rows = range(min(len(launches), ROWS))
     return RecordedLaunches(
         program(nodes, list(map(_node, outputs)), decisions),
-        Layout(tuple(found.terms_s), tuple(found.traffic), tuple(found.params), limiter),
+        layout,
         launches=tuple(tuple(launches[i][name] for name in inputs) for i in rows),
         outputs=tuple(tuple(c[i % len(c)].item() for c in columns) for i in rows),
-    )
-
-
-def _outputs(found: LaunchNumbers) -> tuple[Any, ...]:
-    """Return the numbers of launches in the order of `Layout`."""
-    return (
-        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
-        *(*found.grid, *found.block, *found.params.values()),
-        *(*found.terms_s.values(), *found.traffic.values()),
     )
 
 
@@ -147,4 +112,6 @@ def _one(value: Any) -> Any:
 
 
 def _node(value: Any) -> Any:
+    if isinstance(value, Moved):
+        return value
     return value.node if isinstance(value, Recorded) else np.ravel(value)[0].item()

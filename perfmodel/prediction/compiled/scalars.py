@@ -93,7 +93,7 @@ class Scalars:
 
     def made(self, name: str, operands: Sequence[Any], kind: Kind) -> Scalar:
         """Return the scalar of an operator and operands: the one that there is, if there is one."""
-        key = (name, kind, *map(_key, operands))
+        key = (name, kind, *map(key_of, operands))
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = Scalar(name, tuple(operands), kind)
@@ -135,7 +135,7 @@ class Scalars:
         chosen, other = self.cast(chosen, kind), self.cast(other, kind)
         if not isinstance(condition, Scalar):
             return chosen if condition else other
-        if _key(chosen) == _key(other):
+        if key_of(chosen) == key_of(other):
             return chosen
         return self.made("where", (condition, chosen, other), kind)
 
@@ -144,7 +144,7 @@ class Scalars:
         return value if kind_of(value) == kind else self.apply(_CASTS[kind], value)
 
 
-def _key(value: Any) -> Any:
+def key_of(value: Any) -> Any:
     """Return what tells constants apart: 1 from 1.0 and True, -0.0 from 0.0; NaN is NaN."""
     return value if isinstance(value, Scalar) else (type(value), repr(value))
 

@@ -17,18 +17,16 @@ _LONGEST: Final = 160
 class Writer:
     """Assigns each scalar once, before it is used; short ones are written where they are used.
 
-    `operators` has a pattern of text for each operator, in the operands' texts. `twice` are the
-    operators whose patterns have an operand twice.
+    `operators` has a pattern of text for each operator, in the operands' texts.
     """
 
     operators: ClassVar[Mapping[str, str]]
-    twice: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.names = [f"p{i}" for i in range(len(program.inputs))]
         self.places = dict(zip(program.inputs, self.names, strict=True))
-        self.uses = _uses(program)
+        self.uses = uses(program)
         self.texts: dict[Scalar, str] = {}
         self.calls: dict[str, Any] = {}
         self.written: list[tuple[str, str]] = []  # names, and what they are
@@ -71,9 +69,11 @@ class Writer:
         if name == "part":
             return f"{self.texts[operands[0]]}[{operands[1]}]"
         texts = [self.texts[o] if isinstance(o, Scalar) else _constant(o) for o in operands]
-        if name in self.twice:
-            texts = [self._short(text) for text in texts]
-        return self.pattern(scalar).format(*texts)
+        pattern = self.pattern(scalar)
+        for place, text in enumerate(texts):
+            if pattern.count(f"{{{place}}}") > 1:
+                texts[place] = self._short(text)
+        return pattern.format(*texts)
 
     def pattern(self, scalar: Scalar) -> str:
         """Return the pattern of an operation."""
@@ -111,7 +111,7 @@ def _sources(scalar: Scalar) -> Iterator[Scalar]:
             yield operand
 
 
-def _uses(program: Program) -> Counter[Scalar]:
+def uses(program: Program) -> Counter[Scalar]:
     """Return how often each scalar is needed."""
     ends = [g.value for g in program.guards]
     ends += [o for o in (*program.products, *program.outputs) if isinstance(o, Scalar)]
@@ -128,7 +128,7 @@ def _uses(program: Program) -> Counter[Scalar]:
 
 def operations(program: Program) -> int:
     """Return how many scalars a program works out."""
-    return len(_uses(program))
+    return len(uses(program))
 
 
 def _constant(value: Any) -> str:

@@ -186,8 +186,8 @@ def _power(widened: float) -> str:
 
 def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
     p = each.prediction
-    found = residual_origin(p.details, p.bottleneck)
-    wider = wider_intervals(p.details)
+    found = residual_origin(p.behind.circumstances, p.bottleneck)
+    wider = wider_intervals(p.behind.circumstances)
     factors = f"{found.residuals.low:.3f} to {found.residuals.high:.3f}{_power(found.widened)}"
     return (
         str(each.number),

@@ -15,4 +15,5 @@ def test_a_prediction_costs_what_it_did(what: str) -> None:
     found, before = cost(*LAUNCHES[what]), recorded()[what]
     remedy = "; if it is worth it: python -m benchmarks.costs > benchmarks/costs.json"
     assert found.operations <= THIRD * before.operations, remedy
+    assert found.reliability <= THIRD * before.reliability, remedy
     assert found.calls <= THIRD * before.calls, remedy

@@ -14,7 +14,9 @@ from perfmodel import load_device, predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import bind, check_bounds, find_kernel
 from perfmodel.kernels.bounds import surely_fits
-from perfmodel.prediction.compiled.forms import Form, Forms
+from perfmodel.prediction.compiled.forms import Forms
+from perfmodel.prediction.compiled.layouts import read_numbers
+from perfmodel.prediction.compiled.programs import Form
 from perfmodel.prediction.compiled.recording import record_launches
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.launch_numbers import LaunchNumbers
@@ -72,12 +74,12 @@ def check_same(ours: LaunchNumbers, models: LaunchNumbers) -> None:
 def test_a_program_gives_what_the_models_give(name, mapping, sizes) -> None:
     # independent: the models evaluate the same launches on arrays
     kernel = find_kernel(name, mapping)
-    forms = Forms(kernel, UNDER.device, tuple(sizes))
+    forms = Forms.of(kernel, UNDER.device, tuple(sizes), "profiler", "cold")
     launches = draw(sizes, 1, 20)
     for launch in launches:
         if forms.numbers(launch) is None:
             forms.learn(launch, UNDER.evaluated)
-    assert forms.failed == 0
+    assert forms.of_numbers.failed == 0
     held = 0
     for launch in [*launches[-8:], *draw(sizes, 2, 12)]:
         found = forms.numbers(launch)
@@ -126,7 +128,7 @@ def test_what_intervals_show_to_fit_does(kind: tuple[str, str | None], m: int, k
 def test_a_program_that_gives_other_numbers_is_not_taken() -> None:
     kernel = find_kernel("copy")
     launches = [{"bytes": size} for size in (1 << 26, 1 << 27)]
-    found = record_launches(kernel, launches, UNDER.evaluated)
+    found = record_launches(kernel, launches, UNDER.evaluated, read_numbers)
     form = Form(found.program, found.layout)
     assert form.agrees(found)
     for place in (0, -3):  # the time, and a part of the traffic

@@ -12,8 +12,9 @@ from perfmodel.models.derivation import definition, figure, recording
 from perfmodel.prediction.compiled.array_code import array_function
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import ROWS
-from perfmodel.prediction.compiled.lowering import program
+from perfmodel.prediction.compiled.lowering import Moved, program
 from perfmodel.prediction.compiled.python_code import python_function
+from perfmodel.prediction.compiled.writer import uses
 
 TABLE = np.array([1.0, 4.0, 9.0]), np.array([0.0, 2.0, -1.0])
 
@@ -75,6 +76,38 @@ def test_a_decision_is_a_guard() -> None:
     assert python_function(found)(1.0, 2.0) is None
     held, _ = array_function(found)(np.array([5.0, 1.0]), np.array([2.0, 2.0]))
     assert held.tolist() == [True, False]
+
+
+def test_a_figure_of_another_value_is_worked_out_again() -> None:
+    # by hand: 3*a + b, of which b is the same, and the decision is another guard
+    def work(a, b, factor):
+        return (a * factor if np.any(a > factor) else a) + b
+
+    with recording() as decisions:
+        a, b, factor = (figure(n, np.array([v])) for n, v in (("a", 4.0), ("b", 1.0), ("f", 2.0)))
+        found = work(a, b, factor).node
+    moved = Moved(found, factor.node, 3.0)
+    both = program([a.node, b.node], [found, moved], decisions)
+    one = python_function(both)
+    assert one(5.0, 1.0) == (11.0, 16.0)
+    assert one(2.5, 1.0) is None  # by 3 it would be decided otherwise
+    assert len(both.guards) == 2
+
+
+def test_what_is_called_with_the_same_numbers_is_called_once() -> None:
+    found = recorded(lambda a, b: cubed(a > b, b, a) + 2.0 * cubed(a > b, b, a), 3.0, 1.0)
+    calls = {s for s in uses(found) if s.operator == "call"}
+    assert len(calls) == 1
+    assert python_function(found)(2.0, 1.0) == (24.0,)
+
+
+def test_division_by_nothing_is_numpys() -> None:
+    one = python_function(recorded(lambda a, b: a / b, 3.0, 1.0))
+    with np.errstate(all="ignore"):
+        assert one(1.0, 0.0) == (np.inf,)
+        assert one(-1.0, 0.0) == (-np.inf,)
+        assert np.isnan(one(0.0, 0.0)[0])
+    assert one(1.0, 3.0) == (1.0 / 3.0,)
 
 
 def test_launches_that_decide_differently_leave_no_guard() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,10 +16,6 @@ from perfmodel.reports.page.content import Report, build_report
 from perfmodel.reports.page.write import write_report
 from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
-
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
-REQUIRED = "PERFMODEL_BROWSER_TESTS"
-"""Set to "required", a machine without a browser fails these tests instead of skipping them."""
 
 TABLE = Table(
     "Measured beside predicted",
@@ -68,32 +62,6 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         return written[what]
 
     return folder
-
-
-def _executable() -> str | None:
-    named = os.environ.get("PERFMODEL_BROWSER")
-    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Return a headless Chromium; without one the test is skipped, or fails where required."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = _executable()
-        if path is None and not Path(playwright.chromium.executable_path).exists():
-            lacking = (
-                "no browser: install Debian's chromium-headless-shell, or run `playwright install "
-                f"chromium`, or name one in PERFMODEL_BROWSER; looked for {', '.join(BROWSERS)}"
-            )
-            if os.environ.get(REQUIRED) == "required":
-                pytest.fail(lacking)
-            pytest.skip(lacking)
-        # Chromium's own sandbox does not work for root, as in containers; pages here are ours.
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @dataclass(frozen=True)

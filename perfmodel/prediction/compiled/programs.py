@@ -1,0 +1,133 @@
+"""Programs of what is read of one kernel's launches, made as launches come.
+
+A launch takes the way through the models that its sizes decide. The program of a way holds for all
+launches that decide alike, and takes a hundredth of the time. Making one takes some tens of
+predictions, so they are made the rarer the more there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
+
+from perfmodel.kernels import Kernel
+from perfmodel.prediction.compiled.array_code import ArrayFunction, array_function
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.layouts import Layout, Read
+from perfmodel.prediction.compiled.lowering import Program
+from perfmodel.prediction.compiled.python_code import Function, python_function
+from perfmodel.prediction.compiled.recording import Evaluated, RecordedLaunches, record_launches
+
+Found = TypeVar("Found")
+
+_MOST: Final = 32
+"""Programs at most."""
+_AGAIN: Final = 3
+"""How many times as many launches without a program each next one is made at."""
+_TOGETHER: Final = 48
+"""Launches that a program is made of at most."""
+_ALIKE: Final = 1e-11
+_NOTHING: Final = 1e-4
+"""What a program's numbers may differ by from the models': a share, by Python's and NumPy's powers,
+and sectors or bytes that are left of the difference of large numbers."""
+_MOST_FAILED: Final = 3
+"""Programs that could not be made, after which none is tried any more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Form(Generic[Found]):
+    """A program of launches, as functions on numbers and on arrays."""
+
+    program: Program
+    layout: Layout[Found]
+
+    @cached_property
+    def of_one(self) -> Function:
+        """The function of one launch's numbers."""
+        return python_function(self.program)
+
+    @cached_property
+    def of_many(self) -> ArrayFunction | None:
+        """The function of arrays of launches; None if some step takes one at a time."""
+        try:
+            return array_function(self.program)
+        except NoProgramError:
+            return None
+
+    def agrees(self, recorded: RecordedLaunches[Found]) -> bool:
+        """Say whether it gives the models' numbers for the launches that it was made of."""
+        pairs = zip(recorded.launches, recorded.outputs, strict=True)
+        found = [(run(self.of_one, launch), expected) for launch, expected in pairs]
+        held = [(ours, models) for ours, models in found if ours is not None]
+        rest = len(recorded.outputs[0]) - self.layout.rest
+        return bool(held) and all(
+            math.isclose(a, b, rel_tol=_ALIKE, abs_tol=_NOTHING if place >= rest else 0.0)
+            for ours, models in held
+            for place, (a, b) in enumerate(zip(ours, models, strict=True))
+        )
+
+
+@dataclass(slots=True, repr=False)
+class Programs(Generic[Found]):
+    """The programs of launches that differ in whole numbers alone."""
+
+    kernel: Kernel
+    names: tuple[str, ...]  # of the numbers, in the order of the programs' inputs
+    read: Read[Found]  # what the programs give
+    first: int  # launches without a program at which the first is made
+    known: list[Form[Found]] = field(default_factory=list)
+    latest: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=_TOGETHER))
+    missed: int = 0
+    failed: int = 0
+
+    def found(self, given: Mapping[str, Any]) -> Found | None:
+        """Return what is read of a launch; None where no program holds."""
+        inputs = [given[name] for name in self.names]
+        for place, form in enumerate(self.known):
+            outputs = run(form.of_one, inputs)
+            if outputs is not None:
+                self.latest.append(given)
+                if place:  # the likeliest first
+                    self.known.insert(0, self.known.pop(place))
+                return form.layout.record(outputs)
+        return None
+
+    def miss(self, given: Mapping[str, Any]) -> bool:
+        """Note a launch that no program held for, and say whether any is worth making yet."""
+        self.missed += 1
+        self.latest.append(given)
+        return self.failed < _MOST_FAILED and self.missed >= self.first
+
+    def learn(self, evaluated: Evaluated) -> None:
+        """Make a program of the latest launches, if enough have come since the last one."""
+        made = len(self.known)
+        if made < _MOST and self.missed >= self.first * _AGAIN**made:
+            self.learn_of([*self.latest], evaluated)
+
+    def learn_of(self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated) -> bool:
+        """Make a program of some launches, and say whether that was possible."""
+        if self.failed >= _MOST_FAILED:
+            return False
+        try:
+            found = record_launches(self.kernel, launches, evaluated, self.read)
+            form = Form(found.program, found.layout)
+            sure = form.agrees(found)
+        except Exception:  # whatever a recording cannot follow, arrays still can
+            sure = False
+        if not sure:
+            self.failed += 1
+            return False
+        self.known.insert(0, form)
+        return True
+
+
+def run(function: Function, inputs: Sequence[int]) -> tuple[Any, ...] | None:
+    """Return what a program gives; None where it does not hold."""
+    try:
+        return function(*inputs)
+    except (ArithmeticError, ValueError, IndexError):
+        return None

@@ -1,0 +1,179 @@
+"""For each formula of the models, a recorded launch that moves when the formula does.
+
+`python tests/models/formula_launches.py` chooses them again, from launches of the committed record
+(`benchmarks.record`), and writes formula_launches.toml: needed where formulas come or are renamed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import _lru_cache_wrapper, cache
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from benchmarks.record import store  # noqa: E402
+from benchmarks.record.launches import Values, values  # noqa: E402
+from perfmodel import predict  # noqa: E402
+from perfmodel.hardware import load_device  # noqa: E402
+from perfmodel.measure import folders  # noqa: E402
+from perfmodel.measure.recorded import Row, read_recording  # noqa: E402
+from perfmodel.models.formula import Formula  # noqa: E402
+from perfmodel.models.mechanism import mechanisms  # noqa: E402
+from perfmodel.prediction.conditions import by_the_models  # noqa: E402
+from perfmodel.validation.cases import as_timed, launch_of, matched  # noqa: E402
+from perfmodel.validation.sweeps import Sweep  # noqa: E402
+from perfmodel.validation.validate import find_recordings  # noqa: E402
+
+FILE: Final = Path(__file__).with_suffix(".toml")
+DEVICES: Final = ("h100-sxm", "h200-sxm")
+TENTH: Final = 1.1
+
+
+def formulas() -> dict[str, Formula]:
+    """Return all formulas of the models, as MODULE.NAME below perfmodel.models."""
+    mechanisms()  # imports all
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        for attribute, value in list(vars(module).items()):
+            if (
+                name.startswith("perfmodel.models.")
+                and isinstance(value, Formula)
+                and value.module == name
+            ):
+                found[f"{name.removeprefix('perfmodel.models.')}.{attribute}"] = value
+    return found
+
+
+def chosen() -> dict[str, str]:
+    """Return the launch of each formula."""
+    return dict(tomllib.loads(FILE.read_text("utf-8")))
+
+
+@cache
+def recorded(device: str) -> store.Table:
+    """Return what is recorded of a GPU's launches."""
+    return store.read(ROOT / "benchmarks" / "record" / f"{device}.xz")
+
+
+@cache
+def _rows(device: str, folder: str) -> dict[str, tuple[Sweep, Row]]:
+    recording = read_recording(folders.root() / folder)
+    return {f"{row.topic} {row.line}": (sweep, row) for sweep, row in matched(recording)}
+
+
+@cache
+def _launch(name: str) -> dict[str, Any]:
+    device, folder, row_name = name.split(" ", 2)
+    sweep, row = _rows(device, folder)[row_name]
+    recording = read_recording(folders.root() / folder)
+    return launch_of(sweep, row, as_timed(load_device(device), recording, row))
+
+
+@cache
+def _kept() -> list[Any]:
+    """Return the caches of the models' functions."""
+    modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
+    return [f for m in modules for f in vars(m).values() if isinstance(f, _lru_cache_wrapper)]
+
+
+def predicted(name: str) -> Values:
+    """Return what the models say of a launch now, without anything that they keep."""
+    launch = _launch(name)
+    for each in _kept():
+        each.cache_clear()
+    with by_the_models():
+        return values(predict(**launch))
+
+
+@contextmanager
+def changed(formula: Formula) -> Iterator[None]:
+    """Change a formula by a tenth."""
+    text, by = formula.text, Formula.by
+
+    def changed_by(self: Formula, work: Any, /, **given: Any) -> Any:
+        found = by(self, work, **given)
+        return found * TENTH if self is formula else found
+
+    object.__setattr__(formula, "text", f"({text})*{TENTH}")
+    formula.__dict__.pop("node", None)
+    Formula.by = changed_by  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        object.__setattr__(formula, "text", text)
+        formula.__dict__.pop("node", None)
+        Formula.by = by  # type: ignore[method-assign]
+
+
+def moves(name: str, formula: Formula, before: Values) -> bool:
+    """Say whether a launch's prediction changes with a formula."""
+    with changed(formula):
+        after = predicted(name)
+    return any(after.get(key) != value for key, value in before.items())
+
+
+def _candidates() -> Iterator[str]:
+    """Yield some launches of every topic of every recording."""
+    for device in DEVICES:
+        for recording in find_recordings(device):
+            folder = folders.name(recording.folder)
+            topics = defaultdict(list)
+            for name in _rows(device, folder):
+                topics[name.split()[0]].append(f"{device} {folder} {name}")
+            for names in topics.values():
+                yield from names[:: max(len(names) // 8, 1)]
+
+
+def _evaluated(name: str, by_id: dict[int, str]) -> set[str]:
+    """Return the formulas that a launch evaluates."""
+    found: set[str] = set()
+    call, by = Formula.__call__, Formula.by
+
+    def seen(self: Formula, **given: Any) -> Any:
+        found.add(by_id.get(id(self), ""))
+        return call(self, **given)
+
+    def seen_by(self: Formula, work: Any, /, **given: Any) -> Any:
+        found.add(by_id.get(id(self), ""))
+        return by(self, work, **given)
+
+    Formula.__call__, Formula.by = seen, seen_by  # type: ignore[method-assign]
+    try:
+        predicted(name)
+    finally:
+        Formula.__call__, Formula.by = call, by  # type: ignore[method-assign]
+    return found
+
+
+def choose() -> dict[str, str]:
+    """Return a launch for each formula, as few in all as it takes without much search."""
+    known = formulas()
+    by_id = {id(formula): name for name, formula in known.items()}
+    evaluated = {name: _evaluated(name, by_id) for name in _candidates()}
+    launches = defaultdict(list)
+    for name, some in evaluated.items():
+        for each in some:
+            launches[each].append(name)
+    found: dict[str, str] = {}
+    for name in sorted(known, key=lambda each: len(launches[each])):
+        some = sorted(launches[name], key=lambda launch: launch not in set(found.values()))
+        for launch in some[:60]:
+            if moves(launch, known[name], recorded(launch.split()[0])[launch]):
+                found[name] = launch
+                break
+        else:
+            print(f"{name}: none of {len(some)} launches moves")
+    return found
+
+
+if __name__ == "__main__":
+    lines = [f'"{name}" = "{launch}"\n' for name, launch in sorted(choose().items())]
+    FILE.write_text("# Written by formula_launches.py.\n" + "".join(lines), "utf-8")
