@@ -61,7 +61,7 @@ def drill(
     and 2 when it cannot be read: no number, another unit, no such drill.
 
     Where an article says one thing and the hardware another, the solution shows the measurement.
-    Drills are data: perfmodel/drills/library/README.md describes the format of your own.
+    Drills are TOML files; docs/reference/drill-files.md describes the format of your own.
     """
     from perfmodel.drills import load_drills
 
@@ -69,7 +69,7 @@ def drill(
     if drill is not None:
         if topic is not None:
             raise PerfmodelError("--topic lists drills: leave it out where one is named")
-        _ask(known, drill, answer, solution, device or "", json)
+        _ask(known, drill, answer, solution, device or "", json, drills or ())
         return
     for name, given in (
         ("--answer", answer is not None),
@@ -78,10 +78,10 @@ def drill(
     ):
         if given:
             raise PerfmodelError(f"{name} needs a drill: name it, as in drill 1 {name}")
-    _list(known, topic, json)
+    _list(known, topic, json, drills or ())
 
 
-def _list(known: Sequence[Drill], topic: str | None, json: bool) -> None:
+def _list(known: Sequence[Drill], topic: str | None, json: bool, own: Sequence[str]) -> None:
     """List the drills, or those of a topic."""
     topics = list(dict.fromkeys(each.topic for each in known))
     if topic is not None and topic not in topics:
@@ -94,11 +94,18 @@ def _list(known: Sequence[Drill], topic: str | None, json: bool) -> None:
     else:
         from perfmodel.reports.drill_text import drills_report
 
-        show(drills_report([known[i] for i in wanted], [i + 1 for i in wanted], len(known)))
+        chosen, numbers = [known[i] for i in wanted], [i + 1 for i in wanted]
+        show(drills_report(chosen, numbers, len(known), own))
 
 
 def _ask(
-    known: Sequence[Drill], drill: str, answer: str | None, solution: bool, device: str, json: bool
+    known: Sequence[Drill],
+    drill: str,
+    answer: str | None,
+    solution: bool,
+    device: str,
+    json: bool,
+    own: Sequence[str],
 ) -> None:
     """Ask a drill, check its answer, or show how it is worked out; exit with 1 if it is wrong."""
     from perfmodel.drills import check, find_drill, work
@@ -114,11 +121,11 @@ def _ask(
     elif worked is None:
         from perfmodel.reports.drill_text import question_report
 
-        show(question_report(asked, number, device))
+        show(question_report(asked, number, device, own))
     else:
         from perfmodel.reports.drill_text import solution_report
 
         following = (number + 1, known[number]) if number < len(known) else None
-        show(solution_report(worked, number, verdict, following, device))
+        show(solution_report(worked, number, verdict, following, device, own))
     if verdict is not None and not verdict.right:
         sys.exit(1)

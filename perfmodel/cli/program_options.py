@@ -139,6 +139,10 @@ class ProgramOptions:
 
         path, colon, number = text.rpartition(":")
         if not colon or not (number.isascii() and number.isdecimal()):
+            if path.endswith((".toml", ".json", ".jsonl")):
+                raise PerfmodelError(
+                    f"--launch {shown(text)}: after the colon comes the number of a launch, from 1"
+                )
             path, number = text, ""
         launches = read_stated(path)
         if number:

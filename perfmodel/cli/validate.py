@@ -35,6 +35,7 @@ EXAMPLES = (
     "perfmodel validate --device a100-sxm-80 --json",
     "perfmodel validate --from my-measurements --device my-gpu.toml",
     "perfmodel validate --transfer -o report.md --plot report.svg",
+    "perfmodel validate --without dirty_lines",
     "perfmodel validate --rows launches.parquet --cluster tcp://host:8786",
 )
 

@@ -152,6 +152,8 @@ def _build(path: Path) -> Device:
             'or extends = "h100-sxm" or another catalogue name'
         )
     ordered = {n: figures[n] for n in quantities() if n in figures}
+    numbers = _numbers(ordered, where)
+    _check_reached(chain, numbers, where)
     return Device(
         inherited=_inherited(chain, headers["compute_capability"], ordered),
         name=name,
@@ -159,7 +161,7 @@ def _build(path: Path) -> Device:
         compute_capability=headers["compute_capability"],
         figures=MappingProxyType(ordered),
         coefficients=coefficients_of(headers["compute_capability"], fitted),
-        **_numbers(ordered, where),
+        **numbers,
     )
 
 
@@ -190,6 +192,31 @@ def _inherited(
     names = (n for n, f in base.items() if n not in stated and (newer or f.kind != "datasheet"))
     order = {name: at for at, name in enumerate(quantities())}
     return Inheritance(taken[0].path.stem, version, tuple(sorted(names, key=order.__getitem__)))
+
+
+def _check_reached(chain: list[_Sheet], numbers: dict[str, Any], where: str) -> None:
+    """Refuse a peak of tensor cores that is below a rate which another GPU has reached."""
+
+    def stated(name: str) -> int:
+        return next(place for place, sheet in enumerate(chain) if name in sheet.figures)
+
+    exceeded = [
+        name
+        for name in numbers
+        if name.startswith(("reached_", "sustained_"))
+        and (peak := _peak_of(name)) in numbers
+        and stated(peak) < stated(name)
+        and numbers[peak] < numbers[name]
+    ]
+    if exceeded:
+        raise PerfmodelError(
+            f"{where} states a {_peak_of(exceeded[0])} below the {exceeded[0]} of the GPU that it "
+            f'extends: state {" and ".join(exceeded)} too, such as the peak with kind = "assumed"'
+        )
+
+
+def _peak_of(name: str) -> str:
+    return f"peak_{name.partition('_')[2]}"
 
 
 def _differs(figure: Figure, other: Figure) -> bool:

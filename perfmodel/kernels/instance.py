@@ -270,7 +270,8 @@ def _buffer_sizes(bound: Binding, shared_bytes: Any) -> tuple[dict[str, Any], di
     }
     for space, most in (("global", MOST_BYTES), ("shared", shared_bytes)):
         total = sum(lengths[b.name] * sizes[b.name] for b in buffers if b.space == space)
-        remedy = "raise launch shared_bytes" if space == "shared" else "make them smaller"
+        shared = "raise shared_bytes of [launch], which is 0 if left out"
+        remedy = shared if space == "shared" else "make them smaller"
         bound.check(total, f"bytes of all {space} buffers", 0, most, remedy)
     return lengths, sizes
 

@@ -34,7 +34,7 @@ class LevelInFlight:
     needed_bytes_per_sm: float
     had_bytes: float  # of the GPU
     had_bytes_per_sm: float  # the product of the next four
-    warps_per_sm: float  # resident: fewer than occupancy allows if the grid is small
+    warps_per_sm: float  # resident, a mean over all SMs
     loads_per_warp: float  # in flight before the warp waits
     bytes_per_load: float  # that the level moves, a mean
     waiting: float  # share of a block's time in which its loads are in flight

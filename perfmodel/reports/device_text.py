@@ -44,6 +44,7 @@ def devices_report(devices: Iterable[Device]) -> Piece:
         (
             device.name,
             device.title,
+            device.compute_capability,
             str(device.sm_count),
             f"{device.sm_clock / 1e6:.0f}",
             units.number(device.l2_size / 2**20),
@@ -53,8 +54,9 @@ def devices_report(devices: Iterable[Device]) -> Piece:
         )
         for device in devices
     ]
-    headers = ("name", "GPU", "SMs", "MHz", "L2\nMiB", "DRAM\nGiB", "DRAM\nGB/s", "FP32\nTFLOP/s")
-    return table(headers, rows, "llrrrrrr")
+    memory = ("L2\nMiB", "DRAM\nGiB", "DRAM\nGB/s")
+    headers = ("name", "GPU", "compute\ncapability", "SMs", "MHz", *memory, "FP32\nTFLOP/s")
+    return table(headers, rows, "llrrrrrrr")
 
 
 def device_report(device: Device) -> Piece:
@@ -75,6 +77,7 @@ def device_report(device: Device) -> Piece:
         "",
         table(("figure", "value", "kind", "source"), figures, "lr"),
         *([plain(f"Unknown: {', '.join(lacking)}.")] if lacking else []),
+        *_inherited(device),
         plain(
             f"{len(device.coefficients.origins)} coefficients of the mechanisms, {_whose(device)}: "
             "listed by --coefficients."
@@ -83,6 +86,14 @@ def device_report(device: Device) -> Piece:
         plain("Sources", "bold"),
         labelled(sources.lines(), width=4),
     )
+
+
+def _inherited(device: Device) -> list[Piece]:
+    found = device.inherited
+    if found is None:
+        return []
+    whose = f"Inherited from {found.device}, not measured on this GPU"
+    return [plain(f"{whose}: {', '.join(found.figures)}.")]
 
 
 def coefficients_report(device: Device) -> Piece:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from shlex import quote
 from typing import Any, Final
 
 from perfmodel.drills import (
@@ -69,8 +70,13 @@ def filled(text: str, known: Mapping[str, Quantity]) -> str:
     return PLACEHOLDER.sub(shown, text)
 
 
-def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -> Piece:
-    """Return the gallery of `total` drills: a table for each topic of those to show."""
+def drills_report(
+    drills: Sequence[Drill], numbers: Sequence[int], total: int, own: Sequence[str] = ()
+) -> Piece:
+    """Return the gallery of `total` drills: a table for each topic of those to show.
+
+    `own` are the files of the learner's drills, which the command that asks them needs too.
+    """
     pairs = list(zip(numbers, drills, strict=True))
     rows: list[list[str | Cell | None]] = []
     for topic in dict.fromkeys(drill.topic for drill in drills):
@@ -84,12 +90,12 @@ def drills_report(drills: Sequence[Drill], numbers: Sequence[int], total: int) -
         table(["no", "drill", "from"], rows, "rll"),
         "",
         plain(f"{shown}. * The source and the hardware disagree; the solution says by how much."),
-        plain(f"perfmodel drill {numbers[0]} asks; --answer X checks; --solution shows how."),
+        plain(f"{_command(numbers[0], own)} asks; --answer X checks; --solution shows how."),
     )
 
 
-def question_report(drill: Drill, number: int, device: str) -> Piece:
-    """Return a question, what its answer looks like, and how to answer."""
+def question_report(drill: Drill, number: int, device: str, own: Sequence[str] = ()) -> Piece:
+    """Return a question, what its answer looks like, and how to answer; `own` as above."""
     known = given(drill, device)
     parts: list[Piece | str] = [
         _heading(drill, number),
@@ -106,7 +112,7 @@ def question_report(drill: Drill, number: int, device: str) -> Piece:
         "",
         labelled(lines),
         "",
-        plain(f"perfmodel drill {number} --answer X"),
+        plain(f"{_command(number, own)} --answer X"),
     ]
     return stack(*parts)
 
@@ -117,10 +123,11 @@ def solution_report(
     verdict: Verdict | None,
     following: tuple[int, Drill] | None,
     device: str = "",
+    own: Sequence[str] = (),
 ) -> Piece:
     """Return a worked solution, after what an answer was worth if one was given.
 
-    `following` is the drill to go on with, and `device` as the learner named it.
+    `following` is the drill to go on with, and `device` as the learner named it; `own` as above.
     """
     drill = solution.drill
     parts: list[Piece | str] = [_heading(drill, number), ""]
@@ -133,7 +140,7 @@ def solution_report(
     if drill.hardware:
         parts += ["", labelled([("hardware", filled(drill.hardware, solution.known))])]
     if following is not None:
-        parts += ["", plain(_next(drill, following))]
+        parts += ["", plain(_next(drill, following, own))]
     return stack(*parts)
 
 
@@ -298,8 +305,13 @@ def _put_in(name: re.Match[str], known: Mapping[str, Quantity]) -> str:
     return f"({text})" if "/" in text else text
 
 
-def _next(drill: Drill, following: tuple[int, Drill]) -> str:
+def _next(drill: Drill, following: tuple[int, Drill], own: Sequence[str]) -> str:
     number, after = following
+    command = _command(number, own)
     if after.topic != drill.topic:
-        return f"Next topic, {after.topic}: perfmodel drill {number} ({after.title})"
-    return f"Next: perfmodel drill {number} ({after.title})"
+        return f"Next topic, {after.topic}: {command} ({after.title})"
+    return f"Next: {command} ({after.title})"
+
+
+def _command(number: int, own: Sequence[str]) -> str:
+    return " ".join(["perfmodel drill", *(f"--drills {quote(o)}" for o in own), str(number)])

@@ -153,6 +153,12 @@ def test_numbers_of_launches(number: str, ptx: Path, refused: Refused) -> None:
     assert said.endswith("the file has launches 1 to 1")
 
 
+def test_a_launch_by_its_name(ptx: Path, refused: Refused) -> None:
+    (ptx / "l.toml").write_text('name = "large"\ngrid = [4]\nblock = [32]\n')
+    said = refused("predict", "k.ptx", "--launch", "l.toml:large")
+    assert said.endswith("after the colon comes the number of a launch, from 1")
+
+
 @pytest.mark.parametrize(
     "line",
     [

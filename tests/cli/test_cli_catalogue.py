@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ def test_all_devices_are_listed(run: Run) -> None:
     rows = {line.split()[0]: line for line in text.split("\n") if line}
     assert set(device_names()) <= set(rows)
     # NVIDIA H100 data sheet and deviceQuery; 50 MiB and 80 GiB are the catalogue's.
-    assert rows["h100-sxm"].split()[-6:] == ["132", "1980", "50", "79.2", "3352", "66.9"]
+    assert rows["h100-sxm"].split()[-7:] == ["9.0", "132", "1980", "50", "79.2", "3352", "66.9"]
 
 
 @pytest.mark.parametrize("name", device_names())
@@ -39,6 +40,16 @@ def test_device_report_shows_figures_with_sources(run: Run) -> None:
     for figure in device.figures.values():
         for one in (figure, *figure.also):
             assert f"{one.kind}: {' '.join(one.source.split())}" in squeezed
+
+
+def test_a_file_of_ones_own_names_all_that_it_inherits(run: Run) -> None:
+    file = Path(__file__).parents[2] / "docs" / "examples" / "rtx-4090.toml"
+    found = load_device(file).inherited
+    assert found is not None
+    squeezed = " ".join(run("devices", str(file)).split())
+    names = ", ".join(found.figures)
+    assert f"Inherited from rtx-a6000, not measured on this GPU: {names}." in squeezed
+    assert "Inherited" not in run("devices", "h100-sxm")
 
 
 def test_latency_comes_in_cycles_and_ns_and_disagreement_shows(run: Run) -> None:

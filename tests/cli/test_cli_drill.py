@@ -194,7 +194,23 @@ def test_own_drills(own: str, run: Run) -> None:
     assert outcome(number, "--drills", own, "--answer", "4 lines")[0] == 1
     assert "perfmodel drill" not in run("drill", number, "--drills", own, "--solution")
     folder = str(Path(own).parent)
-    assert run("drill", "lines", "--drills", folder) == run("drill", "lines", "--drills", own)
+    assert run("drill", "lines", "--drills", folder, "--json") == run(
+        "drill", "lines", "--drills", own, "--json"
+    )
+
+
+def test_hints_name_the_file_of_own_drills(
+    own: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # property: the command that a hint names finds the drill again
+    monkeypatch.chdir(Path(own).parent)
+    command = f"perfmodel drill --drills own.toml {len(DRILLS) + 1}"
+    listed = run("drill", "--drills", "own.toml", "--topic", "mine")
+    assert f"{command} asks" in listed
+    asked = run("drill", "--drills", "own.toml", "lines")
+    assert f"{command} --answer X" in asked
+    last = run("drill", "--drills", "own.toml", str(len(DRILLS)), "--solution")
+    assert command in " ".join(last.split())
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,8 @@ def followed(title: str, folder: Path) -> str:
     """Do what a section says, and return what its commands print."""
     printed = ""
     for block in blocks(title):
+        if block.reason:
+            continue
         if block.path is None:
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", block.text],

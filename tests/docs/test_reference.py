@@ -177,6 +177,7 @@ PRINTED: Final = {
     "perfmodel.prediction/1": (
         "predict gemm",
         "predict strided-copy -D stride=16",
+        "predict read -D vector=4 --littles-law",
         "predict stream-persistent --set-aside 8MiB --window 8MiB",
         "predict docs/examples/row_softmax.ptx --grid 4 --block 128 --arg 2=1024 --show",
     ),

@@ -132,6 +132,12 @@ def row(**changes: str) -> str:
             ["lacks the required sm_count", "more", "extends"],
         ),
         ('name = "mine"\nextends = "cc-9.0"\n', ["lacks the required sm_count, sm_clock"]),
+        # by hand: 148 TFLOP/s (an H20) are fewer than the 855 that the file of an H200 has
+        (
+            'name = "mine"\nextends = "h200-sxm"\n[peak_bf16_tensor]\nvalue = 148\n'
+            'unit = "TFLOP/s"\nkind = "datasheet"\nsource = "its data sheet"\n',
+            ["peak_bf16_tensor below", "state reached_bf16_tensor and sustained_bf16_tensor too"],
+        ),
         ('abstract = true\nextends = "h100-sxm"\n', ["is a base of device files"]),
         ('name = "mine"\nabstract = 1\n', ["abstract must be true or false"]),
         (f"{HEAD}format = 2\n", ["has format 2, but only format = 1", "calibrate again"]),

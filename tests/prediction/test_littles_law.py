@@ -46,6 +46,9 @@ def test_what_a_read_has_by_hand() -> None:
     assert found.loads_per_warp == pytest.approx(1, rel=1e-3)  # a last turn has fewer
     assert found.bytes_per_load == pytest.approx(128, rel=1e-3)
     assert found.had_bytes_per_sm == pytest.approx(8 * 128 * found.waiting, rel=1e-3)
+    # by hand: a quarter of the SMs with a block each have a quarter of it
+    assert dram(read(blocks=33)).warps_per_sm == 2
+    assert dram(read(blocks=33)).had_bytes_per_sm == pytest.approx(2 * 128, rel=0.1)
     # by hand: four times the bytes per load and four loads of them
     wide = dram(read(vector=16, unroll=4))
     assert wide.bytes_per_load == pytest.approx(512, rel=1e-2)

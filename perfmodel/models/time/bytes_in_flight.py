@@ -40,7 +40,7 @@ BYTES_HAD = Formula(
     unit="B",
     text="warps*loads*bytes*waiting",
     symbols={
-        "warps": "resident warps per SM [1]",
+        "warps": "resident warps per SM, a mean over all SMs [1]",
         "loads": "loads that a warp has in flight before it waits [1]",
         "bytes": "bytes that the level moves for each, a mean [B]",
         "waiting": "share of a block's time in which its loads are in flight [1]",
@@ -108,7 +108,9 @@ def _batches(found: Resources) -> Iterator[Batch]:
 
 def _at(level: Level, read: Array, busy_s: Array, found: Resources) -> InFlight:
     waits = found.waits
-    warps = waits.concurrent * waits.chain.warps
+    # A grid of fewer blocks than SMs leaves SMs without any.
+    each_sm = np.asanyarray(found.execution.blocks / found.execution.device.sm_count)
+    warps = np.minimum(waits.concurrent, each_sm) * waits.chain.warps
     block_s = np.maximum(found.latency.chain_s, 1e-30)
     # sums over batches, by the share of the time that each is in flight
     shares, loads, moved, asked, late = (np.zeros(1) for _ in range(5))
