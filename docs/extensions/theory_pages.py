@@ -153,8 +153,10 @@ def _mechanism(mechanism: Mechanism) -> Iterator[str]:
 def _coefficients(found: list[Coefficient | CoefficientTable]) -> str:
     newest = architectures()[-1]
     origins = coefficients_of(newest).origins
+    prefix = found[0].name.rpartition(".")[0]
     lines = [
-        f"| coefficient ({newest}) | value | kind | what it is, and where it is from |",
+        f"Coefficients `{prefix}.NAME` of compute capability {newest}:\n",
+        "| name | value | kind | what it is, and where it is from |",
         "|---|---|---|---|",
     ]
     for each in found:
@@ -168,7 +170,8 @@ def _row(name: str, origin: CoefficientValue) -> str:
     error = "" if origin.standard_error is None else f" ± {origin.standard_error:.2g}"
     unit = "" if origin.unit == "1" else f" {origin.unit}"
     text = "; ".join(part for part in (origin.text, origin.source, origin.note) if part)
-    cells = (f"`{name}`", f"{value}{error}{unit}", origin.kind, " ".join(text.split()))
+    short = name.rpartition(".")[2]
+    cells = (f"`{short}`", f"{value}{error}{unit}", origin.kind, " ".join(text.split()))
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
