@@ -11,7 +11,11 @@ from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording, read_recording
 from perfmodel.measure.table import write_table
 
-DRILLED: Final = ("l2/h100-sxm/set-aside", "l2/h200-sxm/after-use")
+DRILLED: Final = (
+    "l2/h100-sxm/set-aside",
+    "l2/h200-sxm/after-use",
+    "matrix-products/h100-sxm/cublas-fp32",
+)
 """Recordings of programs that drills read cells of."""
 
 
