@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.models.launch.gpcs import APART, busiest_gpc, gpc_sizes
+from perfmodel.models.launch.gpcs import SEPARATE, busiest_gpc, gpc_sizes
 from perfmodel.prediction import predict
 
 H100 = load_device("h100-sxm")
@@ -24,8 +24,8 @@ def load(busy: float, blocks: int = 264, held: int = 2) -> float:
 
 def test_gpcs_hold_all_sms() -> None:
     # measured: six GPCs of 16 SMs and two of 18, 8 SMs of a die's get their blocks by themselves
-    assert sum(gpc_sizes(132, 8, int(APART(H100)))) + APART(H100) == 132
-    assert sorted(gpc_sizes(132, 8, int(APART(H100)))) == [8, 16, 16, 16, 16, 16, 18, 18]
+    assert sum(gpc_sizes(132, 8, int(SEPARATE(H100)))) + SEPARATE(H100) == 132
+    assert sorted(gpc_sizes(132, 8, int(SEPARATE(H100)))) == [8, 16, 16, 16, 16, 16, 18, 18]
 
 
 def test_the_gpc_with_most_decides_where_blocks_have_no_work() -> None:

@@ -54,7 +54,7 @@ SLOWEST_SLICE = Formula(
     holds="as its parts",
     source="derived: all slices work at a time",
 )
-APART: Final = Coefficient("atomics.repeated_stores.separate")
+SEPARATE: Final = Coefficient("atomics.repeated_stores.separate")
 FEW: Final = GRANULE / 4
 """A float each: what streams store is in L2's bandwidth already."""
 
@@ -104,17 +104,17 @@ def _busiest_time(
     """Return the time of the slice that has most of an access's stores [s]."""
     blocks = np.asanyarray(instance.blocks, dtype=float)
     slices = slice_count(device)
-    bursts, apart = np.ones(1), APART(device) * np.ones(1)
+    bursts, separate = np.ones(1), SEPARATE(device) * np.ones(1)
     if _again(requests, r) and not _waits(requests, r.access.loop):
-        apart = apart * 0
+        separate = separate * 0
     stores = r.sectors
     for loop in instance.kernel.loop_nest(r.access.loop):
         trips = np.maximum(np.asanyarray(instance.trips[loop.variable], dtype=float), 1.0)
         still = (r.strides or {}).get(loop.variable)
         if still is not None and not np.any(still) and not _waits(requests, loop.variable):
-            # Warps that store to one place time and again, with no wait, leave nothing apart.
+            # Warps that store to one place time and again, with no wait, leave nothing unmerged.
             stores = stores / trips
-            apart = np.where(trips > 1, 0.0, apart)
+            separate = np.where(trips > 1, 0.0, separate)
         else:
             bursts = bursts * trips
     hot = places.hot
@@ -130,7 +130,7 @@ def _busiest_time(
         # What no piece has more of than a slice has of all is in L2's bandwidth.
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
         n=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
-        unmerged=apart,
+        unmerged=separate,
         few=FEW,
         clock=device.sm_clock,
     )

@@ -42,10 +42,10 @@ BUSIEST_GPC = Formula(
     "clocks, 36 on one of 18 SMs 1171, whether other GPCs are busy or not (measurements/l2, "
     "partitions/grids.txt)",
 )
-APART: Final = Coefficient("launch.gpcs.separate")
+SEPARATE: Final = Coefficient("launch.gpcs.separate")
 SECOND: Final = Coefficient("launch.gpcs.second")
 TURN: Final = Coefficient("launch.gpcs.turn")
-APART_LOAD: Final = Coefficient("launch.gpcs.separate_load")
+SEPARATE_LOAD: Final = Coefficient("launch.gpcs.separate_load")
 
 
 @mechanism(neutral=lambda *_: np.ones(1), evidence=["l2"])
@@ -65,38 +65,38 @@ def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Arra
     1 where all are at work, an SM has room for one (`held`), not all run together, or GPCs are
     unknown.
     """
-    apart = (APART(device), SECOND(device), TURN(device), APART_LOAD(device))
-    return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, apart))
+    separate = (SEPARATE(device), SECOND(device), TURN(device), SEPARATE_LOAD(device))
+    return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, separate))
 
 
 @definition
 def _busiest(
-    busy: Array, blocks: Array, held: Array, sms: int, gpcs: int, apart: tuple[float, ...]
+    busy: Array, blocks: Array, held: Array, sms: int, gpcs: int, separate: tuple[float, ...]
 ) -> Array:
-    """Return the same by a GPU's counts, and by the coefficients of SMs apart."""
+    """Return the same by a GPU's counts, and by the coefficients of separate SMs."""
     there, every, room = np.broadcast_arrays(np.ceil(busy - 1e-9), blocks, held)
-    whole = (int(apart[0]), int(apart[1]), int(apart[2]))
+    whole = (int(separate[0]), int(separate[1]), int(separate[2]))
     if not gpcs or sms // gpcs < whole[0]:
         return np.ones(there.shape)
     together = (there < every) & (every > sms) & (every <= room * sms) & (there >= 1)
     load = np.ones(there.shape)
     for place in np.argwhere(together):
         busy_here, rounds = int(there[tuple(place)]), -(-int(every[tuple(place)]) // sms)
-        most = _most(busy_here, rounds, sms, gpcs, whole, apart[3])
+        most = _most(busy_here, rounds, sms, gpcs, whole, separate[3])
         load[tuple(place)] = most * sms / busy_here
     return np.maximum(load, 1.0)
 
 
 @lru_cache(maxsize=4096)
 def _most(
-    busy: int, rounds: int, sms: int, gpcs: int, apart: tuple[int, int, int], load: float
+    busy: int, rounds: int, sms: int, gpcs: int, separate: tuple[int, int, int], load: float
 ) -> float:
     """Return the blocks an SM of the GPC that has most of `busy`, of `rounds` for each SM.
 
     The mean over the GPCs that may be the first.
     """
-    sizes = gpc_sizes(sms, gpcs, apart[0])
-    found = [_most_from(start, busy, rounds, sizes, apart, load) for start in range(gpcs)]
+    sizes = gpc_sizes(sms, gpcs, separate[0])
+    found = [_most_from(start, busy, rounds, sizes, separate, load) for start in range(gpcs)]
     return sum(found) / gpcs
 
 
@@ -105,11 +105,11 @@ def _most_from(
     busy: int,
     rounds: int,
     sizes: tuple[int, ...],
-    apart: tuple[int, int, int],
+    separate: tuple[int, int, int],
     load: float,
 ) -> float:
     """Return the same where a GPC is the first."""
-    sms, second, turn = apart
+    sms, second, turn = separate
     own = [0] * len(sizes)
     given, turns = min(busy, sms), 1
     alone, of = given, start
@@ -127,8 +127,8 @@ def _most_from(
     return max(most, 1 + more * load) if more else most
 
 
-def gpc_sizes(sms: int, gpcs: int, apart: int) -> tuple[int, ...]:
+def gpc_sizes(sms: int, gpcs: int, separate: int) -> tuple[int, ...]:
     """Return the SMs of each GPC, pairs of SMs dealt out evenly, less those by themselves."""
     pairs = sms // 2
     sizes = [2 * ((pairs + i) // gpcs) for i in range(gpcs)]
-    return (sizes[0] - apart, *sizes[1:])
+    return (sizes[0] - separate, *sizes[1:])
