@@ -41,20 +41,14 @@ _LANES: Final = 32
 
 @record
 class BlockWork:
-    """What blocks do, by conditions.
-
-    Attributes
-    ----------
-    blocks : tuple of float
-        Work of each block in the order of the grid, over the mean of those that do not leave at
-        once; empty where all are alike but for the last along an axis, or there are too many.
-    turns : mapping of str to float
-        By loop: the share of its iterations that the last warp of a block runs, mean over the
-        blocks that do not leave at once.
-    """
+    """What blocks do, by conditions."""
 
     blocks: tuple[float, ...]
+    """Work of each block in the order of the grid, over the mean of those that do not leave at
+    once; empty where all are alike but for the last along an axis, or there are too many."""
     turns: Mapping[str, float]
+    """By loop: the share of its iterations that the last warp of a block runs, mean over the blocks
+    that do not leave at once."""
 
 
 ALL_ALIKE: Final = BlockWork((), {})

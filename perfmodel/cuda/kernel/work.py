@@ -46,44 +46,29 @@ _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
 @record
 class Work:
-    """A kernel's instructions that are no memory accesses.
-
-    Attributes
-    ----------
-    arithmetic : tuple of Arithmetic
-    flop : float
-        Of the launch.
-    precision : str
-        Ceiling that most of them belong to.
-    in_flight : int or None
-        Loads that a thread issues before it waits for the first, in the loop that loads most.
-    barriers : tuple of Barrier
-        Those at which all warps of a block wait.
-    paces : tuple of Pace
-        Of each loop, and of what runs once.
-    constants : float
-        Bytes of constant memory that a warp reads, at most.
-    by_block : BlockWork
-        What each block does of it, by conditions.
-    origin : str
-        What to say of how instructions are counted, where it is not in machine code.
-    doubt : Doubt
-        If odd values come as often as they do by chance.
-    counted : Doubt
-        How far the time may be off by how instructions are counted.
-    """
+    """A kernel's instructions that are no memory accesses."""
 
     arithmetic: tuple[Arithmetic, ...]
     flop: float
+    """Of the launch."""
     precision: str
+    """Ceiling that most of them belong to."""
     in_flight: int | None
+    """Loads that a thread issues before it waits for the first, in the loop that loads most."""
     barriers: tuple[Barrier, ...] = ()
+    """Those at which all warps of a block wait."""
     paces: tuple[Pace, ...] = ()
+    """Of each loop, and of what runs once."""
     constants: float = 0.0
+    """Bytes of constant memory that a warp reads, at most."""
     by_block: BlockWork = ALL_ALIKE
+    """What each block does of it, by conditions."""
     origin: str = ""
+    """What to say of how instructions are counted, where it is not in machine code."""
     doubt: Doubt = SURE
+    """If odd values come as often as they do by chance."""
     counted: Doubt = SURE
+    """How far the time may be off by how instructions are counted."""
 
 
 @record

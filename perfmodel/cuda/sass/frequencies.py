@@ -36,37 +36,23 @@ _NOT_COUNTED: Final = ("bra", "mov", "cvt")
 
 
 class Runs(NamedTuple):
-    """How often a warp runs what PTX has, the mean of the launch.
-
-    Attributes
-    ----------
-    blocks : mapping of int to float
-    entries : mapping of int to float
-        Of each loop, by its number: how often it is come to from outside.
-    """
+    """How often a warp runs what PTX has, the mean of the launch."""
 
     blocks: Mapping[int, float]
     entries: Mapping[int, float]
+    """Of each loop, by its number: how often it is come to from outside."""
 
 
 @record
 class Issued:
-    """Machine instructions in a row, and how often a warp issues them.
-
-    Attributes
-    ----------
-    code : MachineCode
-    times : float
-    block : int
-        Of PTX, that they are made of.
-    loop : int or None
-        Innermost loop of machine code that they are in, by its number.
-    """
+    """Machine instructions in a row, and how often a warp issues them."""
 
     code: MachineCode
     times: float
     block: int
+    """Of PTX, that they are made of."""
     loop: int | None
+    """Innermost loop of machine code that they are in, by its number."""
 
 
 class _Piece(NamedTuple):

@@ -16,44 +16,30 @@ TABLE: Final = Path(__file__).with_suffix(".toml")
 
 @record
 class Latencies:
-    """Latencies of instructions [clocks].
-
-    Attributes
-    ----------
-    pipe : mapping of str to float
-        Of an instruction of each pipe.
-    special : float
-        Reads of special registers.
-    shared, shared_atomic : float
-        Loads from shared memory, and atomics there.
-    constant : float
-        Loads of machine code from constant memory: assumed.
-    branch : float
-        Until a warp issues behind a branch that is taken.
-    parting : float
-        Of a branch at which a warp's lanes part, until they have met again, besides.
-    begin : float
-        Of a thread's first instructions, besides.
-    redux, match : float
-        Of what a warp's lanes do together.
-    warp_macs : float
-        16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core.
-    group_macs : float
-        The same of a warp group's (wgmma) on all tensor cores of an SM.
-    """
+    """Latencies of instructions [clocks]."""
 
     pipe: Mapping[str, float]
+    """Of an instruction of each pipe."""
     special: float
+    """Reads of special registers."""
     shared: float
     shared_atomic: float
+    """Loads from shared memory, and atomics there."""
     constant: float
+    """Loads of machine code from constant memory: assumed."""
     branch: float
+    """Until a warp issues behind a branch that is taken."""
     parting: float
+    """Of a branch at which a warp's lanes part, until they have met again, besides."""
     begin: float
+    """Of a thread's first instructions, besides."""
     redux: float
     match: float
+    """Of what a warp's lanes do together."""
     warp_macs: float
+    """16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core."""
     group_macs: float
+    """The same of a warp group's (wgmma) on all tensor cores of an SM."""
 
 
 @lru_cache(maxsize=1)

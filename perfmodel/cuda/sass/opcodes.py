@@ -19,21 +19,14 @@ _VARIABLE: Final = ("sfu", "conversion", "shuffle")
 
 @record
 class Opcodes:
-    """What is known of opcodes.
-
-    Attributes
-    ----------
-    pipe : mapping of int to str
-        A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only.
-    access : mapping of int to str
-        Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic".
-    latency : mapping of int to float or None
-        Clocks until the result is there; None is what global memory takes.
-    """
+    """What is known of opcodes."""
 
     pipe: Mapping[int, str]
+    """A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only."""
     access: Mapping[int, str]
+    """Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic"."""
     latency: Mapping[int, float | None]
+    """Clocks until the result is there; None is what global memory takes."""
 
 
 @lru_cache(maxsize=1)

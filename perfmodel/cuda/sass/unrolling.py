@@ -35,34 +35,22 @@ _MANY: Final = 1 << 30
 
 @record
 class Counted:
-    """What a loop counts in, and how it ends.
-
-    Attributes
-    ----------
-    register : str
-        Changed by `step` an iteration, and by nothing else.
-    step : int
-    goes_on : str
-        Comparison with `bound` that holds while the loop goes on: lt, le, gt, ge, ne or eq.
-    bound : Operand
-    kind : str
-        Type that is compared as, such as s32.
-    after : bool
-        Whether it is compared after it is changed.
-    predicate : str
-        Register that the branch back asks.
-    times : Register or None
-        What `step` is multiplied by: a number that the loop leaves as it is.
-    """
+    """What a loop counts in, and how it ends."""
 
     register: str
+    """Changed by `step` an iteration, and by nothing else."""
     step: int
     goes_on: str
+    """Comparison with `bound` that holds while the loop goes on: lt, le, gt, ge, ne or eq."""
     bound: Operand
     kind: str
+    """Type that is compared as, such as s32."""
     after: bool
+    """Whether it is compared after it is changed."""
     predicate: str = ""
+    """Register that the branch back asks."""
     times: Register | None = None
+    """What `step` is multiplied by: a number that the loop leaves as it is."""
 
     def turns(self, value: Array, bound: Array, times: Array | int = 1) -> Array:
         """Return the iterations that are left, the one to come among them.
