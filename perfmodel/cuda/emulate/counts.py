@@ -88,14 +88,8 @@ class Count:
 class Counter:
     """Counts what memory instructions report.
 
-    Parameters
-    ----------
-    changing : collection of int
-        Instructions whose addresses are kept.
-    touches : Touches
-        Told what goes through L1.
-    constants : collection of int
-        Instructions that read constant memory, of which the words are counted (as `data`).
+    `changing`: instructions whose addresses are kept; `touches`: told what goes through L1;
+    `constants`: instructions that read constant memory, of which the words are counted (as `data`).
     """
 
     def __init__(

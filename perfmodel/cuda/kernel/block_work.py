@@ -63,15 +63,8 @@ def block_work(
 ) -> BlockWork:
     """Return what the blocks of a launch do, as far as conditions say it.
 
-    Parameters
-    ----------
-    found : Followed
-    flow : ControlFlow
-    launch : KernelLaunch
-    trips : mapping of str to float
-        Iterations of each loop.
-    counted : collection of str
-        Loops whose iterations were counted: those of a mean thread.
+    `trips`: iterations of each loop; `counted`: loops whose iterations were counted,
+    as a mean thread's.
     """
     if any(not math.isfinite(n) for n in trips.values()):
         return ALL_ALIKE

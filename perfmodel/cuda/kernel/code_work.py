@@ -25,12 +25,7 @@ def work_by_code(
 ) -> WarpWork | None:
     """Return what the machine code says, None if it is not at hand or does not show it.
 
-    Parameters
-    ----------
-    kernel : Analysed
-    shares : sequence of (float, float)
-        Of the kernel's blocks, see `shares_of`.
-    code : MachineCode
+    `shares`: of the kernel's blocks, see `shares_of`.
     """
     if not code:
         return None

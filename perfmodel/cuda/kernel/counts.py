@@ -38,14 +38,7 @@ def most_turns(emulation: Emulation, flow: ControlFlow, loop: int) -> float:
 
     No warp runs more of them than the mean of all warps, times what the longest warp does over an
     average one. Products of the iterations of nested loops know no such bound: an inner loop that
-    few iterations of the outer one enter is in them as if all did.
-
-    Parameters
-    ----------
-    emulation : Emulation
-    flow : ControlFlow
-    loop : int
-        Its number in `flow`.
+    few iterations of the outer one enter is in them as if all did. `loop`: its number in `flow`.
     """
     iterations = float(emulation.warps[flow.loops[loop].header])
     return max(iterations / emulation.sampled_warps * emulation.unequal.longest, 1.0)

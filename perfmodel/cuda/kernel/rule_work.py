@@ -21,14 +21,7 @@ the same 147 launches (docs/decisions/0006)."""
 
 
 def work_by_rules(kernel: Analysed, shares: Sequence[tuple[float, float]]) -> WarpWork:
-    """Return a warp's work as the table has it.
-
-    Parameters
-    ----------
-    kernel : Analysed
-    shares : sequence of (float, float)
-        Of the kernel's blocks, see `shares_of`.
-    """
+    """Return a warp's work as the table has it.; `shares` as `shares_of` has them."""
     function, flow = kernel.function, kernel.flow
     counts = [rule_counts(i) for i in function.instructions]
     share_of = {r.block: s for r, (s, _) in zip(kernel.found.blocks, shares, strict=True)}

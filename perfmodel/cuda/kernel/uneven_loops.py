@@ -45,13 +45,7 @@ def left_apart(
 ) -> frozenset[str]:
     """Return the variables of the loops that some warps' lanes leave apart.
 
-    Parameters
-    ----------
-    found : Followed
-    flow : ControlFlow
-    together : collection of int
-        Blocks that are loops whose iterations ptxas puts together.
-    launch : KernelLaunch
+    `together`: blocks that are loops whose iterations ptxas puts together.
     """
     headers = {flow.loops[loop.index].header: loop.variable for loop in found.loops}
     apart = set()

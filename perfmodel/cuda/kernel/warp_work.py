@@ -54,16 +54,8 @@ def entered_share(
     """Return the share of a block's warps that go into a loop, where the others wait for them.
 
     Few turns of many warps are no few warps: what counts is who comes to the loop. Where no more
-    warps than those run a barrier, the others are of other blocks, or of other turns.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    shares : mapping of int to float
-        Of the warps that run each block.
-    inside : iterable of int
-        Blocks of the loop.
+    warps than those run a barrier, the others are of other blocks, or of other turns. `shares`: of
+    the warps that run each block; `inside`: blocks of the loop.
     """
     numbers = {*inside}
     found = next((loop for loop in flow.loops if loop.header in numbers), None)

@@ -31,12 +31,7 @@ _CLUSTER_SIZES: Final = frozenset({"reqnctapercluster", "explicitcluster", "maxc
 
 
 def asynchronous_parts(function: Function) -> frozenset[str]:
-    """Return which of the parts that this module names a kernel has.
-
-    Parameters
-    ----------
-    function : Function
-    """
+    """Return which of the parts that this module names a kernel has."""
     found = {part for i in function.instructions for part in _parts(i)}
     if _CLUSTER_SIZES & function.directives.keys():
         found.add(CLUSTERS)

@@ -22,12 +22,8 @@ def chain_clocks(
 ) -> float:
     """Return the clocks of a body, or of an iteration, waits for global memory apart.
 
-    Parameters
-    ----------
-    body : sequence of (Instruction, mapping of str to float, float)
-        Each with its machine instructions by pipe, and the share of warps that run it.
-    loop : bool
-        Whether the last leads to the first.
+    `body`: each with its machine instructions by pipe, and the share of warps that run it; `loop`:
+    whether the last leads to the first.
     """
     issues = sum(
         share * max(sum(counts.values()), tensor_clocks(i), float(is_memory(i)))

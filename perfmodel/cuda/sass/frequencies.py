@@ -193,12 +193,7 @@ class _Frequencies:
     def add_body(self, number: int | None, turns: float) -> None:
         """Say how often the blocks of a loop's body run, and those of the loops in it.
 
-        Parameters
-        ----------
-        number : int or None
-            The loop of machine code; None for what is in no loop.
-        turns : float
-            Of the body.
+        `number`: the loop of machine code; None for what is in no loop; `turns`: of the body.
         """
         loop = None if number is None else self.loops[number]
         each = 1.0 if loop is None else self.runs.blocks.get(self.flow.loops[loop].header, 0.0)

@@ -105,12 +105,7 @@ def _multiplied(instruction: Instruction) -> str:
 
 
 def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
-    """Return a product's count for a thread by pipe, as `PIPES` counts; None if it is none.
-
-    Parameters
-    ----------
-    instruction : Instruction
-    """
+    """Return a product's count for a thread by pipe, as `PIPES` counts; None if it is none."""
     macs = multiply_accumulates(instruction)
     if not macs:
         return None

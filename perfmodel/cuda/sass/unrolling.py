@@ -96,17 +96,9 @@ def counter(
 ) -> Counted | None:
     """Return what a loop counts in by a constant, if it ends by comparing that.
 
-    Parameters
-    ----------
-    function : Function
-    inside : sequence of int
-        Its instructions, in order.
-    branch : int
-        The one that may end it.
-    back : bool
-        Whether the loop goes on where it is taken.
-    any_step : bool
-        Whether it may count by any number that it leaves as it is, not only by a constant.
+    `inside`: its instructions, in order; `branch`: the one that may end it; `back`: whether the
+    loop goes on where it is taken; `any_step`: whether it may count by any number that it leaves as
+    it is, not only by a constant.
     """
     steps = _steps(function, inside)
     by = _steps_by_registers(function, inside) if any_step else {}
