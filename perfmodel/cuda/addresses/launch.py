@@ -7,7 +7,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Final
+from typing import Any, Final
+
+import numpy.typing as npt
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
@@ -22,6 +24,7 @@ from perfmodel.expressions.nodes import FUNCTIONS
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 
+Array = npt.NDArray[Any]
 Dimensions = tuple[int, int, int]
 
 _ADDRESSES: Final = Interval(1 << 40, (1 << 40) + 1)
@@ -59,6 +62,14 @@ class KernelLaunch:
     fields: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Where these hold pointers [B]."""
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The dimensions of grid and block, by the names that expressions have for them."""
+        bases = (("blockDim", self.block), ("gridDim", self.grid))
+        return {
+            f"{base}.{a}": n for base, sides in bases for a, n in zip("xyz", sides, strict=True)
+        }
+
     def size(self, name: str) -> int | None:
         """Return the bytes of what a pointer points to, or None if nobody states them."""
         buffer = self.buffers.get(name)
@@ -91,6 +102,12 @@ class Start:
     """What addresses begin with, by name."""
     shown: dict[str, str]
     """Names of parameters as they are shown."""
+
+
+def coordinates(base: str, number: Array, sides: Dimensions) -> dict[str, Array]:
+    """Return the indices of blocks or threads, such as ``base.x``, of their numbers."""
+    x, y, _ = sides
+    return {f"{base}.x": number % x, f"{base}.y": number // x % y, f"{base}.z": number // (x * y)}
 
 
 def start(module: Module, function: Function, launch: KernelLaunch) -> Start:

@@ -74,6 +74,14 @@ class Emulation:
         """Warps that were run."""
         return self.sampled * self.warps_per_block
 
+    def entries(self, loop: Loop) -> int:
+        """Return the warps that come to a loop from outside."""
+        return sum(
+            warps
+            for (source, target), warps in self.edges.items()
+            if target == loop.header and source not in loop.blocks
+        )
+
     @property
     def scale(self) -> float:
         """What a count of the sample stands for in the launch."""

@@ -14,7 +14,7 @@ from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.expressions import Name, evaluate, names
+from perfmodel.expressions import Name, Number, evaluate, names
 from perfmodel.kernels.kernel import Parameter
 from perfmodel.records import record
 
@@ -46,9 +46,13 @@ class Analysed:
         return trips
 
 
+def decided(name: str, value: int) -> Parameter:
+    """Return a parameter with what the launch says: another value is another analysis."""
+    low, high = min(1, value), max(1, value)
+    return Parameter(name, Number(value), low, high, choices=(value,))
+
+
 def known_numbers(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
     """Return the parameters and the sizes that the launch gives."""
     known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
-    return known
+    return known | launch.sizes

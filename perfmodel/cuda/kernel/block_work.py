@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.addresses.conditions import TRUE, conjuncts
-from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
@@ -103,21 +103,14 @@ class _Places:
         counted: Collection[str],
     ) -> None:
         self.counted = frozenset(counted)
-        across, down, _ = launch.grid
         self.nest = found.nest
         self.trips = {name: max(round(n), 1) for name, n in trips.items()}
         self.blocks = len(numbers)
         self.known: dict[str, npt.ArrayLike] = {
             launch.shown.get(name, name): value for name, value in launch.values.items()
         }
-        for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-            self.known |= {f"{base}.{a}": n for a, n in zip("xyz", sizes, strict=True)}
-        place = numbers[:, None, None, None]
-        self.known |= {
-            "blockIdx.x": place % across,
-            "blockIdx.y": place // across % down,
-            "blockIdx.z": place // (across * down),
-        }
+        self.known |= launch.sizes
+        self.known |= coordinates("blockIdx", numbers[:, None, None, None], launch.grid)
         self.threads = math.prod(launch.block)
         self.warps = -(-self.threads // _LANES)
         self.block = launch.block
@@ -141,10 +134,7 @@ class _Places:
         room = max(_MOST_POINTS // (blocks * len(warps) * len(lanes)), 4)
         each = max(int(room ** (1 / max(len(nest), 1))), 2)
         thread = np.minimum(warps[:, None] * _LANES + lanes, self.threads - 1)
-        x, y, _ = self.block
-        env = dict(self.known)
-        for axis, index in (("x", thread % x), ("y", thread // x % y), ("z", thread // (x * y))):
-            env[f"threadIdx.{axis}"] = index[None, :, :, None]
+        env = self.known | coordinates("threadIdx", thread[None, :, :, None], self.block)
         steps = np.meshgrid(*(_some(self.trips[name], each) for name in nest), indexing="ij")
         env |= {name: s.reshape(1, 1, 1, -1) for name, s in zip(nest, steps, strict=True)}
         holds: Array = np.ones((1, 1, 1, 1), dtype=bool)

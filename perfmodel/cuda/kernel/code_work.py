@@ -160,12 +160,7 @@ def _entries(kernel: Analysed, runs: Mapping[int, float]) -> dict[int, float]:
     entries = {}
     for number, loop in enumerate(kernel.flow.loops):
         if emulation is not None:
-            come = sum(
-                warps
-                for (source, target), warps in emulation.edges.items()
-                if target == loop.header and source not in loop.blocks
-            )
-            entries[number] = come / emulation.sampled_warps
+            entries[number] = emulation.entries(loop) / emulation.sampled_warps
         elif number in variables:
             around = next(x.parent for x in kernel.found.loops if x.index == number)
             each = known[variables[number]] / known[around]

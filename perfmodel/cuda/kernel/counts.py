@@ -23,11 +23,7 @@ _MANY: Final = 1000.0
 def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
     """Return the iterations of a warp that enters a loop: the mean, at least 1."""
     found = flow.loops[loop]
-    entries = sum(
-        warps
-        for (source, target), warps in emulation.edges.items()
-        if target == found.header and source not in found.blocks
-    )
+    entries = emulation.entries(found)
     if not entries:
         return 1
     return max(1, round(float(emulation.warps[found.header]) / entries))

@@ -21,7 +21,7 @@ the same 147 launches (docs/decisions/0006)."""
 
 
 def work_by_rules(kernel: Analysed, shares: Sequence[tuple[float, float]]) -> WarpWork:
-    """Return a warp's work as the table has it.; `shares` as `shares_of` has them."""
+    """Return a warp's work as the table has it; `shares` are those of `shares_of`."""
     function, flow = kernel.function, kernel.flow
     counts = [rule_counts(i) for i in function.instructions]
     share_of = {r.block: s for r, (s, _) in zip(kernel.found.blocks, shares, strict=True)}

@@ -6,17 +6,13 @@ import math
 from dataclasses import replace
 
 from perfmodel.cuda.compile.resources import Resources
-from perfmodel.expressions import Number, evaluate, parse
+from perfmodel.cuda.kernel.accesses import THREAD
+from perfmodel.expressions import Number, evaluate
 from perfmodel.kernels.access import Access, AccessKind
 from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.kernel import Buffer, Kernel
 
 _WORD = 4
-_THREAD = parse(
-    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
-    "*(blockDim.x*blockDim.y*blockDim.z)"
-    "+ threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z)"
-)
 _BUFFER = "spilled-registers"
 
 
@@ -40,7 +36,7 @@ def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
         Access(
             buffer=_BUFFER,
             kind=kind,
-            index=_THREAD,
+            index=THREAD,
             name=f"{_BUFFER}-{kind}",
             counted=_counted(count * -(-block // 32) * grid, count * grid * block),
         )

@@ -17,11 +17,12 @@ from perfmodel.cuda.emulate.assumed_contents import (
 )
 from perfmodel.cuda.emulate.lock_step import ENDLESS
 from perfmodel.cuda.emulate.run import Progress
+from perfmodel.cuda.kernel.analysed import decided
 from perfmodel.cuda.kernel.fragments import with_fragments
 from perfmodel.cuda.kernel.kernel_from_ptx import kernel_from_ptx
 from perfmodel.cuda.kernel.spills import with_spills
 from perfmodel.cuda.launch.spec import LaunchSpec
-from perfmodel.cuda.parse.inline import Inlined, inlined
+from perfmodel.cuda.parse.inline import RUNTIME, Inlined, inlined
 from perfmodel.cuda.parse.signatures import base_name
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.asynchronous import (
@@ -30,12 +31,9 @@ from perfmodel.cuda.sass.asynchronous import (
     least_capability,
 )
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Number
 from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.kernel import Kernel, Parameter
 
-_RUNTIME: Final = frozenset({"malloc", "free", "vprintf", "__assertfail"})
-"""Functions of CUDA's own, whose time is known or that few threads call."""
 _LEFT_OUT: Final = Doubt(longer=4.0)
 """How much longer it may take for memory or functions that are left out: assumed."""
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
@@ -124,7 +122,7 @@ def _without(
         # One heap serves all threads, one after the other.
         threads = float(prod(launch.grid) * prod(launch.block))
         made = replace(made, doubt=made.doubt.beside(Doubt(in_turn=threads)))
-    missing = [name for name in whole.left if name not in _RUNTIME]
+    missing = [name for name in whole.left if name not in RUNTIME]
     if missing and not made.accesses and not assume:
         raise PerfmodelError(
             f"kernel {base_name(function.name)} has no memory access but what {missing[0]} does, "
@@ -145,9 +143,7 @@ def _with_given(made: Kernel, given: Mapping[str, int]) -> tuple[Parameter, ...]
     found = list(made.parameters)
     for name, value in given.items():
         if name not in taken:
-            label = f"{name}_" if name in other else name
-            low, high = min(1, value), max(1, value)
-            found.append(Parameter(label, Number(value), low, high, choices=(value,)))
+            found.append(decided(f"{name}_" if name in other else name, value))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
@@ -63,9 +63,7 @@ def _values(found: Followed, launch: KernelLaunch) -> dict[str, npt.ArrayLike]:
     """Return what formulas may name besides threads: loops around are at their first iteration."""
     known: dict[str, npt.ArrayLike] = {loop.variable: 0 for loop in found.loops}
     known |= {launch.shown.get(name, name): value for name, value in launch.values.items()}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
-    return known
+    return known | launch.sizes
 
 
 def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
@@ -78,18 +76,12 @@ def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
 
 def _threads(launch: KernelLaunch) -> dict[str, npt.NDArray[Any]]:
     """Return the coordinates of the threads of some blocks: whole warps, a row each."""
-    x, y, _ = launch.block
     thread = np.arange(math.prod(launch.block) // _LANES * _LANES)
     blocks = math.prod(launch.grid)
     block = np.unique(np.linspace(0, blocks - 1, _BLOCKS).astype(np.int64))[:, None]
-    across, down, _ = launch.grid
     found = {
-        "threadIdx.x": thread % x,
-        "threadIdx.y": thread // x % y,
-        "threadIdx.z": thread // (x * y),
-        "blockIdx.x": block % across,
-        "blockIdx.y": block // across % down,
-        "blockIdx.z": block // (across * down),
+        **coordinates("threadIdx", thread, launch.block),
+        **coordinates("blockIdx", block, launch.grid),
     }
     shape = (len(block), len(thread))
     return {
