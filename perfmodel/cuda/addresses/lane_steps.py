@@ -14,9 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
-from perfmodel.cuda.addresses.records import Followed, MemoryAccess
+from perfmodel.cuda.addresses.records import CARRIED, DATUM, Followed, MemoryAccess
 from perfmodel.cuda.addresses.sums import written
-from perfmodel.cuda.addresses.values import CARRIED, DATUM
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names

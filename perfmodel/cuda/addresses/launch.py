@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.records import ALIGNED, BASE, Unknown, Value, base_name
 from perfmodel.cuda.addresses.sums import Sum, constant, plus, single
-from perfmodel.cuda.addresses.values import ALIGNED, BASE, Unknown, Value, base_name
 from perfmodel.cuda.launch.spec import Buffer, Structure
 from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.syntax import Function, Module, Parameter

@@ -7,8 +7,8 @@ from typing import Final
 
 from perfmodel.cuda.addresses.conditions import all_of
 from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.records import Unknown, Value
 from perfmodel.cuda.addresses.sums import Sum, constant, single
-from perfmodel.cuda.addresses.values import Unknown, Value
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import Part
 from perfmodel.expressions import Name, Node

@@ -10,7 +10,7 @@ import numpy as np
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.values import dtype_of, fused
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function, Instruction, Register
 
 _KINDS: Final = ("f32", "f64")

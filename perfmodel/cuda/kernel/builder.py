@@ -28,7 +28,6 @@ from perfmodel.cuda.kernel.accesses import (
 )
 from perfmodel.cuda.kernel.analysed import Analysed, decided
 from perfmodel.cuda.kernel.block_work import BlockWork
-from perfmodel.cuda.kernel.constant_data import constant_bytes
 from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
 from perfmodel.cuda.kernel.parts import (
     Drawing,
@@ -40,12 +39,12 @@ from perfmodel.cuda.kernel.parts import (
     unwrapped,
 )
 from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
-from perfmodel.cuda.kernel.work import work_of
+from perfmodel.cuda.kernel.work import constant_bytes, work_of
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.source_places import place_name, users_line
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.waiting_loops import held_inside
-from perfmodel.cuda.sass.copies_ahead import copies_ahead
+from perfmodel.cuda.sass.asynchronous import copies_ahead
 from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text

@@ -10,12 +10,11 @@ from perfmodel.cuda.addresses.lane_steps import lane_steps
 from perfmodel.cuda.kernel.analysed import Analysed, known_numbers
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.warp_work import Took, WarpWork, entered_share, loops_of_blocks
-from perfmodel.cuda.parse.registers import is_memory
+from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.sass.frequencies import Issued, Runs, issued
-from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.machine_code import BRANCH, MachineCode
 from perfmodel.cuda.sass.machine_pace import MEETING, body_takes
-from perfmodel.cuda.sass.opcodes import opcodes
+from perfmodel.cuda.sass.opcodes import latencies, opcodes
 from perfmodel.cuda.sass.tensor_work import tensor_clocks, waits_for_products
 from perfmodel.hardware.device import WARP_SIZE
 

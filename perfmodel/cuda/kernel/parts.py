@@ -7,8 +7,8 @@ from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import conjuncts
+from perfmodel.cuda.addresses.records import Datum
 from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
-from perfmodel.cuda.addresses.values import Datum
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
-from perfmodel.cuda.parse.registers import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Immediate, Instruction, Register
 
 _CHANGES: Final = frozenset({"st", "red", "bar", "barrier", "stmatrix"})

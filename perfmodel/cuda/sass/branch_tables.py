@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction, Label, Register
 
 LEAST: Final = 3

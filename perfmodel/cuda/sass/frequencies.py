@@ -17,11 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.registers import is_memory
+from perfmodel.cuda.parse.memory_parts import is_memory, memory_parts
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.cuda.sass.machine_blocks import machine_flow
-from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode
+from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode, machine_flow
 from perfmodel.cuda.sass.opcodes import opcodes
 from perfmodel.records import record
 

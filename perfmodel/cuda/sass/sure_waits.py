@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.opcodes import calls_for_odd_values
-from perfmodel.cuda.parse.registers import is_memory, read_registers, written_registers
+from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.opcodes import calls_for_odd_values, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.divergence import branches_before, lanes_part_at, parting_registers
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from perfmodel.cuda.parse.syntax import Immediate, Instruction
-from perfmodel.cuda.sass.latencies import latencies
+from perfmodel.cuda.sass.opcodes import latencies
 
 _SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _WARP: Final = 32

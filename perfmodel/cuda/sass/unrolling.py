@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Operand, Register
 from perfmodel.cuda.sass.frequencies import loops_together
 from perfmodel.cuda.sass.machine_code import MachineCode

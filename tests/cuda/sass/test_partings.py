@@ -10,11 +10,11 @@ import pytest
 from perfmodel import predict
 from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.compile.toolchain import find_tool
-from perfmodel.cuda.kernel.partings import Run, partings
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.sass.divergence import Run, partings
 
 ROOT = Path(__file__).parents[3] / "measurements"
 
