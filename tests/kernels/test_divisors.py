@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.expressions import evaluate, parse
-from perfmodel.kernels.divisors import divisor
+from perfmodel.kernels.bounds import divisor
 
 KNOWN = {"n": 12, "m": 5}
 PLACES = {"i": np.arange(0, 40)[:, None], "j": np.arange(0, 7)}

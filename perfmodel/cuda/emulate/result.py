@@ -16,8 +16,8 @@ from perfmodel.cuda.emulate.reuse import Reuse
 from perfmodel.cuda.parse.control_flow import Loop, control_flow
 from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
+from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
-from perfmodel.kernels.unequal import Unequal
 
 Array = npt.NDArray[Any]
 

@@ -49,10 +49,9 @@ from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.kernels.access import Access
-from perfmodel.kernels.counted import Counted
+from perfmodel.kernels.counted import Counted, Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
-from perfmodel.kernels.unequal import Unequal
 
 _FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
