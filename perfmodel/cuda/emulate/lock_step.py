@@ -17,12 +17,11 @@ import numpy.typing as npt
 from perfmodel.cuda.emulate.accesses import access, ticket_draws
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
-from perfmodel.cuda.emulate.contracted import contracted, contracted_step
 from perfmodel.cuda.emulate.counts import Counter
 from perfmodel.cuda.emulate.instructions import step
 from perfmodel.cuda.emulate.launch import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
-from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
+from perfmodel.cuda.emulate.odd_values import OddValues
 from perfmodel.cuda.emulate.provenance import mark_deciding
 from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
@@ -76,7 +75,6 @@ class LockStep:
         self.counter = _counter(function, self.flow, self.sample.padded)
         self.arrivals = Arrivals()
         self.odd = OddValues()
-        self.contracted = contracted(function, self.flow) if with_ways(function) else {}
         self.together = together
         self.segments, self.first = segments(
             function, self.flow, self.together, self.machine, self._step
@@ -335,8 +333,6 @@ class LockStep:
         run = access(machine, at, instruction, self.counter.report)
         if run is not None:
             return run
-        if at in self.contracted:
-            return contracted_step(machine, instruction, self.contracted[at])
         made = step(machine, instruction)
         return made and self.odd.watched(machine, at, instruction, made)
 
