@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.expressions.fold import folded
@@ -185,7 +186,7 @@ def _holds(search: _Search, points: Points) -> npt.NDArray[np.bool_]:
     return _values(search, search.guard, points).astype(np.bool_)
 
 
-def _values(search: _Search, node: Node, points: Points) -> npt.NDArray[Any]:
+def _values(search: _Search, node: Node, points: Points) -> Array:
     known: dict[str, Any] = {**search.instance.known, **dict.fromkeys(search.largest, 0)}
     known |= dict(zip(search.used, points.T, strict=True))
     try:

@@ -7,10 +7,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from typing import Any, Final
+from typing import Final
 
-import numpy.typing as npt
-
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.records import ALIGNED, BASE, Unknown, Value, base_name
@@ -24,7 +23,6 @@ from perfmodel.expressions.nodes import FUNCTIONS
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 
-Array = npt.NDArray[Any]
 Dimensions = tuple[int, int, int]
 
 _ADDRESSES: Final = Interval(1 << 40, (1 << 40) + 1)

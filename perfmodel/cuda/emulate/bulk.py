@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.cuda.emulate.counts import LINE, SECTOR, Count, Counter
 from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step, address_of
@@ -25,8 +24,6 @@ from perfmodel.cuda.parse.syntax import (
     Sink,
     SpecialRegister,
 )
-
-Array = npt.NDArray[Any]
 
 ASSUMED_BOX: Final = 16 << 10
 """Bytes of a tensor copy of which nothing tells the size."""

@@ -7,19 +7,17 @@ executions of an instruction, then in fewer and fewer, each for those that it st
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.memory import GAP_SHIFT, LOCAL_BASE, MIDDLE
 from perfmodel.cuda.emulate.reuse import Touches
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
 from perfmodel.trace.coalescer import LANES, coalesce
-
-Array = npt.NDArray[Any]
 
 _ALL: Final = 24
 """First executions that are worked out, each one."""

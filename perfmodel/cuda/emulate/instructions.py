@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
@@ -21,8 +21,6 @@ from perfmodel.cuda.parse.syntax import (
     Sink,
     Vector,
 )
-
-Array = npt.NDArray[Any]
 
 _BOOL: Final = np.dtype(bool)
 _WORD: Final = np.dtype(np.uint32)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, coordinates, field_name
 from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
@@ -20,9 +20,6 @@ from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.syntax import Function, Module, Variable
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
-
 
 MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.accesses import access, ticket_draws
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
@@ -44,7 +44,6 @@ from perfmodel.cuda.sass.sure_waits import waits_within
 from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, Counted, first_copy
 from perfmodel.kernels.doubt import SURE, Doubt
 
-Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 """Told how many of how many threads are done."""
 

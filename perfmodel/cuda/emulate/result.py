@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import numpy.typing as npt
-
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
@@ -18,9 +17,6 @@ from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
-
-Array = npt.NDArray[Any]
-
 
 UNKNOWN: Final = "content of "
 """How sentences on unknown content begin."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.conditions import TRUE, conjuncts
 from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import BlockRun, Followed
@@ -21,8 +22,6 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, evaluate, names
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 MOST_BLOCKS: Final = 8192
 """Of a launch, told apart: of more, those that run at the end are few."""

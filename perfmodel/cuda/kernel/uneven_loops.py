@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
@@ -74,7 +75,7 @@ def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
     return int(np.max(evaluate(trips, known)))
 
 
-def _threads(launch: KernelLaunch) -> dict[str, npt.NDArray[Any]]:
+def _threads(launch: KernelLaunch) -> dict[str, Array]:
     """Return the coordinates of the threads of some blocks: whole warps, a row each."""
     thread = np.arange(math.prod(launch.block) // _LANES * _LANES)
     blocks = math.prod(launch.grid)
@@ -93,7 +94,7 @@ def _differ(
     run: BlockRun,
     variable: str,
     trips: int,
-    threads: Mapping[str, npt.NDArray[Any]],
+    threads: Mapping[str, Array],
     known: Mapping[str, npt.ArrayLike],
 ) -> bool:
     values = {**known, **threads, variable: np.arange(max(trips - _ITERATIONS, 0), trips)}

@@ -7,19 +7,17 @@ differ part, and a warp runs more of them than any lane. Which loops those are, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Operand, Register
 from perfmodel.cuda.sass.frequencies import loops_together
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 UNROLLED: Final = 4
 """Iterations that are put together, as long as so many are left."""
