@@ -20,6 +20,7 @@ from perfmodel.cuda.parse.syntax import Function, Module, Parameter
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name
 from perfmodel.expressions.nodes import FUNCTIONS
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 
@@ -30,7 +31,6 @@ _ADDRESSES: Final = Interval(1 << 40, (1 << 40) + 1)
 _SHARED_ADDRESSES: Final = Interval(1 << 10, (1 << 10) + 1)
 UNSIZED: Final = 1 << 38
 """Bytes of a buffer whose size nobody states: more than any index reaches."""
-_WARP: Final = 32
 _REGISTERS: Final = (
     ("threadIdx", "%tid"),
     ("blockIdx", "%ctaid"),
@@ -138,8 +138,8 @@ def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
         specials["%tid.y"] * specials["%ntid.x"],
         specials["%tid.z"] * specials["%ntid.y"] * specials["%ntid.x"],
     )
-    specials["%laneid"] = algebra.remainder(linear, _WARP)
-    specials["%warpid"] = algebra.quotient(linear, _WARP)
+    specials["%laneid"] = algebra.remainder(linear, WARP_SIZE)
+    specials["%warpid"] = algebra.quotient(linear, WARP_SIZE)
     structures = {name: structure.data for name, structure in launch.structures.items()}
     return Start(Interpreter(algebra, parameters, specials, structures), bases, shown)
 
@@ -155,8 +155,8 @@ def _sizes(launch: KernelLaunch, ranges: dict[str, Interval]) -> dict[str, Sum]:
             ranges[f"{name}.{axis}"] = Interval(0, size - 1) if index else Interval(size, size)
             only = index and size == 1
             specials[f"{register}.{axis}"] = constant(0) if only else single(Name(f"{name}.{axis}"))
-    specials["%nwarpid"] = constant(-(-math.prod(launch.block) // _WARP))
-    specials["WARP_SZ"] = constant(_WARP)
+    specials["%nwarpid"] = constant(-(-math.prod(launch.block) // WARP_SIZE))
+    specials["WARP_SZ"] = constant(WARP_SIZE)
     specials["%dynamic_smem_size"] = constant(launch.shared_bytes)
     return specials
 

@@ -21,6 +21,7 @@ from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.records import record
 
 MOST_BLOCKS: Final = 8192
@@ -35,7 +36,6 @@ _IDLE: Final = 0.05
 """Work of a block over the longest's up to which it has left at once."""
 _ALIKE: Final = 0.04
 """Difference of blocks' work, over the longest's, that is none."""
-_LANES: Final = 32
 
 
 @record
@@ -111,7 +111,7 @@ class _Places:
         self.known |= launch.sizes
         self.known |= coordinates("blockIdx", numbers[:, None, None, None], launch.grid)
         self.threads = math.prod(launch.block)
-        self.warps = -(-self.threads // _LANES)
+        self.warps = -(-self.threads // WARP_SIZE)
         self.block = launch.block
 
     def share(self, run: BlockRun) -> Array | None:
@@ -132,7 +132,7 @@ class _Places:
         lanes = np.array([0, 15, 31]) if threads else np.zeros(1, dtype=np.int64)
         room = max(_MOST_POINTS // (blocks * len(warps) * len(lanes)), 4)
         each = max(int(room ** (1 / max(len(nest), 1))), 2)
-        thread = np.minimum(warps[:, None] * _LANES + lanes, self.threads - 1)
+        thread = np.minimum(warps[:, None] * WARP_SIZE + lanes, self.threads - 1)
         env = self.known | coordinates("threadIdx", thread[None, :, :, None], self.block)
         steps = np.meshgrid(*(_some(self.trips[name], each) for name in nest), indexing="ij")
         env |= {name: s.reshape(1, 1, 1, -1) for name, s in zip(nest, steps, strict=True)}

@@ -19,6 +19,7 @@ from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
 
 _BLOCKS: Final = 8
 """Of the launch, looked at: spread evenly, the last among them."""
@@ -26,7 +27,6 @@ _ITERATIONS: Final = 512
 """Of a loop, looked at: the last."""
 _SHARE: Final = 0.05
 """Of the warps that run a loop; the last warps of a launch alone are fewer."""
-_LANES: Final = 32
 _PLACES: Final = ("blockIdx.", "threadIdx.")
 
 
@@ -77,7 +77,7 @@ def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
 
 def _threads(launch: KernelLaunch) -> dict[str, Array]:
     """Return the coordinates of the threads of some blocks: whole warps, a row each."""
-    thread = np.arange(math.prod(launch.block) // _LANES * _LANES)
+    thread = np.arange(math.prod(launch.block) // WARP_SIZE * WARP_SIZE)
     blocks = math.prod(launch.grid)
     block = np.unique(np.linspace(0, blocks - 1, _BLOCKS).astype(np.int64))[:, None]
     found = {
@@ -86,7 +86,8 @@ def _threads(launch: KernelLaunch) -> dict[str, Array]:
     }
     shape = (len(block), len(thread))
     return {
-        name: np.broadcast_to(value, shape).reshape(-1, _LANES, 1) for name, value in found.items()
+        name: np.broadcast_to(value, shape).reshape(-1, WARP_SIZE, 1)
+        for name, value in found.items()
     }
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_instructions import counts_lanes, is_used
 from perfmodel.cuda.parse.memory_parts import is_memory
-from perfmodel.cuda.parse.opcodes import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import led_to, read_registers
 from perfmodel.cuda.parse.syntax import (
     Address,
     Function,
@@ -35,15 +35,7 @@ def parting_registers(function: Function) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _parting_registers(instructions: tuple[Instruction, ...]) -> frozenset[str]:
-    found = {r for i in instructions if _starts(i) for r in written_registers(i)}
-    changed = True
-    while changed:
-        before = len(found)
-        for instruction in instructions:
-            if not read_registers(instruction).isdisjoint(found):
-                found.update(written_registers(instruction))
-        changed = len(found) != before
-    return frozenset(found)
+    return led_to(instructions, _starts)
 
 
 def _starts(instruction: Instruction) -> bool:
