@@ -10,6 +10,7 @@ from typing import Final
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources
 from perfmodel.cuda.emulate.assumed_contents import (
     stand_ins,
     variants,
@@ -17,10 +18,10 @@ from perfmodel.cuda.emulate.assumed_contents import (
 )
 from perfmodel.cuda.emulate.lock_step import ENDLESS
 from perfmodel.cuda.emulate.run import Progress
+from perfmodel.cuda.kernel.accesses import THREAD
 from perfmodel.cuda.kernel.analysed import decided
 from perfmodel.cuda.kernel.fragments import with_fragments
 from perfmodel.cuda.kernel.kernel_from_ptx import kernel_from_ptx
-from perfmodel.cuda.kernel.spills import with_spills
 from perfmodel.cuda.launch.spec import LaunchSpec
 from perfmodel.cuda.parse.inline import RUNTIME, Inlined, inlined
 from perfmodel.cuda.parse.signatures import base_name
@@ -31,11 +32,17 @@ from perfmodel.cuda.sass.asynchronous import (
     least_capability,
 )
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Number, evaluate
+from perfmodel.kernels.access import Access, AccessKind
+from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.doubt import Doubt
-from perfmodel.kernels.kernel import Kernel, Parameter
+from perfmodel.kernels.kernel import Buffer, Kernel, Parameter
 
 _LEFT_OUT: Final = Doubt(longer=4.0)
 """How much longer it may take for memory or functions that are left out: assumed."""
+_SPILLED: Final = "spilled-registers"
+_WORD: Final = 4
+"""[B]"""
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
 
 
@@ -182,3 +189,53 @@ def in_other_blocks(
         except PerfmodelError:
             continue  # such as a size that the kernel's launch bounds exclude
     return tuple(found)
+
+
+def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
+    """Return a kernel with the loads and stores of spilled registers, each made once a thread.
+
+    Where they are, in a loop or in a branch, the assembler does not say; nothing is added if it
+    does not say how many.
+    """
+    stored, loaded = resources.spill_store_bytes or 0, resources.spill_load_bytes or 0
+    if not stored and not loaded:
+        return kernel
+    grid, block = (
+        prod(int(evaluate(side, {})) for side in sides)
+        for sides in (kernel.launch.grid, kernel.launch.block)
+    )
+    held = max(1, min(stored or loaded, resources.local_bytes or stored or loaded) // _WORD)
+    kinds: tuple[tuple[AccessKind, int], ...]
+    kinds = (("store", stored // _WORD), ("load", loaded // _WORD))
+    accesses = tuple(
+        Access(
+            buffer=_SPILLED,
+            kind=kind,
+            index=THREAD,
+            name=f"{_SPILLED}-{kind}",
+            counted=_counted(count * -(-block // 32) * grid, count * grid * block),
+        )
+        for kind, count in kinds
+        if count
+    )
+    note = (
+        f"registers are spilled: {stored} B stored and {loaded} B loaded a thread, taken to be "
+        "outside of loops"
+    )
+    return replace(
+        kernel,
+        buffers=(
+            *kernel.buffers,
+            Buffer(_SPILLED, Number(held * grid * block), Number(_WORD), "local"),
+        ),
+        accesses=(*kernel.accesses, *accesses),
+        notes=(*kernel.notes, note),
+    )
+
+
+def _counted(requests: int, words: int) -> Counted:
+    """Return requests of whole warps to words that lie one behind the other."""
+    return Counted(
+        *(requests, words, words, words / 8, requests, 2 * requests, requests, requests),
+        sampled=1.0,
+    )
