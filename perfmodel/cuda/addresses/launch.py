@@ -61,7 +61,7 @@ class KernelLaunch:
     """Where these hold pointers [B]."""
 
     @property
-    def sizes(self) -> dict[str, int]:
+    def dimensions(self) -> dict[str, int]:
         """The dimensions of grid and block, by the names that expressions have for them."""
         bases = (("blockDim", self.block), ("gridDim", self.grid))
         return {

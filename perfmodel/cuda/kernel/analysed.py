@@ -67,7 +67,7 @@ def decided(name: str, value: int) -> Parameter:
 def known_numbers(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
     """Return the parameters and the sizes that the launch gives."""
     known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
-    return known | launch.sizes
+    return known | launch.dimensions
 
 
 def shares_of(kernel: Analysed) -> list[tuple[float, float]]:

@@ -108,7 +108,7 @@ class _Places:
         self.known: dict[str, npt.ArrayLike] = {
             launch.shown.get(name, name): value for name, value in launch.values.items()
         }
-        self.known |= launch.sizes
+        self.known |= launch.dimensions
         self.known |= coordinates("blockIdx", numbers[:, None, None, None], launch.grid)
         self.threads = math.prod(launch.block)
         self.warps = -(-self.threads // WARP_SIZE)

@@ -64,7 +64,7 @@ def _values(found: Followed, launch: KernelLaunch) -> dict[str, npt.ArrayLike]:
     """Return what formulas may name besides threads: loops around are at their first iteration."""
     known: dict[str, npt.ArrayLike] = {loop.variable: 0 for loop in found.loops}
     known |= {launch.shown.get(name, name): value for name, value in launch.values.items()}
-    return known | launch.sizes
+    return known | launch.dimensions
 
 
 def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
