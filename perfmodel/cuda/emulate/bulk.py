@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.cuda.emulate.counts import LINE, SECTOR, Count, Counter
+from perfmodel.cuda.emulate.counts import Count, Counter
 from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step, address_of
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import (
@@ -24,6 +24,7 @@ from perfmodel.cuda.parse.syntax import (
     Sink,
     SpecialRegister,
 )
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 
 ASSUMED_BOX: Final = 16 << 10
 """Bytes of a tensor copy of which nothing tells the size."""

@@ -215,6 +215,3 @@ def _own(address: Array, lanes: Array) -> Array:
     place = (address - np.uint64(LOCAL_BASE)).astype(np.int64) // 4 * 4 * LANES
     place += (lanes & LANES - 1) * 4 + (lanes >> 5).astype(np.int64) * (1 << 32)
     return np.where(local, place, address.astype(np.int64))
-
-
-__all__ = ["LINE", "SECTOR", "Count", "Counter"]

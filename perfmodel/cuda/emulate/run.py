@@ -114,6 +114,3 @@ def _claims_places(function: Function) -> bool:
         i.opcode == "atom" and "cas" in i.modifiers and at in looped and at not in tried
         for at, i in enumerate(function.instructions)
     )
-
-
-__all__ = ["Effort", "Emulation", "NoEndError", "Progress", "emulate"]

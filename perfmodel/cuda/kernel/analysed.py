@@ -12,7 +12,7 @@ from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.addresses.sums import Sum, written
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.parts import renamed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function

@@ -14,7 +14,7 @@ from perfmodel.cuda.addresses.launch import KernelLaunch, Start
 from perfmodel.cuda.addresses.records import Followed, LoopRun
 from perfmodel.cuda.addresses.sums import Sum, single, split, sum_of, written
 from perfmodel.cuda.emulate.odd_values import OddShares
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import (
     THREAD,
     Placed,

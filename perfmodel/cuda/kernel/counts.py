@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.emulate.counts import LOCAL_REGION, Count
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.reuse import LINES, Reuse
-from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.kernels.counted import Counted
 

@@ -16,8 +16,7 @@ from perfmodel.cuda.emulate.assumed_contents import (
     variants,
     with_assumption,
 )
-from perfmodel.cuda.emulate.lock_step import ENDLESS
-from perfmodel.cuda.emulate.run import Progress
+from perfmodel.cuda.emulate.lock_step import ENDLESS, Progress
 from perfmodel.cuda.kernel.accesses import THREAD
 from perfmodel.cuda.kernel.analysed import decided
 from perfmodel.cuda.kernel.fragments import with_fragments
