@@ -41,7 +41,7 @@ from perfmodel.cuda.parse.syntax import Function, Instruction, Module, Register
 from perfmodel.cuda.parse.waiting_loops import exits_of_tries, wait_exits
 from perfmodel.cuda.sass.branch_tables import ways_of
 from perfmodel.cuda.sass.sure_waits import waits_within
-from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, Counted, first_copy
+from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, CountedLoop, first_copy
 from perfmodel.kernels.doubt import SURE, Doubt
 
 Progress = Callable[[int, int], None]
@@ -64,7 +64,7 @@ class LockStep:
         function: Function,
         launch: EmulatedLaunch,
         lanes: int,
-        together: Mapping[int, Counted],
+        together: Mapping[int, CountedLoop],
     ) -> None:
         self.function = function
         self.flow: ControlFlow = control_flow(function)

@@ -17,7 +17,7 @@ from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.values import dtype_of
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.cuda.sass.unrolling import Counted, counter
+from perfmodel.cuda.sass.unrolling import CountedLoop, counter
 from perfmodel.records import record
 
 ASSUMED: Final = 2.0
@@ -102,7 +102,7 @@ def assumed_end(
     return None
 
 
-def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted, int] | None:
+def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[CountedLoop, int] | None:
     """Return what a loop counts in, and the block after it."""
     inside = flow.places(sorted(loop.blocks))
     for number in sorted(loop.blocks):

@@ -24,7 +24,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Instruction, Module, Symbol, leaves
-from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH, branch_tables
+from perfmodel.cuda.sass.branch_tables import TABLE_WORDS, branch_tables
 from perfmodel.cuda.sass.divergence import Run, meetings, partings, varying_constants
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.cuda.sass.opcodes import latencies
@@ -175,7 +175,7 @@ def _tally(
         if run.block in tables:
             # where each way begins stands in constant memory
             ways = sum(min(ran.get(way, 0.0), warps) for way in tables[run.block])
-            tally.add("constant", run.loop, (1.0 + TABLE_BRANCH) * ways)
+            tally.add("constant", run.loop, (1.0 + TABLE_WORDS) * ways)
         for at in flow.places([run.block]):
             instruction = function.instructions[at]
             for pipe, count in (tensor_counts(instruction) or {}).items():

@@ -11,7 +11,7 @@ from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction, Label,
 
 LEAST: Final = 3
 """Neighbouring values in a row from which on ptxas makes a table (machine code of sm_90)."""
-TABLE_BRANCH: Final = 2.1
+TABLE_WORDS: Final = 2.1
 """What each way that a warp's lanes go through a table of branches takes of the unit that reads
 constant memory, in words of it.
 

@@ -32,7 +32,7 @@ _MANY: Final = 1 << 30
 
 
 @record
-class Counted:
+class CountedLoop:
     """What a loop counts in, and how it ends."""
 
     register: str
@@ -73,7 +73,9 @@ def first_copy(turns: Array) -> Array:
     return np.where(turns >= UNROLLED, 0, np.where(turns >= UNROLLED // 2, UNROLLED, COPIES - 1))
 
 
-def unrolled_loops(code: MachineCode, function: Function, flow: ControlFlow) -> dict[int, Counted]:
+def unrolled_loops(
+    code: MachineCode, function: Function, flow: ControlFlow
+) -> dict[int, CountedLoop]:
     """Return the blocks that are loops whose iterations are put together, and what they count."""
     found = {}
     for number, iterations in loops_together(code, function, flow).items():
@@ -91,7 +93,7 @@ def counter(
     branch: int,
     back: bool = True,
     any_step: bool = False,
-) -> Counted | None:
+) -> CountedLoop | None:
     """Return what a loop counts in by a constant, if it ends by comparing that.
 
     `inside`: its instructions, in order; `branch`: the one that may end it; `back`: whether the
@@ -119,7 +121,7 @@ def counter(
                 changed, step = steps[own.name]
                 kind, predicate = setp.modifiers[-1], last.guard.register.name
                 times = by[own.name][2] if own.name in by else None
-                return Counted(own.name, step, how, other, kind, changed < at, predicate, times)
+                return CountedLoop(own.name, step, how, other, kind, changed < at, predicate, times)
         return None
     return None
 
