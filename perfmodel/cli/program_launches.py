@@ -64,8 +64,8 @@ class ProgramLaunches:
         ]
 
     def in_other_blocks(self, values: Mapping[str, Any], made: Kernel) -> tuple[Kernel, ...]:
-        """Return its launch in blocks of other sizes; see `perfmodel.cuda.kernel.other_blocks`."""
-        from perfmodel.cuda.kernel.other_blocks import in_other_blocks
+        """Return its launch in blocks of other sizes; see `perfmodel.cuda.kernel.translate`."""
+        from perfmodel.cuda.kernel.translate import in_other_blocks
         from perfmodel.prediction.changes import BLOCKS
 
         spec, _ = next(self._at(values))

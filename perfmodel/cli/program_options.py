@@ -170,9 +170,10 @@ def is_program(text: str) -> bool:
 
 
 def _arguments(texts: Sequence[str]) -> tuple[StatedArgument, ...]:
-    from perfmodel.cuda.launch.rules import Stated, is_structure, split
+    from perfmodel.cuda.launch.rules import Stated, is_structure
     from perfmodel.cuda.launch.spec import Buffer
     from perfmodel.cuda.launch.stated import StatedArgument
+    from perfmodel.cuda.parse.signatures import split
 
     found: dict[str, StatedArgument] = {}
     for text in texts:

@@ -37,12 +37,8 @@ class Verdict:
 def check(solution: Solution, answer: str) -> Verdict:
     """Hold an answer against a worked drill.
 
-    `answer`: ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is none of that: another unit, too many numbers, no choice.
+    `answer`: ``"1.07ms"``, ``"25%"``, ``"32, 1, 32"``, a choice or its letter, or names. Raises
+    `PerfmodelError` if it is none of that: another unit, too many numbers, no choice.
     """
     given = answer.strip()
     if not given or len(given) > LONGEST:

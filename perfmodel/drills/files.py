@@ -21,14 +21,9 @@ MOST_FILES: Final = 100
 def load_drills(extra: Sequence[str | Path] = ()) -> tuple[Drill, ...]:
     """Return the drills in their order: the package's, then those of users' files or folders.
 
-    A drill's number is its place in this tuple, from 1.
-
-    `extra`: drill files, or folders of which all ``*.toml`` are read in the order of their names.
-
-    Raises
-    ------
-    PerfmodelError
-        If a file is missing or wrong, or two drills have one id.
+    A drill's number is its place in this tuple, from 1. `extra`: drill files, or folders of which
+    all ``*.toml`` are read in the order of their names. Raises `PerfmodelError` if a file is
+    missing or wrong, or two drills have one id.
     """
     found = list(_builtin())
     taken = {drill.id: drill for drill in found}
@@ -48,10 +43,7 @@ def load_drills(extra: Sequence[str | Path] = ()) -> tuple[Drill, ...]:
 def read_drills(path: str | Path) -> list[Drill]:
     """Return the drills of one file.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, is no TOML, or states something wrong.
+    Raises `PerfmodelError` if it cannot be read, is no TOML, or states something wrong.
     """
     path = Path(path)
     where = f"drill file {str(path)!r}"
@@ -65,10 +57,7 @@ def read_drills(path: str | Path) -> list[Drill]:
 def find_drill(drills: Sequence[Drill], name: str) -> int:
     """Return the place from 0 of the drill with a number from 1, or an id.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is none.
+    Raises `PerfmodelError` if there is none.
     """
     if name.isdecimal() and len(name) < 10:
         if 1 <= int(name) <= len(drills):

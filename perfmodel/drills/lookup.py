@@ -7,18 +7,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from perfmodel.drills.found import Found, Value
 from perfmodel.drills.predicted import predicted
 from perfmodel.drills.sources import (
     Cited,
     Expression,
     FigureOf,
     FormulaOf,
+    Found,
     Lru,
     Measured,
     Predicted,
     Source,
     Trace,
+    Value,
     Warp,
 )
 from perfmodel.drills.traces import lru_passes, table, warp_request
@@ -56,12 +57,7 @@ def find(source: Source, number: Value, device: str, file: Path) -> Found:
     """Return the number of a source.
 
     `number` gives the value of an expression of the step. `device`: GPU of sources that name none.
-    `file`: the drill's, beside which its kernel files lie.
-
-    Raises
-    ------
-    PerfmodelError
-        If it has none.
+    `file`: the drill's, beside which its kernel files lie. Raises `PerfmodelError` if it has none.
     """
     match source:
         case Expression():

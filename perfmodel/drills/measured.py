@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from perfmodel.drills.found import Found
-from perfmodel.drills.sources import Measured
+from perfmodel.drills.sources import Found, Measured
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording

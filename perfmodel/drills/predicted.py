@@ -8,8 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Final, cast
 
-from perfmodel.drills.found import Found, Value, whole
-from perfmodel.drills.sources import Expression, Predicted, path_of
+from perfmodel.drills.sources import Expression, Found, Predicted, Value, path_of, whole
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import Prediction, predict

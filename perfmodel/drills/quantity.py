@@ -67,10 +67,8 @@ def factor(unit: str) -> float:
 def check_unit(unit: str, what: str) -> str:
     """Return a unit, or the name of what is counted; refuse what is neither.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is no word, or a unit but for its case: GB, not gb, for a lower-case b is a bit.
+    Raises `PerfmodelError` if it is no word, or a unit but for its case: GB, not gb, for a
+    lower-case b is a bit.
     """
     unknown = unit.casefold() in _FOLDED or not _COUNTED.fullmatch(unit)
     if unit and unit not in UNITS and unknown:
@@ -82,12 +80,8 @@ def read_quantity(text: str, what: str) -> Quantity:
     """Return the quantity that a text states.
 
     `text`: number or fraction, then perhaps a unit: ``"16MiB"``, ``"2 TB/s"``, ``"1/8"``. `what`:
-    start of the error messages.
-
-    Raises
-    ------
-    PerfmodelError
-        If it is no finite number, or the unit is none.
+    start of the error messages. Raises `PerfmodelError` if it is no finite number, or the unit is
+    none.
     """
     found = _QUANTITY.fullmatch(text.strip()) if len(text) <= MOST_CHARACTERS else None
     if found is None:

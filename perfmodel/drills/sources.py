@@ -152,10 +152,7 @@ def read_expression(value: object, known: Collection[str], where: str) -> Expres
 def read_source(kind: str, value: object, known: Collection[str], where: str) -> Source:
     """Return the source that one key of a step states.
 
-    Raises
-    ------
-    PerfmodelError
-        If something is missing, unknown or of the wrong type.
+    Raises `PerfmodelError` if something is missing, unknown or of the wrong type.
     """
     return READERS[kind](value, known, where)
 
@@ -318,3 +315,24 @@ def _one_of(allowed: Collection[str]) -> Reader:
         return value
 
     return read
+
+
+Value = Callable[[Expression], float | int]
+"""Gives the value of an expression of the step that is being worked out."""
+
+
+@record
+class Found:
+    """A number with where it comes from."""
+
+    value: float | int | str
+    unit: str = ""  # what it comes in, if the step names no other
+    origin: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()  # a table: its head, then its rows; empty for most
+
+
+def whole(value: float) -> int:
+    """Return a number that must be whole."""
+    if value != int(value):
+        raise PerfmodelError(f"{value} must be a whole number here")
+    return int(value)

@@ -50,20 +50,10 @@ _BUILT_IN_NAMES: Final = frozenset({"device"})
 def drills_from_table(table: Mapping[str, Any], file: Path, where: str) -> list[Drill]:
     """Return the drills of a file's content.
 
-    Parameters
-    ----------
-    table
-        ``topic`` and ``source``, which hold where a drill has none of its own, and ``drill``: a
-        list of drills as ``library/README.md`` describes them.
-    file
-        The file, beside which kernel files lie.
-    where
-        Start of the error messages.
-
-    Raises
-    ------
-    PerfmodelError
-        If anything is missing, unknown or wrong.
+    `table`: ``topic`` and ``source``, which hold where a drill has none of its own, and ``drill``:
+    a list of drills as ``library/README.md`` describes them; `file`: the file, beside which kernel
+    files lie; `where`: start of the error messages. Raises `PerfmodelError` if anything is missing,
+    unknown or wrong.
     """
     check_keys(table, FILE_KEYS, ("drill",), where)
     entries = table["drill"]

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.drills.found import Found, Value, whole
-from perfmodel.drills.sources import Expression, Lru, Trace, Warp
+from perfmodel.drills.sources import Expression, Found, Lru, Trace, Value, Warp, whole
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Number, substitute
 from perfmodel.models.requests.coalescing import row_granules

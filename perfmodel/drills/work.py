@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from perfmodel.drills.drill import ChoiceAnswer, Drill, NumberAnswer, Step
-from perfmodel.drills.found import Found
 from perfmodel.drills.lookup import find
 from perfmodel.drills.quantity import Quantity, read_quantity
-from perfmodel.drills.sources import Expression, FigureOf, Predicted, Source
+from perfmodel.drills.sources import Expression, FigureOf, Found, Predicted, Source
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate
 from perfmodel.hardware import load_device
@@ -55,12 +54,9 @@ def given(drill: Drill, device: str = "") -> dict[str, Quantity]:
 def work(drill: Drill, device: str = "") -> Solution:
     """Work a drill out.
 
-    `device`: GPU in place of the drill's own: a catalogue name or a device file.
-
-    Raises
-    ------
-    PerfmodelError
-        If a step has no value: an unknown kernel, figure, measurement, or an impossible number.
+    `device`: GPU in place of the drill's own: a catalogue name or a device file. Raises
+    `PerfmodelError` if a step has no value: an unknown kernel, figure, measurement, or an
+    impossible number.
     """
     asked = _device(drill, device)
     known = given(drill, device)
@@ -87,10 +83,7 @@ def work(drill: Drill, device: str = "") -> Solution:
 def value(expression: Expression, known: Mapping[str, Quantity], where: str) -> float | int:
     """Return the value of an expression over quantities.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has none, or uses a name that stands for words.
+    Raises `PerfmodelError` if it has none, or uses a name that stands for words.
     """
     numbers = {n: q.value for n, q in known.items() if not isinstance(q.value, str)}
     try:

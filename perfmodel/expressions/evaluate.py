@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.arrays import Parts, evaluate_arrays
 from perfmodel.expressions.nodes import Node, names, shown
@@ -18,7 +19,7 @@ from perfmodel.expressions.scalars import LARGEST_INTEGER, Scalar, evaluate_scal
 
 def evaluate(
     node: Node, values: Mapping[str, npt.ArrayLike], parts: Parts | None = None
-) -> npt.NDArray[Any] | Scalar:
+) -> Array | Scalar:
     """Evaluate an expression.
 
     Integers stay exact: ``//`` and ``%`` round down as in Python, and an integer whose magnitude
@@ -63,7 +64,7 @@ def evaluate(
             given[name] = value
         elif (noted := getattr(type(value), "evaluated", None)) is not None:
             # An array that sees what is done with it.
-            found: npt.NDArray[Any] = noted(evaluate, node, {n: values[n] for n in names(node)})
+            found: Array = noted(evaluate, node, {n: values[n] for n in names(node)})
             return found
         else:
             given[name] = _number_or_array(name, value)

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions.array_operators import BOUNDS, FUNCTIONS
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation, names
 from perfmodel.expressions.scalars import BITWISE, LARGEST_INTEGER
@@ -42,7 +42,7 @@ class _Part(NamedTuple):
     truth: bool = False
 
 
-def evaluate_floats(node: Node, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+def evaluate_floats(node: Node, arrays: Mapping[str, Array]) -> Any:
     """Return what arrays of floats give, or None. NumPy is to raise floating-point faults."""
     if any(array.dtype.kind != "f" for array in arrays.values()):
         return None

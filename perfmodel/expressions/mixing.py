@@ -7,10 +7,12 @@ give the same values.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from perfmodel.arrays import Array
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 _ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
@@ -26,7 +28,7 @@ def mixed(key: int, count: int) -> int:
     return int(((z ^ (z >> 31)) >> 2) % count)
 
 
-def mixed_arrays(key: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def mixed_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     """Return the same for arrays of integers."""
     with np.errstate(over="ignore"):
         z = (key.astype(np.int64) + 1).view(np.uint64) * np.uint64(_GOLDEN)
@@ -36,7 +38,7 @@ def mixed_arrays(key: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[
     return np.asarray((z % np.asarray(count).astype(np.uint64)).astype(np.int64))
 
 
-def shuffled_arrays(key: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def shuffled_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     """Return numbers from 0 to ``count - 1``, each of one key below `count`; larger keys wrap.
 
     Numbers of as many bits as `count` takes are mixed by steps that can be undone, again and again

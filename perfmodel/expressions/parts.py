@@ -8,10 +8,12 @@ of flash_api.cpp), at most `MOST_PARTS`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from perfmodel.arrays import Array
 
 MOST_PARTS: Final = 128
 NEAR_BEST: Final = 0.85
@@ -23,9 +25,7 @@ def full_parts(blocks: int, pieces: int, slots: int) -> int:
     return int(found[0])
 
 
-def full_parts_arrays(
-    blocks: npt.NDArray[Any], pieces: npt.NDArray[Any], slots: npt.NDArray[Any]
-) -> npt.NDArray[np.int64]:
+def full_parts_arrays(blocks: Array, pieces: Array, slots: Array) -> npt.NDArray[np.int64]:
     """Return the same for arrays of integers."""
     blocks, pieces, slots = np.broadcast_arrays(blocks, pieces, slots)
     most = np.minimum(pieces, np.minimum(slots, MOST_PARTS))

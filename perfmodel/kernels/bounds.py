@@ -8,18 +8,19 @@ really does it, while an error that hides in the middle of an odd pattern can go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import reduce
 from itertools import product
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Node, Number, Operation, evaluate, names
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.expressions.fold import folded
 from perfmodel.kernels.access import Access
-from perfmodel.kernels.divisors import divisor
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.records import record
@@ -185,7 +186,7 @@ def _holds(search: _Search, points: Points) -> npt.NDArray[np.bool_]:
     return _values(search, search.guard, points).astype(np.bool_)
 
 
-def _values(search: _Search, node: Node, points: Points) -> npt.NDArray[Any]:
+def _values(search: _Search, node: Node, points: Points) -> Array:
     known: dict[str, Any] = {**search.instance.known, **dict.fromkeys(search.largest, 0)}
     known |= dict(zip(search.used, points.T, strict=True))
     try:
@@ -281,3 +282,34 @@ def _pushed(search: _Search, points: Points, column: int, up: bool) -> Points:
         good, bad = places[rows, count], places[rows, count + 1]
     moved[:, column] = start + sign * good
     return moved
+
+
+_OF_ALL = frozenset({"+", "-", "neg", "abs", "min", "max", "%"})
+"""Operators whose result is divided by what divides all operands."""
+
+
+def divisor(node: Node, known: Mapping[str, Any], of: int) -> int:
+    """Return a divisor of `of`, the largest that is shown to divide all values of an expression.
+
+    `known` are the names that have one value; all others may have any. Of a sum it is what divides
+    its terms, of a product the product of what divides its factors.
+    """
+    if isinstance(node, Number):
+        return _common(node.value, of) if isinstance(node.value, int) else 1
+    if isinstance(node, Name):
+        return _common(known[node.name], of) if node.name in known else 1
+    if names(node) <= known.keys():
+        return _common(evaluate(node, known), of)
+    operands = node.operands
+    if node.operator == "where":
+        operands = operands[1:]
+    elif node.operator == "*":
+        each = [divisor(operand, known, of) for operand in operands]
+        return _common(each[0] * each[1], of)
+    elif node.operator not in _OF_ALL:
+        return 1
+    return reduce(_common, (divisor(operand, known, of) for operand in operands), of)
+
+
+def _common(value: Any, of: int) -> int:
+    return int(np.gcd(value, of))

@@ -1,4 +1,4 @@
-"""What an access asks for, where somebody has counted it."""
+"""What an access asks for where somebody has counted it, and how unequal warps and blocks are."""
 
 from __future__ import annotations
 
@@ -46,3 +46,13 @@ class Counted:
     # Requests of a block that wait for new sectors, for each that asks for one: warps that come to
     # a sector together all wait.
     met: float = 1.0
+
+
+@record
+class Unequal:
+    """Work of warps and blocks, over that of an average warp or block."""
+
+    # Of the warp of a block that has most to do, mean over blocks: the block lasts as long.
+    slowest: float = 1.0
+    longest: float = 1.0  # the same of the block that lasts longest
+    spread: float = 0.0  # standard deviation of what all warps of a block do together

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, evaluate
 from perfmodel.kernels.access import DATA_TYPES, ELEMENT_BYTES, Access
 from perfmodel.kernels.binding import Binding
@@ -21,7 +22,7 @@ from perfmodel.records import record
 Integers = int | npt.NDArray[np.int64]
 """An integer, or one for each configuration."""
 
-Numbers = int | float | npt.NDArray[Any]
+Numbers = int | float | Array
 """A number, or one for each configuration."""
 
 Dimensions = tuple[Integers, Integers, Integers]

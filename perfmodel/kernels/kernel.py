@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
 from perfmodel.kernels.access import Access
+from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
-from perfmodel.kernels.unequal import Unequal
 from perfmodel.records import record
 
 Space = Literal["global", "shared", "local"]

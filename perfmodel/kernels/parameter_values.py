@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import evaluate, text
 from perfmodel.kernels.kernel import Kernel, Parameter
@@ -142,7 +142,7 @@ def _codes(value: Any, parameter: Parameter, what: str) -> Any:
 
 
 def _check_range(
-    low: int, high: int, parameter: Parameter, what: str, array: npt.NDArray[Any] | None = None
+    low: int, high: int, parameter: Parameter, what: str, array: Array | None = None
 ) -> None:
     least, most = parameter.minimum, parameter.maximum
     if low < least or high > most:

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.expressions import Node, Number, Operation, evaluate, substitute, text
 from perfmodel.kernels import Kernel, expanded
-from perfmodel.kernels.unequal import Unequal
+from perfmodel.kernels.counted import Unequal
 from perfmodel.prediction.record import Prediction
 
 ISSUE: Final = 2

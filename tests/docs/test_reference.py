@@ -46,8 +46,7 @@ from perfmodel.kernels.kernel import (
     Pace,
     Pipeline,
 )
-from perfmodel.kernels.parameter_tables import PARAMETER_KEYS
-from perfmodel.kernels.tables import KERNEL_KEYS, LOOP_KEYS
+from perfmodel.kernels.tables import KERNEL_KEYS, LOOP_KEYS, PARAMETER_KEYS
 from perfmodel.operators.model_shape import SHAPE_KEYS
 from perfmodel.prediction import grid
 from perfmodel.sizes import SUFFIXES

@@ -1,8 +1,9 @@
-"""Accesses outside their buffers, and misaligned ones, against an enumeration of all threads."""
+"""Accesses outside their buffers, misaligned ones, and divisors: against enumerations."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import time
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import evaluate
+from perfmodel.expressions import evaluate, parse
 from perfmodel.kernels import Instance, bind, builtin, check_bounds, kernel_from_table
+from perfmodel.kernels.bounds import divisor
 
 Refusal = Callable[..., str]
 
@@ -282,3 +284,32 @@ def test_no_false_alarms(sizes: tuple[int, ...], index: str, guard: str, length:
         place, value = found
         assert not 0 <= value < length
         assert everything[place] == value
+
+
+KNOWN = {"n": 12, "m": 5}
+PLACES = {"i": np.arange(0, 40)[:, None], "j": np.arange(0, 7)}
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        # by hand
+        ("8*i + 4*j", 4),
+        ("i*n + 16", 4),
+        ("(i*n + 4*j)*2", 8),
+        ("m*i", 1),
+        ("where(i > 3, 8*i, 4)", 4),
+        ("min(8*i, n*j)", 4),
+        ("(8*i) % n", 4),
+        ("n*n", 16),
+        ("i // 4", 1),
+        ("16*i + 8 - n", 4),
+    ],
+)
+def test_divisors(expression: str, expected: int) -> None:
+    tree = parse(expression)
+    found = divisor(tree, KNOWN, 16)
+    assert found == expected
+    # independent: all values
+    values = np.ravel(evaluate(tree, {**KNOWN, **PLACES}))
+    assert math.gcd(16, *map(int, values)) % found == 0

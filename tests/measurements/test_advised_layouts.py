@@ -16,8 +16,7 @@ from measured import rows
 from perfmodel import predict
 from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
-from perfmodel.cuda.kernel.other_blocks import in_other_blocks
-from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.kernel.translate import in_other_blocks, translated
 from perfmodel.cuda.launch.spec import LaunchSpec, Scalar
 from perfmodel.measure.folders import root
 from perfmodel.prediction.advise import Option, advise

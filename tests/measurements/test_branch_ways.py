@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from measured import rows
 
-from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH
+from perfmodel.cuda.sass.branch_tables import TABLE_WORDS
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
 from perfmodel.models.time.issue import CONSTANT_CLOCKS
@@ -20,7 +20,7 @@ def test_each_way_of_a_table_takes_the_unit_of_constants() -> None:
     clocks_a_word = CONSTANT_CLOCKS(load_device("h200-sxm"))
     for row in rows("ways", FOLDER, function="table_2", apart="lanes", warps=64):
         clocks = row["sm_cycles_active"] / row["rounds"] / row["warps"]
-        predicted = row["ways"] * clocks_a_word * (1 + TABLE_BRANCH)
+        predicted = row["ways"] * clocks_a_word * (1 + TABLE_WORDS)
         assert clocks == pytest.approx(predicted, rel=0.2 if row["ways"] > 1 else 0.3)
         assert row["instructions"] / 132 / row["rounds"] / row["warps"] / SCHEDULERS < clocks / 1.7
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel.cuda.sass.latencies import latencies
+from perfmodel.cuda.sass.opcodes import latencies
 from perfmodel.hardware import load_device
 from perfmodel.models.l1.merged_stores import MERGED, SENT_SECTORS, after_loads
 from perfmodel.models.latency.latency import BARRIER_START, BARRIER_WARP

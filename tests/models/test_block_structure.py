@@ -12,8 +12,8 @@ from perfmodel.cuda.emulate.result import unequal
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, bind
+from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.kernels.unequal import Unequal
 from perfmodel.models.launch.waves import crowding, unevenness
 from perfmodel.models.time.issue import issue_slots, issued
 from perfmodel.prediction import Prediction, predict

@@ -29,18 +29,15 @@ from perfmodel.cuda.addresses.records import (
     Followed,
     MemoryAccess,
     NotFollowedError,
+    Unknown,
+    Value,
     is_data,
 )
 from perfmodel.cuda.addresses.sums import Sum
-from perfmodel.cuda.addresses.values import Unknown, Value
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
-from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.registers import (
-    alive_registers,
-    is_memory,
-    read_registers,
-    written_registers,
-)
+from perfmodel.cuda.parse.liveness import alive_registers
+from perfmodel.cuda.parse.memory_parts import is_memory, memory_parts
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction, Register
 from perfmodel.expressions import Name, Node
 

@@ -13,10 +13,10 @@ from typing import Final
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import FALSE, TRUE, all_of, any_of, negated
 from perfmodel.cuda.addresses.integers import INTEGER, bits_of, comparison
+from perfmodel.cuda.addresses.records import DATUM, Datum, Unknown, Value, base_name
 from perfmodel.cuda.addresses.sums import Sum, TooLargeError, constant, plus, single
-from perfmodel.cuda.addresses.values import DATUM, Datum, Unknown, Value, base_name
 from perfmodel.cuda.parse import syntax as ptx
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.expressions import Name, Node, Number, Operation, names
 
 _HASH: Final = 1 << 20

@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.cuda.addresses.launch import KernelLaunch
-from perfmodel.cuda.addresses.records import Followed, MemoryAccess
+from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
+from perfmodel.cuda.addresses.records import CARRIED, DATUM, Followed, MemoryAccess
 from perfmodel.cuda.addresses.sums import written
-from perfmodel.cuda.addresses.values import CARRIED, DATUM
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names
@@ -35,10 +34,7 @@ def lane_steps(
 
     `known` are the values of the kernel's parameters, and of the launch's sizes.
     """
-    lanes = np.arange(WARP_SIZE)
-    width, height, _ = launch.block
-    threads = {"x": lanes % width, "y": lanes // width % height, "z": lanes // (width * height)}
-    values = {**known, **{f"threadIdx.{axis}": place for axis, place in threads.items()}}
+    values = {**known, **coordinates("threadIdx", np.arange(WARP_SIZE), launch.block)}
     steps: dict[str | None, list[int]] = {}
     for access in found.accesses:
         instruction = function.instructions[access.at]

@@ -9,16 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Final
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.records import ALIGNED, BASE, Unknown, Value, base_name
 from perfmodel.cuda.addresses.sums import Sum, constant, plus, single
-from perfmodel.cuda.addresses.values import ALIGNED, BASE, Unknown, Value, base_name
 from perfmodel.cuda.launch.spec import Buffer, Structure
 from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.syntax import Function, Module, Parameter
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name
 from perfmodel.expressions.nodes import FUNCTIONS
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 
@@ -29,7 +31,6 @@ _ADDRESSES: Final = Interval(1 << 40, (1 << 40) + 1)
 _SHARED_ADDRESSES: Final = Interval(1 << 10, (1 << 10) + 1)
 UNSIZED: Final = 1 << 38
 """Bytes of a buffer whose size nobody states: more than any index reaches."""
-_WARP: Final = 32
 _REGISTERS: Final = (
     ("threadIdx", "%tid"),
     ("blockIdx", "%ctaid"),
@@ -58,6 +59,14 @@ class KernelLaunch:
     """Structures passed by value, by the PTX parameter's name."""
     fields: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Where these hold pointers [B]."""
+
+    @property
+    def dimensions(self) -> dict[str, int]:
+        """The dimensions of grid and block, by the names that expressions have for them."""
+        bases = (("blockDim", self.block), ("gridDim", self.grid))
+        return {
+            f"{base}.{a}": n for base, sides in bases for a, n in zip("xyz", sides, strict=True)
+        }
 
     def size(self, name: str) -> int | None:
         """Return the bytes of what a pointer points to, or None if nobody states them."""
@@ -93,6 +102,12 @@ class Start:
     """Names of parameters as they are shown."""
 
 
+def coordinates(base: str, number: Array, sides: Dimensions) -> dict[str, Array]:
+    """Return the indices of blocks or threads, such as ``base.x``, of their numbers."""
+    x, y, _ = sides
+    return {f"{base}.x": number % x, f"{base}.y": number // x % y, f"{base}.z": number // (x * y)}
+
+
 def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
     """Return what following a launch of a kernel begins with.
 
@@ -123,8 +138,8 @@ def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
         specials["%tid.y"] * specials["%ntid.x"],
         specials["%tid.z"] * specials["%ntid.y"] * specials["%ntid.x"],
     )
-    specials["%laneid"] = algebra.remainder(linear, _WARP)
-    specials["%warpid"] = algebra.quotient(linear, _WARP)
+    specials["%laneid"] = algebra.remainder(linear, WARP_SIZE)
+    specials["%warpid"] = algebra.quotient(linear, WARP_SIZE)
     structures = {name: structure.data for name, structure in launch.structures.items()}
     return Start(Interpreter(algebra, parameters, specials, structures), bases, shown)
 
@@ -140,8 +155,8 @@ def _sizes(launch: KernelLaunch, ranges: dict[str, Interval]) -> dict[str, Sum]:
             ranges[f"{name}.{axis}"] = Interval(0, size - 1) if index else Interval(size, size)
             only = index and size == 1
             specials[f"{register}.{axis}"] = constant(0) if only else single(Name(f"{name}.{axis}"))
-    specials["%nwarpid"] = constant(-(-math.prod(launch.block) // _WARP))
-    specials["WARP_SZ"] = constant(_WARP)
+    specials["%nwarpid"] = constant(-(-math.prod(launch.block) // WARP_SIZE))
+    specials["WARP_SZ"] = constant(WARP_SIZE)
     specials["%dynamic_smem_size"] = constant(launch.shared_bytes)
     return specials
 

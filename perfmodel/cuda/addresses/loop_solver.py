@@ -20,11 +20,10 @@ from perfmodel.cuda.addresses.loops import (
     extent,
     solved,
 )
-from perfmodel.cuda.addresses.records import LoopRun
+from perfmodel.cuda.addresses.records import CARRIED, LoopRun, Unknown, Value
 from perfmodel.cuda.addresses.sums import Sum, constant, single, written
-from perfmodel.cuda.addresses.values import CARRIED, Unknown, Value
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
-from perfmodel.cuda.parse.registers import is_memory
+from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, substitute

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import conjuncts
 from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single, written
@@ -15,8 +15,6 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 MOST_TRIPS: Final = 1 << 40
 """Iterations that are believed; a loop of more never ends."""

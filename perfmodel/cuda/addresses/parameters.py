@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from perfmodel.cuda.addresses.conditions import all_of
 from perfmodel.cuda.addresses.instructions import Interpreter
+from perfmodel.cuda.addresses.records import Unknown, Value
 from perfmodel.cuda.addresses.sums import Sum, constant, single
-from perfmodel.cuda.addresses.values import Unknown, Value
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import Part
 from perfmodel.expressions import Name, Node
-
-_WARP: Final = 32
+from perfmodel.hardware.device import WARP_SIZE
 
 
 def parameters(
@@ -73,7 +71,7 @@ def takes_part(
 ) -> Node:
     """Return the condition for a lane to take part in an access, besides the guard."""
     conditions: list[Node] = []
-    if part.lanes < _WARP and not part.bulk and "%laneid" in interpreter.specials:
+    if part.lanes < WARP_SIZE and not part.bulk and "%laneid" in interpreter.specials:
         few = constant(part.lanes)
         conditions.append(interpreter.algebra.compared("<", interpreter.specials["%laneid"], few))
     if instruction.opcode == "cp" and part.kind == "load" and not part.bulk:

@@ -45,12 +45,8 @@ class Program:
         """Return a kernel by its name in PTX or in the source; the only one without a name.
 
         Template kernels go by ``name<float, 256>`` too; a part of the name will do that only one
-        kernel has.
-
-        Raises
-        ------
-        PerfmodelError
-            If there is none of that name, or several, or several and no name.
+        kernel has. Raises `PerfmodelError` if there is none of that name, or several, or several
+        and no name.
         """
         kernels = self.module.kernels
         if not kernels:

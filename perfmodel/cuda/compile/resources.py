@@ -70,15 +70,8 @@ def resources(
 ) -> dict[str, Resources]:
     """Return what each kernel of a module takes: from an assembler if one takes the PTX.
 
-    Parameters
-    ----------
-    module : Module
-    text : str
-        What the module was read from.
-    architecture : str, optional
-        To assemble for; the module's own target without it.
-    kernels : sequence of Function, optional
-        Only these; all without it.
+    `text`: what the module was read from; `architecture`: to assemble for; the module's own target
+    without it; `kernels`: only these; all without it.
     """
     target = check_architecture(architecture or module.target)
     wanted = module.kernels if kernels is None else tuple(kernels)
@@ -101,12 +94,7 @@ def resources(
 def read_log(log: str, origin: str) -> dict[str, Resources]:
     """Return what an assembler's verbose log tells, by kernel.
 
-    Parameters
-    ----------
-    log : str
-        As ``ptxas -v`` writes it.
-    origin : str
-        Goes into the records.
+    `log`: as ``ptxas -v`` writes it; `origin`: goes into the records.
     """
     found: dict[str, Resources] = {}
     name: str | None = None
@@ -127,11 +115,7 @@ def read_log(log: str, origin: str) -> dict[str, Resources]:
 def estimate(module: Module, kernel: Function) -> Resources:
     """Return what a kernel takes by its PTX alone: live values, and its declared variables.
 
-    Parameters
-    ----------
-    module : Module
-        For variables outside of the kernel.
-    kernel : Function
+    `module`: for variables outside of the kernel.
     """
     live = live_registers(kernel, control_flow(kernel))
     most = _most_registers(kernel)

@@ -80,17 +80,9 @@ class Staged:
 def staged(path: Path, includes: Sequence[str]) -> Iterator[Staged]:
     """Give a private folder with a file that includes the user's source.
 
-    Parameters
-    ----------
-    path : Path
-        A CUDA source.
-    includes : sequence of str
-        Folders that headers are looked for in.
-
-    Raises
-    ------
-    PerfmodelError
-        If the name cannot stand in an ``#include``, or there is no place for the folder.
+    `path`: a CUDA source; `includes`: folders that headers are looked for in. Raises
+    `PerfmodelError` if the name cannot stand in an ``#include``, or there is no place for the
+    folder.
     """
     if _NO_INCLUDE.search(path.name):
         raise PerfmodelError(
@@ -141,15 +133,8 @@ def private_folder() -> Iterator[Path]:
 def split_options(options: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the folders that options of a compiler name for headers, and the other options.
 
-    Parameters
-    ----------
-    options : sequence of str
-        Such as ``-Iinclude``, ``-I``, ``include``, ``-DN=4``.
-
-    Raises
-    ------
-    PerfmodelError
-        If an option has a character that a shell, which nvcc hands it to, would read.
+    `options`: such as ``-Iinclude``, ``-I``, ``include``, ``-DN=4``. Raises `PerfmodelError` if an
+    option has a character that a shell, which nvcc hands it to, would read.
     """
     folders: list[str] = []
     others: list[str] = []

@@ -39,21 +39,9 @@ def compile_ptx(
     """Return the PTX of a CUDA source, with source lines.
 
     Instructions that only an architecture-specific target has, such as those of wgmma, make it
-    ``sm_90a`` where ``sm_90`` is asked for.
-
-    Parameters
-    ----------
-    path : str or Path
-        ``.cu``.
-    architecture : str
-        Such as ``sm_90``.
-    options : sequence of str
-        Of nvcc, or of NVRTC, such as ``-DN=4`` or ``-I include``.
-
-    Raises
-    ------
-    PerfmodelError
-        If there is no compiler, or the source does not compile, with the compiler's first message.
+    ``sm_90a`` where ``sm_90`` is asked for. `options` are nvcc's, or NVRTC's, such as ``-DN=4`` or
+    ``-I include``. Raises `PerfmodelError` if
+    there is no compiler, or the source does not compile, with the compiler's first message.
     """
     path = Path(path)
     check_architecture(architecture)

@@ -25,10 +25,7 @@ _ARCHITECTURE: Final = re.compile(r"sm_[0-9]{2,3}[af]?", re.ASCII)
 def check_architecture(name: str) -> str:
     """Return the name of an architecture, such as ``sm_90``.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is not one.
+    Raises `PerfmodelError` if it is not one.
     """
     if not _ARCHITECTURE.fullmatch(name):
         raise PerfmodelError(f"architecture must be such as sm_80 or sm_90, not {shown(name)}")
@@ -54,18 +51,8 @@ def run_tool(
 ) -> subprocess.CompletedProcess[str]:
     """Return how a compiler ended.
 
-    Parameters
-    ----------
-    command : sequence of str
-    what : str
-        For messages.
-    scratch : Path, optional
-        Folder for temporary files of the tool.
-
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be started, or takes too long.
+    `what`: for messages; `scratch`: folder for temporary files of the tool. Raises `PerfmodelError`
+    if it cannot be started, or takes too long.
     """
     try:
         with subprocess.Popen(

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, verb
-
-Array = npt.NDArray[Any]
 
 _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""

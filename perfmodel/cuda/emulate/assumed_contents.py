@@ -15,8 +15,8 @@ from typing import Final, Literal
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.provenance import Provenance, Sources, provenance
-from perfmodel.cuda.emulate.result import UNKNOWN
-from perfmodel.cuda.emulate.run import Effort, Emulation, NoEndError, emulate
+from perfmodel.cuda.emulate.result import UNKNOWN, Emulation, NoEndError
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.emulate.values import kind_of
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow

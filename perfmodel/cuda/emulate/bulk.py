@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.cuda.emulate.counts import LINE, SECTOR, Count, Counter
+from perfmodel.cuda.emulate.counts import Count, Counter
 from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step, address_of
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import (
@@ -25,8 +24,7 @@ from perfmodel.cuda.parse.syntax import (
     Sink,
     SpecialRegister,
 )
-
-Array = npt.NDArray[Any]
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 
 ASSUMED_BOX: Final = 16 << 10
 """Bytes of a tensor copy of which nothing tells the size."""

@@ -7,19 +7,17 @@ executions of an instruction, then in fewer and fewer, each for those that it st
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.memory import GAP_SHIFT, LOCAL_BASE, MIDDLE
 from perfmodel.cuda.emulate.reuse import Touches
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
 from perfmodel.trace.coalescer import LANES, coalesce
-
-Array = npt.NDArray[Any]
 
 _ALL: Final = 24
 """First executions that are worked out, each one."""
@@ -37,49 +35,36 @@ _SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
 
 @dataclass(slots=True)
 class Count:
-    """What one memory instruction did in the sampled blocks.
-
-    Attributes
-    ----------
-    requests, lanes : int
-        Warp requests with a lane that takes part, and these lanes.
-    width : int
-        Bytes a lane.
-    region : int
-        Number of the buffer; -1 is shared memory, -2 local, -3 none of these.
-    regions : set of int
-        Numbers of all buffers in global memory that it went to.
-    looked : float
-        Requests that the following stand for.
-    different, sectors, lines, pairs, data, tags : float
-        Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's
-        clocks, summed.
-    kept : list of (array, array)
-        Addresses, from the start of the buffer, and lanes that take part, of some requests.
-    reach : int
-        Bytes from the buffer's start to the end of what was asked for, before any is put inside.
-    bulk : bool
-        Whether each request moves a run of bytes, of which `lanes` counts the pieces.
-    """
+    """What one memory instruction did in the sampled blocks."""
 
     width: int
+    """Bytes a lane."""
     requests: int = 0
     lanes: int = 0
+    """Warp requests with a lane that takes part, and these lanes."""
     region: int = -3
+    """Number of the buffer; -1 is shared memory, -2 local, -3 none of these."""
     looked: float = 0.0
+    """Requests that the following stand for."""
     different: float = 0.0
     sectors: float = 0.0
     lines: float = 0.0
     pairs: float = 0.0
     data: float = 0.0
     tags: float = 0.0
+    """Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's clocks,
+    summed."""
     executions: int = 0
     due: int = 0
     kept: list[tuple[Array, Array]] = field(default_factory=list)
+    """Addresses, from the start of the buffer, and lanes that take part, of some requests."""
     rows_kept: int = 0
     bulk: bool = False
+    """Whether each request moves a run of bytes, of which `lanes` counts the pieces."""
     reach: int = 0
+    """Bytes from the buffer's start to the end of what was asked for, before any is put inside."""
     regions: set[int] = field(default_factory=set)
+    """Numbers of all buffers in global memory that it went to."""
 
     def add_run(
         self, requests: int, pieces: float, sectors: float, lines: float, pairs: float
@@ -101,14 +86,8 @@ class Count:
 class Counter:
     """Counts what memory instructions report.
 
-    Parameters
-    ----------
-    changing : collection of int
-        Instructions whose addresses are kept.
-    touches : Touches
-        Told what goes through L1.
-    constants : collection of int
-        Instructions that read constant memory, of which the words are counted (as `data`).
+    `changing`: instructions whose addresses are kept; `touches`: told what goes through L1;
+    `constants`: instructions that read constant memory, of which the words are counted (as `data`).
     """
 
     def __init__(
@@ -236,6 +215,3 @@ def _own(address: Array, lanes: Array) -> Array:
     place = (address - np.uint64(LOCAL_BASE)).astype(np.int64) // 4 * 4 * LANES
     place += (lanes & LANES - 1) * 4 + (lanes >> 5).astype(np.int64) * (1 << 32)
     return np.where(local, place, address.astype(np.int64))
-
-
-__all__ = ["LINE", "SECTOR", "Count", "Counter"]

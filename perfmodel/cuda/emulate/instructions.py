@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import (
     Immediate,
     Instruction,
@@ -21,8 +21,6 @@ from perfmodel.cuda.parse.syntax import (
     Sink,
     Vector,
 )
-
-Array = npt.NDArray[Any]
 
 _BOOL: Final = np.dtype(bool)
 _WORD: Final = np.dtype(np.uint32)

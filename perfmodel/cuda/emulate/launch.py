@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from math import prod
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, field_name
+from perfmodel.arrays import Array
+from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, coordinates, field_name
 from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
 from perfmodel.cuda.emulate.reuse import MOST_BLOCKS
@@ -19,9 +20,6 @@ from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.syntax import Function, Module, Variable
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
-
 
 MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""
@@ -146,12 +144,11 @@ class Sample:
 
 def sample_lanes(function: Function, launch: EmulatedLaunch, lanes: int) -> Sample:
     """Return which blocks are emulated, for about so many lanes; one block at least."""
-    x, y, z = launch.block
-    threads = x * y * z
+    threads = prod(launch.block)
     padded = -(-threads // LANES) * LANES
     # What all lanes have in local memory is to stay in this machine's caches.
     lanes = min(lanes, MOST_LOCAL // max(local_bytes(function, {}), 1))
-    blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    blocks = prod(launch.grid)
     numbers = sampled_blocks(blocks, max(1, lanes // padded))
     thread = np.tile(np.arange(padded), len(numbers))
     block_of = np.repeat(np.arange(len(numbers)), padded)
@@ -176,17 +173,11 @@ def sampled_blocks(blocks: int, most: int) -> Array:
 
 def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> dict[str, Array]:
     """Return the special registers of all lanes."""
-    x, y, z = launch.block
-    gx, gy, _ = launch.grid
     lane = thread % LANES
     one = np.int64(1) << lane
     found = {
-        "%tid.x": thread % x,
-        "%tid.y": thread // x % y,
-        "%tid.z": thread // (x * y) % z,
-        "%ctaid.x": block % gx,
-        "%ctaid.y": block // gx % gy,
-        "%ctaid.z": block // (gx * gy),
+        **coordinates("%tid", thread, launch.block),
+        **coordinates("%ctaid", block, launch.grid),
         "%laneid": lane,
         "%warpid": thread // LANES,
         "%lanemask_eq": one,
@@ -196,7 +187,7 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
         "%lanemask_gt": (1 << 32) - 2 * one,
         **{f"%ntid.{axis}": n for axis, n in zip("xyz", launch.block, strict=True)},
         **{f"%nctaid.{axis}": n for axis, n in zip("xyz", launch.grid, strict=True)},
-        "%nwarpid": -(-x * y * z // LANES),
+        "%nwarpid": -(-prod(launch.block) // LANES),
         "WARP_SZ": LANES,
         "%dynamic_smem_size": launch.shared_bytes,
         "%envreg1": WORKSPACE,

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.accesses import access, ticket_draws
 from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
-from perfmodel.cuda.emulate.contracted import contracted, contracted_step
 from perfmodel.cuda.emulate.counts import Counter
 from perfmodel.cuda.emulate.instructions import step
 from perfmodel.cuda.emulate.launch import EmulatedLaunch, laid_out, sample_lanes
 from perfmodel.cuda.emulate.machine import LANES, Active, Step
-from perfmodel.cuda.emulate.odd_values import OddValues, with_ways
+from perfmodel.cuda.emulate.odd_values import OddValues
 from perfmodel.cuda.emulate.provenance import mark_deciding
 from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
@@ -42,10 +41,9 @@ from perfmodel.cuda.parse.syntax import Function, Instruction, Module, Register
 from perfmodel.cuda.parse.waiting_loops import exits_of_tries, wait_exits
 from perfmodel.cuda.sass.branch_tables import ways_of
 from perfmodel.cuda.sass.sure_waits import waits_within
-from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, Counted, first_copy
+from perfmodel.cuda.sass.unrolling import COPIES, LAST_COPIES, CountedLoop, first_copy
 from perfmodel.kernels.doubt import SURE, Doubt
 
-Array = npt.NDArray[Any]
 Progress = Callable[[int, int], None]
 """Told how many of how many threads are done."""
 
@@ -66,7 +64,7 @@ class LockStep:
         function: Function,
         launch: EmulatedLaunch,
         lanes: int,
-        together: Mapping[int, Counted],
+        together: Mapping[int, CountedLoop],
     ) -> None:
         self.function = function
         self.flow: ControlFlow = control_flow(function)
@@ -76,7 +74,6 @@ class LockStep:
         self.counter = _counter(function, self.flow, self.sample.padded)
         self.arrivals = Arrivals()
         self.odd = OddValues()
-        self.contracted = contracted(function, self.flow) if with_ways(function) else {}
         self.together = together
         self.segments, self.first = segments(
             function, self.flow, self.together, self.machine, self._step
@@ -335,8 +332,6 @@ class LockStep:
         run = access(machine, at, instruction, self.counter.report)
         if run is not None:
             return run
-        if at in self.contracted:
-            return contracted_step(machine, instruction, self.contracted[at])
         made = step(machine, instruction)
         return made and self.odd.watched(machine, at, instruction, made)
 

@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.memory import Memory
 from perfmodel.cuda.parse import syntax as ptx
-
-Array = npt.NDArray[Any]
 
 LANES: Final = 32
 _ADDRESS: Final = np.dtype(np.uint64)

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions.mixing import mixed_arrays
-
-Array = npt.NDArray[Any]
 
 GAP_SHIFT: Final = 40
 """Bits of an address below the number of its buffer."""

@@ -6,16 +6,14 @@ They are worked on as 32-bit floats and rounded to the nearest, ties to even, as
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.syntax import Instruction, Vector
-
-Array = npt.NDArray[Any]
 
 _FLOAT: Final = np.dtype(np.float32)
 _BITS: Final = {"f16": 16, "bf16": 16, "e4m3": 8, "e5m2": 8}

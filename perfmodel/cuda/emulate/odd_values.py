@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 TABLE: Final = Path(__file__).with_suffix(".toml")
 _ALL: Final = 64

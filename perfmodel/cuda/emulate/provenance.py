@@ -14,8 +14,7 @@ from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
-from perfmodel.cuda.parse.opcodes import registers_of
-from perfmodel.cuda.parse.registers import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import read_registers, registers_of, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction
 from perfmodel.records import record
 

@@ -9,11 +9,11 @@ launch has made of them by then: all but the share of lanes that raise a word.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.memory import MOST_BACKED, Region
 from perfmodel.cuda.parse.syntax import Function, Immediate
@@ -22,8 +22,6 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 RAISING = Formula(
     name="share of later lanes that raise a word",

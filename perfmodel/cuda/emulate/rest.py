@@ -8,19 +8,17 @@ differed from the earlier says how far that can be trusted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.values import dtype_of
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.cuda.sass.unrolling import Counted, counter
+from perfmodel.cuda.sass.unrolling import CountedLoop, counter
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 ASSUMED: Final = 2.0
 """Iterations of a loop that has not ended, nobody knows when, over those so far: as many again."""
@@ -104,7 +102,7 @@ def assumed_end(
     return None
 
 
-def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[Counted, int] | None:
+def _counter(function: Function, flow: ControlFlow, loop: Loop) -> tuple[CountedLoop, int] | None:
     """Return what a loop counts in, and the block after it."""
     inside = flow.places(sorted(loop.blocks))
     for number in sorted(loop.blocks):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import numpy.typing as npt
-
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
@@ -16,11 +15,8 @@ from perfmodel.cuda.emulate.reuse import Reuse
 from perfmodel.cuda.parse.control_flow import Loop, control_flow
 from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
+from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
-from perfmodel.kernels.unequal import Unequal
-
-Array = npt.NDArray[Any]
-
 
 UNKNOWN: Final = "content of "
 """How sentences on unknown content begin."""
@@ -73,6 +69,14 @@ class Emulation:
     def sampled_warps(self) -> int:
         """Warps that were run."""
         return self.sampled * self.warps_per_block
+
+    def entries(self, loop: Loop) -> int:
+        """Return the warps that come to a loop from outside."""
+        return sum(
+            warps
+            for (source, target), warps in self.edges.items()
+            if target == loop.header and source not in loop.blocks
+        )
 
     @property
     def scale(self) -> float:

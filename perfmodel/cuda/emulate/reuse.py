@@ -9,17 +9,15 @@ wait for their next touch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 LINES: Final = tuple(1 << k for k in range(2, 15))
 """Sizes of a block's part of the cache for which shares are worked out [lines]."""

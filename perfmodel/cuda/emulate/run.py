@@ -20,7 +20,7 @@ from perfmodel.cuda.emulate.result import Emulation, NoEndError
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.waiting_loops import retry_loops
-from perfmodel.cuda.sass.unrolling import Counted
+from perfmodel.cuda.sass.unrolling import CountedLoop
 from perfmodel.records import record
 
 CLAIMING_LANES: Final = 1 << 17
@@ -56,7 +56,7 @@ def emulate(
     launch: EmulatedLaunch,
     effort: Effort = USUAL,
     progress: Progress | None = None,
-    together: Mapping[int, Counted] = MappingProxyType({}),
+    together: Mapping[int, CountedLoop] = MappingProxyType({}),
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
@@ -114,6 +114,3 @@ def _claims_places(function: Function) -> bool:
         i.opcode == "atom" and "cas" in i.modifiers and at in looped and at not in tried
         for at, i in enumerate(function.instructions)
     )
-
-
-__all__ = ["Effort", "Emulation", "NoEndError", "Progress", "emulate"]

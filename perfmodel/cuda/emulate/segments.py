@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function, Instruction, Negated, Register
 from perfmodel.cuda.sass.unrolling import COPIES
 
-Array = npt.NDArray[Any]
 Made = Callable[[int, Instruction], Step | None]
 """Returns what runs an instruction of a place, or None if nothing is to be done."""
 

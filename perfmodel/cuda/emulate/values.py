@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
+
 Work = Callable[..., Array]
 
 _TYPES: Final = {

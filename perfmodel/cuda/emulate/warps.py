@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Step
 from perfmodel.cuda.parse.syntax import Instruction
 
-Array = npt.NDArray[Any]
 Work = Callable[[Active], tuple[Array, ...]]
 """What an instruction gives the lanes that take part, for each of its registers."""
 

@@ -11,10 +11,16 @@ from perfmodel.cuda.addresses.records import MemoryAccess, is_data
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.memory_instructions import Moved
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.expressions import Node, Number, names
+from perfmodel.expressions import Node, Number, names, parse
 from perfmodel.kernels.access import DATA_TYPES, Access
 from perfmodel.records import record
 
+THREAD: Final = parse(
+    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
+    "*(blockDim.x*blockDim.y*blockDim.z)"
+    " + (threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z))"
+)
+"""Number of a thread in the launch."""
 _UNORDERED: Final = frozenset({"nc", "shared", "local"})
 """What no store through another pointer to global memory writes."""
 

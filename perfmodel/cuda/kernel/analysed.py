@@ -1,4 +1,4 @@
-"""A kernel and a launch of it, as far as they are known before a `Kernel` is made of them."""
+"""A kernel and a launch of it before a `Kernel` is made of them; which warps run which block."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.records import Followed
-from perfmodel.cuda.addresses.sums import Sum
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.addresses.sums import Sum, written
+from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.kernel.parts import renamed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.expressions import Name, evaluate, names
-from perfmodel.kernels.kernel import Parameter
+from perfmodel.expressions import Name, Node, Number, evaluate, names
+from perfmodel.kernels.access import Access
+from perfmodel.kernels.instance import Instance, bind
+from perfmodel.kernels.kernel import (
+    Buffer,
+    Kernel,
+    Launch,
+    Loop,
+    Parameter,
+)
+from perfmodel.models.grid.geometry import block_shape
+from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
 from perfmodel.records import record
 
 
@@ -46,9 +58,93 @@ class Analysed:
         return trips
 
 
+def decided(name: str, value: int) -> Parameter:
+    """Return a parameter with what the launch says: another value is another analysis."""
+    low, high = min(1, value), max(1, value)
+    return Parameter(name, Number(value), low, high, choices=(value,))
+
+
 def known_numbers(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
     """Return the parameters and the sizes that the launch gives."""
     known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
-    return known
+    return known | launch.dimensions
+
+
+def shares_of(kernel: Analysed) -> list[tuple[float, float]]:
+    """Return the share of all warps that run each block, and the threads of the launch that do."""
+    return _followed(kernel) if kernel.emulation is None else _emulated(kernel, kernel.emulation)
+
+
+def _emulated(kernel: Analysed, emulation: Emulation) -> list[tuple[float, float]]:
+    """Return the shares and threads, from the blocks that were emulated."""
+    found, launch = kernel.found, kernel.launch
+    known = known_numbers(launch, kernel.parameters)
+    trips = {
+        loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
+    }
+    warps = -(-math.prod(launch.block) // 32) * emulation.sampled
+    shares = []
+    for run in found.blocks:
+        times = found.iterations(run.loop, trips)
+        shares.append(
+            (
+                float(emulation.warps[run.block]) / (warps * times),
+                float(emulation.threads[run.block]) * emulation.scale,
+            )
+        )
+    return shares
+
+
+def _followed(analysed: Analysed) -> list[tuple[float, float]]:
+    """Return the shares and threads by the conditions of the blocks."""
+    found, launch, parts = analysed.found, analysed.launch, analysed.parts
+    sizes = (launch.grid, launch.block)
+    grid, block = (tuple(Number(n) for n in size) for size in sizes)
+    kernel = Kernel(
+        name="blocks",
+        summary="",
+        parameters=analysed.parameters,
+        launch=Launch(grid, block),  # type: ignore[arg-type]
+        buffers=(Buffer("at", Number(1)),),
+        accesses=tuple(
+            Access(
+                "at",
+                "load",
+                Number(0),
+                loop=run.loop,
+                guard=None if run.guard == TRUE else renamed(run.guard, parts),
+                name=str(i),
+            )
+            for i, run in enumerate(found.blocks)
+        ),
+        definitions=tuple((name.name, written(part)) for name, part in parts),
+        loops=tuple(
+            Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
+            for loop in found.loops
+        ),
+    )
+    instance = bind(kernel, {})
+    shape = block_shape(launch.block)
+    known: ActivityCache = {}
+    cache: dict[tuple[Node, str | None], tuple[float, float]] = {}
+    shares = []
+    for i, run in enumerate(found.blocks):
+        key = (run.guard, run.loop)
+        if key not in cache:
+            cache[key] = _share(instance, i, shape, known)
+        shares.append(cache[key])
+    return shares
+
+
+def _share(
+    instance: Instance, position: int, shape: object, known: ActivityCache
+) -> tuple[float, float]:
+    requests = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
+    kernel = instance.kernel
+    times = math.prod(
+        int(instance.trips[loop.variable])
+        for loop in kernel.loop_nest(kernel.accesses[position].loop)
+    )
+    warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
+    every = max(1, warps * times)
+    return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.conditions import TRUE, conjuncts
-from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 MOST_BLOCKS: Final = 8192
 """Of a launch, told apart: of more, those that run at the end are few."""
@@ -36,25 +36,18 @@ _IDLE: Final = 0.05
 """Work of a block over the longest's up to which it has left at once."""
 _ALIKE: Final = 0.04
 """Difference of blocks' work, over the longest's, that is none."""
-_LANES: Final = 32
 
 
 @record
 class BlockWork:
-    """What blocks do, by conditions.
-
-    Attributes
-    ----------
-    blocks : tuple of float
-        Work of each block in the order of the grid, over the mean of those that do not leave at
-        once; empty where all are alike but for the last along an axis, or there are too many.
-    turns : mapping of str to float
-        By loop: the share of its iterations that the last warp of a block runs, mean over the
-        blocks that do not leave at once.
-    """
+    """What blocks do, by conditions."""
 
     blocks: tuple[float, ...]
+    """Work of each block in the order of the grid, over the mean of those that do not leave at
+    once; empty where all are alike but for the last along an axis, or there are too many."""
     turns: Mapping[str, float]
+    """By loop: the share of its iterations that the last warp of a block runs, mean over the blocks
+    that do not leave at once."""
 
 
 ALL_ALIKE: Final = BlockWork((), {})
@@ -69,15 +62,8 @@ def block_work(
 ) -> BlockWork:
     """Return what the blocks of a launch do, as far as conditions say it.
 
-    Parameters
-    ----------
-    found : Followed
-    flow : ControlFlow
-    launch : KernelLaunch
-    trips : mapping of str to float
-        Iterations of each loop.
-    counted : collection of str
-        Loops whose iterations were counted: those of a mean thread.
+    `trips`: iterations of each loop; `counted`: loops whose iterations were counted,
+    as a mean thread's.
     """
     if any(not math.isfinite(n) for n in trips.values()):
         return ALL_ALIKE
@@ -116,23 +102,16 @@ class _Places:
         counted: Collection[str],
     ) -> None:
         self.counted = frozenset(counted)
-        across, down, _ = launch.grid
         self.nest = found.nest
         self.trips = {name: max(round(n), 1) for name, n in trips.items()}
         self.blocks = len(numbers)
         self.known: dict[str, npt.ArrayLike] = {
             launch.shown.get(name, name): value for name, value in launch.values.items()
         }
-        for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-            self.known |= {f"{base}.{a}": n for a, n in zip("xyz", sizes, strict=True)}
-        place = numbers[:, None, None, None]
-        self.known |= {
-            "blockIdx.x": place % across,
-            "blockIdx.y": place // across % down,
-            "blockIdx.z": place // (across * down),
-        }
+        self.known |= launch.dimensions
+        self.known |= coordinates("blockIdx", numbers[:, None, None, None], launch.grid)
         self.threads = math.prod(launch.block)
-        self.warps = -(-self.threads // _LANES)
+        self.warps = -(-self.threads // WARP_SIZE)
         self.block = launch.block
 
     def share(self, run: BlockRun) -> Array | None:
@@ -153,11 +132,8 @@ class _Places:
         lanes = np.array([0, 15, 31]) if threads else np.zeros(1, dtype=np.int64)
         room = max(_MOST_POINTS // (blocks * len(warps) * len(lanes)), 4)
         each = max(int(room ** (1 / max(len(nest), 1))), 2)
-        thread = np.minimum(warps[:, None] * _LANES + lanes, self.threads - 1)
-        x, y, _ = self.block
-        env = dict(self.known)
-        for axis, index in (("x", thread % x), ("y", thread // x % y), ("z", thread // (x * y))):
-            env[f"threadIdx.{axis}"] = index[None, :, :, None]
+        thread = np.minimum(warps[:, None] * WARP_SIZE + lanes, self.threads - 1)
+        env = self.known | coordinates("threadIdx", thread[None, :, :, None], self.block)
         steps = np.meshgrid(*(_some(self.trips[name], each) for name in nest), indexing="ij")
         env |= {name: s.reshape(1, 1, 1, -1) for name, s in zip(nest, steps, strict=True)}
         holds: Array = np.ones((1, 1, 1, 1), dtype=bool)

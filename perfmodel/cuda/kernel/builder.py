@@ -14,8 +14,9 @@ from perfmodel.cuda.addresses.launch import KernelLaunch, Start
 from perfmodel.cuda.addresses.records import Followed, LoopRun
 from perfmodel.cuda.addresses.sums import Sum, single, split, sum_of, written
 from perfmodel.cuda.emulate.odd_values import OddShares
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import (
+    THREAD,
     Placed,
     chained,
     data_type,
@@ -25,9 +26,8 @@ from perfmodel.cuda.kernel.accesses import (
     rounds_of_loads,
     three_numbers,
 )
-from perfmodel.cuda.kernel.analysed import Analysed
+from perfmodel.cuda.kernel.analysed import Analysed, decided
 from perfmodel.cuda.kernel.block_work import BlockWork
-from perfmodel.cuda.kernel.constant_data import constant_bytes
 from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
 from perfmodel.cuda.kernel.parts import (
     Drawing,
@@ -39,28 +39,20 @@ from perfmodel.cuda.kernel.parts import (
     unwrapped,
 )
 from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
-from perfmodel.cuda.kernel.work import work_of
+from perfmodel.cuda.kernel.work import constant_bytes, work_of
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.source_places import place_name, users_line
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.parse.waiting_loops import held_inside
-from perfmodel.cuda.sass.copies_ahead import copies_ahead
+from perfmodel.cuda.sass.asynchronous import copies_ahead
 from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
 from perfmodel.kernels.access import Access
-from perfmodel.kernels.counted import Counted
+from perfmodel.kernels.counted import Counted, Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
-from perfmodel.kernels.unequal import Unequal
 
-_BLOCK: Final = parse(
-    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
-    "*(blockDim.x*blockDim.y*blockDim.z)"
-)
-_LINEAR: Final = Operation(
-    "+", (_BLOCK, parse("threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z)"))
-)
 _FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
 _SPACES: Final[Mapping[str, Space]] = {"shared": "shared", "local": "local"}
@@ -245,16 +237,7 @@ class Builder:
                 continue
             value = self.algebra.number(single(Name(name)))
             if value is not None:
-                # What the launch decided is decided: another value is another analysis.
-                found.append(
-                    Parameter(
-                        name,
-                        default=Number(value),
-                        minimum=min(1, value),
-                        maximum=max(1, value),
-                        choices=(value,),
-                    )
-                )
+                found.append(decided(name, value))
         return tuple(found)
 
     def _index_names(self, placed: Sequence[Placed]) -> list[tuple[Name, Sum]]:
@@ -346,7 +329,7 @@ class Builder:
     def _thread(self) -> Node:
         """Number of a thread in the launch."""
         sizes = (*self.launch.grid[1:], *self.launch.block[1:])
-        return _FLAT if math.prod(sizes) == 1 else _LINEAR
+        return _FLAT if math.prod(sizes) == 1 else THREAD
 
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:

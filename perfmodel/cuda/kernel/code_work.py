@@ -10,12 +10,11 @@ from perfmodel.cuda.addresses.lane_steps import lane_steps
 from perfmodel.cuda.kernel.analysed import Analysed, known_numbers
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.warp_work import Took, WarpWork, entered_share, loops_of_blocks
-from perfmodel.cuda.parse.registers import is_memory
+from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.sass.frequencies import Issued, Runs, issued
-from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.machine_code import BRANCH, MachineCode
 from perfmodel.cuda.sass.machine_pace import MEETING, body_takes
-from perfmodel.cuda.sass.opcodes import opcodes
+from perfmodel.cuda.sass.opcodes import latencies, opcodes
 from perfmodel.cuda.sass.tensor_work import tensor_clocks, waits_for_products
 from perfmodel.hardware.device import WARP_SIZE
 
@@ -25,12 +24,7 @@ def work_by_code(
 ) -> WarpWork | None:
     """Return what the machine code says, None if it is not at hand or does not show it.
 
-    Parameters
-    ----------
-    kernel : Analysed
-    shares : sequence of (float, float)
-        Of the kernel's blocks, see `shares_of`.
-    code : MachineCode
+    `shares`: of the kernel's blocks, see `shares_of`.
     """
     if not code:
         return None
@@ -165,12 +159,7 @@ def _entries(kernel: Analysed, runs: Mapping[int, float]) -> dict[int, float]:
     entries = {}
     for number, loop in enumerate(kernel.flow.loops):
         if emulation is not None:
-            come = sum(
-                warps
-                for (source, target), warps in emulation.edges.items()
-                if target == loop.header and source not in loop.blocks
-            )
-            entries[number] = come / emulation.sampled_warps
+            entries[number] = emulation.entries(loop) / emulation.sampled_warps
         elif number in variables:
             around = next(x.parent for x in kernel.found.loops if x.index == number)
             each = known[variables[number]] / known[around]

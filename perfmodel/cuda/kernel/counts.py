@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.emulate.counts import LOCAL_REGION, Count
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.reuse import LINES, Reuse
-from perfmodel.cuda.emulate.run import Emulation
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.kernels.counted import Counted
 
@@ -23,11 +23,7 @@ _MANY: Final = 1000.0
 def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
     """Return the iterations of a warp that enters a loop: the mean, at least 1."""
     found = flow.loops[loop]
-    entries = sum(
-        warps
-        for (source, target), warps in emulation.edges.items()
-        if target == found.header and source not in found.blocks
-    )
+    entries = emulation.entries(found)
     if not entries:
         return 1
     return max(1, round(float(emulation.warps[found.header]) / entries))
@@ -38,14 +34,7 @@ def most_turns(emulation: Emulation, flow: ControlFlow, loop: int) -> float:
 
     No warp runs more of them than the mean of all warps, times what the longest warp does over an
     average one. Products of the iterations of nested loops know no such bound: an inner loop that
-    few iterations of the outer one enter is in them as if all did.
-
-    Parameters
-    ----------
-    emulation : Emulation
-    flow : ControlFlow
-    loop : int
-        Its number in `flow`.
+    few iterations of the outer one enter is in them as if all did. `loop`: its number in `flow`.
     """
     iterations = float(emulation.warps[flow.loops[loop].header])
     return max(iterations / emulation.sampled_warps * emulation.unequal.longest, 1.0)

@@ -9,11 +9,12 @@ from typing import Final
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.emulate.assumed_contents import no_end
 from perfmodel.cuda.emulate.launch import emulated_launch
+from perfmodel.cuda.emulate.lock_step import Progress
 from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
-from perfmodel.cuda.emulate.result import content_notes
-from perfmodel.cuda.emulate.run import Effort, Emulation, NoEndError, Progress, emulate
+from perfmodel.cuda.emulate.result import Emulation, NoEndError, content_notes
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.parse.syntax import Function, Module
-from perfmodel.cuda.sass.unrolling import Counted
+from perfmodel.cuda.sass.unrolling import CountedLoop
 from perfmodel.errors import PerfmodelError
 
 _FEW_LANES: Final = 1 << 10
@@ -37,7 +38,7 @@ def emulated(
     function: Function,
     bound: KernelLaunch,
     progress: Progress | None,
-    together: Mapping[int, Counted],
+    together: Mapping[int, CountedLoop],
 ) -> Emulation:
     """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
 

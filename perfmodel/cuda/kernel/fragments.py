@@ -8,15 +8,14 @@ H200 (tests/cuda/kernel/test_fragments.py). Shared memory holds rows for ldmatri
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.liveness import register_words
+from perfmodel.cuda.sass.tensor_work import product_shape
 from perfmodel.records import record
 
-_SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _SIZES: Final = {"f16": 2, "bf16": 2, "f32": 4, "s32": 4}
 _GROUP: Final = 8
 """Lines, and elements of a line, of the parts that a fragment is made of."""
@@ -92,10 +91,10 @@ def _fragment(instruction: ptx.Instruction) -> _Fragment | None:
     given = instruction.modifiers
     if instruction.opcode != "wmma" or not {"load", "store"} & {*given}:
         return None
-    shape = next((s for m in given if (s := _SHAPE.fullmatch(m))), None)
+    shape = product_shape(instruction)
     if shape is None or given[-1] not in _SIZES or len(instruction.operands) < 2:
         return None
-    m, n, k = (int(part) for part in shape.groups())
+    m, n, k = shape
     which = next((name for name in given if name in ("a", "b", "c", "d")), "")
     height, width = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
     by_row, size = "row" in given, _SIZES[given[-1]]

@@ -24,7 +24,8 @@ from perfmodel.cuda.addresses.records import (
     is_data,
 )
 from perfmodel.cuda.addresses.sums import TooLargeError
-from perfmodel.cuda.emulate.run import Emulation, Progress
+from perfmodel.cuda.emulate.lock_step import Progress
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.kernel.builder import Builder
 from perfmodel.cuda.kernel.counts import mean_trips

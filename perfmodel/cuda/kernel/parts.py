@@ -7,9 +7,10 @@ from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import conjuncts
+from perfmodel.cuda.addresses.records import Datum
 from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
-from perfmodel.cuda.addresses.values import Datum
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
+from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+from perfmodel.expressions.fold import folded
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 
@@ -201,7 +202,7 @@ def drawn_inside(value: Sum, drawing: Drawing) -> Node | None:
     index = written(value)
 
     def inside(number: int) -> bool:
-        reached = sum_of(_folded(substitute(index, {name: Number(number)})))
+        reached = sum_of(folded(index, {name: number}))
         return range_under(reached, drawing.guard, drawing.algebra).high < length
 
     if not inside(0):
@@ -217,15 +218,6 @@ def drawn_inside(value: Sum, drawing: Drawing) -> Node | None:
         least, most = (middle, most) if inside(middle) else (least, middle)
     drawn = Operation("random", (drawing.key, Number(most)))
     return substitute(index, {name: drawn})
-
-
-def _folded(node: Node) -> Node:
-    """Return an expression whose parts without names are numbers."""
-    if not isinstance(node, Operation):
-        return node
-    if not names(node):
-        return Number(int(evaluate(node, {})))
-    return Operation(node.operator, tuple(map(_folded, node.operands)))
 
 
 def _joined(a: Factors, b: Factors) -> Factors:

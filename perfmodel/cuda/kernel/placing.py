@@ -10,10 +10,9 @@ from typing import Final
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.launch import Base, KernelLaunch
-from perfmodel.cuda.addresses.records import Followed, MemoryAccess, is_data
+from perfmodel.cuda.addresses.records import ALIGNED, BASE, Datum, Followed, MemoryAccess, is_data
 from perfmodel.cuda.addresses.sums import Sum, constant, single
-from perfmodel.cuda.addresses.values import ALIGNED, BASE, Datum
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.kernel.parts import data_factors
 from perfmodel.cuda.launch.content import TYPES

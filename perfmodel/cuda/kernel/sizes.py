@@ -10,7 +10,7 @@ from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.launch import Base
 from perfmodel.cuda.emulate.counts import Count
-from perfmodel.cuda.emulate.run import Emulation
+from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.kernel.counts import buffer_bytes
 from perfmodel.cuda.kernel.parts import data_factors, range_under

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 from typing import Final
@@ -10,18 +10,19 @@ from typing import Final
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.resources import Resources
 from perfmodel.cuda.emulate.assumed_contents import (
     stand_ins,
     variants,
     with_assumption,
 )
-from perfmodel.cuda.emulate.lock_step import ENDLESS
-from perfmodel.cuda.emulate.run import Progress
+from perfmodel.cuda.emulate.lock_step import ENDLESS, Progress
+from perfmodel.cuda.kernel.accesses import THREAD
+from perfmodel.cuda.kernel.analysed import decided
 from perfmodel.cuda.kernel.fragments import with_fragments
 from perfmodel.cuda.kernel.kernel_from_ptx import kernel_from_ptx
-from perfmodel.cuda.kernel.spills import with_spills
 from perfmodel.cuda.launch.spec import LaunchSpec
-from perfmodel.cuda.parse.inline import Inlined, inlined
+from perfmodel.cuda.parse.inline import RUNTIME, Inlined, inlined
 from perfmodel.cuda.parse.signatures import base_name
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.asynchronous import (
@@ -30,14 +31,17 @@ from perfmodel.cuda.sass.asynchronous import (
     least_capability,
 )
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Number
+from perfmodel.expressions import Number, evaluate
+from perfmodel.kernels.access import Access, AccessKind
+from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.doubt import Doubt
-from perfmodel.kernels.kernel import Kernel, Parameter
+from perfmodel.kernels.kernel import Buffer, Kernel, Parameter
 
-_RUNTIME: Final = frozenset({"malloc", "free", "vprintf", "__assertfail"})
-"""Functions of CUDA's own, whose time is known or that few threads call."""
 _LEFT_OUT: Final = Doubt(longer=4.0)
 """How much longer it may take for memory or functions that are left out: assumed."""
+_SPILLED: Final = "spilled-registers"
+_WORD: Final = 4
+"""[B]"""
 _TEXTURES: Final = frozenset({"tex", "tld4", "suld", "sust", "sured"})
 
 
@@ -124,7 +128,7 @@ def _without(
         # One heap serves all threads, one after the other.
         threads = float(prod(launch.grid) * prod(launch.block))
         made = replace(made, doubt=made.doubt.beside(Doubt(in_turn=threads)))
-    missing = [name for name in whole.left if name not in _RUNTIME]
+    missing = [name for name in whole.left if name not in RUNTIME]
     if missing and not made.accesses and not assume:
         raise PerfmodelError(
             f"kernel {base_name(function.name)} has no memory access but what {missing[0]} does, "
@@ -145,9 +149,7 @@ def _with_given(made: Kernel, given: Mapping[str, int]) -> tuple[Parameter, ...]
     found = list(made.parameters)
     for name, value in given.items():
         if name not in taken:
-            label = f"{name}_" if name in other else name
-            low, high = min(1, value), max(1, value)
-            found.append(Parameter(label, Number(value), low, high, choices=(value,)))
+            found.append(decided(f"{name}_" if name in other else name, value))
     return tuple(found)
 
 
@@ -161,3 +163,78 @@ def _left_out(function: Function) -> tuple[str, ...]:
     if not opcodes:
         return ()
     return (f"memory that {', '.join(sorted(opcodes))} goes to is left out: the time is too short",)
+
+
+def in_other_blocks(
+    program: Program, launch: LaunchSpec, kernel: str | None, made: Kernel, sizes: Iterable[int]
+) -> tuple[Kernel, ...]:
+    """Return a launch as it would be with as many threads, in blocks of each other size.
+
+    `made` is the launch as it is; `sizes` are threads of a block. None where threads of a block
+    share memory or wait for one another, or where blocks or the grid have several dimensions:
+    there, other blocks would need other code.
+    """
+    alone = not made.barriers and all(b.space == "global" for b in made.buffers)
+    if not alone or max(*launch.block[1:], *launch.grid[1:]) > 1 or launch.shared_bytes:
+        return ()
+    threads = launch.grid[0] * launch.block[0]
+    found = []
+    for size in sizes:
+        if size == launch.block[0]:
+            continue
+        try:
+            other = replace(launch, grid=(-(-threads // size), 1, 1), block=(size, 1, 1))
+            found.append(translated(program, other, kernel, assume=True, compared=False))
+        except PerfmodelError:
+            continue  # such as a size that the kernel's launch bounds exclude
+    return tuple(found)
+
+
+def with_spills(kernel: Kernel, resources: Resources) -> Kernel:
+    """Return a kernel with the loads and stores of spilled registers, each made once a thread.
+
+    Where they are, in a loop or in a branch, the assembler does not say; nothing is added if it
+    does not say how many.
+    """
+    stored, loaded = resources.spill_store_bytes or 0, resources.spill_load_bytes or 0
+    if not stored and not loaded:
+        return kernel
+    grid, block = (
+        prod(int(evaluate(side, {})) for side in sides)
+        for sides in (kernel.launch.grid, kernel.launch.block)
+    )
+    held = max(1, min(stored or loaded, resources.local_bytes or stored or loaded) // _WORD)
+    kinds: tuple[tuple[AccessKind, int], ...]
+    kinds = (("store", stored // _WORD), ("load", loaded // _WORD))
+    accesses = tuple(
+        Access(
+            buffer=_SPILLED,
+            kind=kind,
+            index=THREAD,
+            name=f"{_SPILLED}-{kind}",
+            counted=_counted(count * -(-block // 32) * grid, count * grid * block),
+        )
+        for kind, count in kinds
+        if count
+    )
+    note = (
+        f"registers are spilled: {stored} B stored and {loaded} B loaded a thread, taken to be "
+        "outside of loops"
+    )
+    return replace(
+        kernel,
+        buffers=(
+            *kernel.buffers,
+            Buffer(_SPILLED, Number(held * grid * block), Number(_WORD), "local"),
+        ),
+        accesses=(*kernel.accesses, *accesses),
+        notes=(*kernel.notes, note),
+    )
+
+
+def _counted(requests: int, words: int) -> Counted:
+    """Return requests of whole warps to words that lie one behind the other."""
+    return Counted(
+        *(requests, words, words, words / 8, requests, 2 * requests, requests, requests),
+        sampled=1.0,
+    )

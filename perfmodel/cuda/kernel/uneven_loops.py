@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.cuda.addresses.launch import KernelLaunch
+from perfmodel.arrays import Array
+from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import BlockRun, Followed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, names
+from perfmodel.hardware.device import WARP_SIZE
 
 _BLOCKS: Final = 8
 """Of the launch, looked at: spread evenly, the last among them."""
@@ -25,7 +27,6 @@ _ITERATIONS: Final = 512
 """Of a loop, looked at: the last."""
 _SHARE: Final = 0.05
 """Of the warps that run a loop; the last warps of a launch alone are fewer."""
-_LANES: Final = 32
 _PLACES: Final = ("blockIdx.", "threadIdx.")
 
 
@@ -45,13 +46,7 @@ def left_apart(
 ) -> frozenset[str]:
     """Return the variables of the loops that some warps' lanes leave apart.
 
-    Parameters
-    ----------
-    found : Followed
-    flow : ControlFlow
-    together : collection of int
-        Blocks that are loops whose iterations ptxas puts together.
-    launch : KernelLaunch
+    `together`: blocks that are loops whose iterations ptxas puts together.
     """
     headers = {flow.loops[loop.index].header: loop.variable for loop in found.loops}
     apart = set()
@@ -69,9 +64,7 @@ def _values(found: Followed, launch: KernelLaunch) -> dict[str, npt.ArrayLike]:
     """Return what formulas may name besides threads: loops around are at their first iteration."""
     known: dict[str, npt.ArrayLike] = {loop.variable: 0 for loop in found.loops}
     known |= {launch.shown.get(name, name): value for name, value in launch.values.items()}
-    for base, sizes in (("blockDim", launch.block), ("gridDim", launch.grid)):
-        known |= {f"{base}.{axis}": n for axis, n in zip("xyz", sizes, strict=True)}
-    return known
+    return known | launch.dimensions
 
 
 def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
@@ -82,24 +75,19 @@ def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
     return int(np.max(evaluate(trips, known)))
 
 
-def _threads(launch: KernelLaunch) -> dict[str, npt.NDArray[Any]]:
+def _threads(launch: KernelLaunch) -> dict[str, Array]:
     """Return the coordinates of the threads of some blocks: whole warps, a row each."""
-    x, y, _ = launch.block
-    thread = np.arange(math.prod(launch.block) // _LANES * _LANES)
+    thread = np.arange(math.prod(launch.block) // WARP_SIZE * WARP_SIZE)
     blocks = math.prod(launch.grid)
     block = np.unique(np.linspace(0, blocks - 1, _BLOCKS).astype(np.int64))[:, None]
-    across, down, _ = launch.grid
     found = {
-        "threadIdx.x": thread % x,
-        "threadIdx.y": thread // x % y,
-        "threadIdx.z": thread // (x * y),
-        "blockIdx.x": block % across,
-        "blockIdx.y": block // across % down,
-        "blockIdx.z": block // (across * down),
+        **coordinates("threadIdx", thread, launch.block),
+        **coordinates("blockIdx", block, launch.grid),
     }
     shape = (len(block), len(thread))
     return {
-        name: np.broadcast_to(value, shape).reshape(-1, _LANES, 1) for name, value in found.items()
+        name: np.broadcast_to(value, shape).reshape(-1, WARP_SIZE, 1)
+        for name, value in found.items()
     }
 
 
@@ -107,7 +95,7 @@ def _differ(
     run: BlockRun,
     variable: str,
     trips: int,
-    threads: Mapping[str, npt.NDArray[Any]],
+    threads: Mapping[str, Array],
     known: Mapping[str, npt.ArrayLike],
 ) -> bool:
     values = {**known, **threads, variable: np.arange(max(trips - _ITERATIONS, 0), trips)}

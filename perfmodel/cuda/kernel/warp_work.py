@@ -19,46 +19,30 @@ _BARRIERS: Final = ("bar", "barrier")
 
 
 class Took(NamedTuple):
-    """What a lone warp takes for some instructions.
-
-    Attributes
-    ----------
-    clocks : float
-        Waits for global memory apart.
-    waits : float
-        For loads from global memory, one after the other.
-    """
+    """What a lone warp takes for some instructions."""
 
     clocks: float
+    """Waits for global memory apart."""
     waits: float
+    """For loads from global memory, one after the other."""
 
 
 @record
 class WarpWork:
-    """A warp's work, of a turn of each loop and of what is in none (None).
-
-    Attributes
-    ----------
-    counts : mapping of (str, str or None) to float
-        Instructions by pipe: without products on tensor cores, and of accesses to memory only the
-        "masked".
-    paces : mapping of str or None to Took
-    branches : frozenset of int
-        Blocks of PTX whose branch is left one.
-    meetings : mapping of str or None to float
-        Places where a warp's lanes meet again that are among the paces, each as long as a branch.
-    origin : str
-        What to say of where this is from, if it is not machine code.
-    doubt : Doubt
-        How far the time may be off by how this is counted.
-    """
+    """A warp's work, of a turn of each loop and of what is in none (None)."""
 
     counts: Mapping[tuple[str, str | None], float]
+    """Instructions by pipe: without products on tensor cores, and of accesses to memory only the
+    "masked"."""
     paces: Mapping[str | None, Took]
     branches: frozenset[int]
+    """Blocks of PTX whose branch is left one."""
     meetings: Mapping[str | None, float]
+    """Places where a warp's lanes meet again that are among the paces, each as long as a branch."""
     origin: str = ""
+    """What to say of where this is from, if it is not machine code."""
     doubt: Doubt = SURE
+    """How far the time may be off by how this is counted."""
 
 
 def entered_share(
@@ -70,16 +54,8 @@ def entered_share(
     """Return the share of a block's warps that go into a loop, where the others wait for them.
 
     Few turns of many warps are no few warps: what counts is who comes to the loop. Where no more
-    warps than those run a barrier, the others are of other blocks, or of other turns.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    shares : mapping of int to float
-        Of the warps that run each block.
-    inside : iterable of int
-        Blocks of the loop.
+    warps than those run a barrier, the others are of other blocks, or of other turns. `shares`: of
+    the warps that run each block; `inside`: blocks of the loop.
     """
     numbers = {*inside}
     found = next((loop for loop in flow.loops if loop.header in numbers), None)

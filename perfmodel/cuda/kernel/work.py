@@ -1,4 +1,4 @@
-"""A kernel's instructions besides memory accesses: on pipes, and as FLOP."""
+"""A kernel's instructions: on pipes and as FLOP, loads in flight, constant memory that is read."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from perfmodel.cuda.emulate.odd_values import (
     odd_counts,
     odd_doubt,
 )
-from perfmodel.cuda.kernel.analysed import Analysed
-from perfmodel.cuda.kernel.block_shares import shares_of
+from perfmodel.cuda.kernel.analysed import Analysed, shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.code_work import work_by_code
-from perfmodel.cuda.kernel.constant_data import constants_read
 from perfmodel.cuda.kernel.counts import body_runs
-from perfmodel.cuda.kernel.loads_in_flight import loads_in_flight
-from perfmodel.cuda.kernel.partings import Run, partings
 from perfmodel.cuda.kernel.rule_work import work_by_rules
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.syntax import Function, Instruction
-from perfmodel.cuda.sass.branch_tables import TABLE_BRANCH, branch_tables
-from perfmodel.cuda.sass.divergence import meetings, varying_constants
-from perfmodel.cuda.sass.latencies import latencies
+from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
+from perfmodel.cuda.parse.syntax import SIZES, Function, Instruction, Module, Symbol, leaves
+from perfmodel.cuda.sass.branch_tables import TABLE_WORDS, branch_tables
+from perfmodel.cuda.sass.divergence import Run, meetings, partings, varying_constants
 from perfmodel.cuda.sass.machine_code import MachineCode
+from perfmodel.cuda.sass.opcodes import latencies
 from perfmodel.cuda.sass.tensor_work import tensor_counts, tensor_flop
 from perfmodel.expressions import Number
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -46,44 +44,29 @@ _PRECISIONS: Final = {"f32": "fp32", "f64": "fp64"}
 
 @record
 class Work:
-    """A kernel's instructions that are no memory accesses.
-
-    Attributes
-    ----------
-    arithmetic : tuple of Arithmetic
-    flop : float
-        Of the launch.
-    precision : str
-        Ceiling that most of them belong to.
-    in_flight : int or None
-        Loads that a thread issues before it waits for the first, in the loop that loads most.
-    barriers : tuple of Barrier
-        Those at which all warps of a block wait.
-    paces : tuple of Pace
-        Of each loop, and of what runs once.
-    constants : float
-        Bytes of constant memory that a warp reads, at most.
-    by_block : BlockWork
-        What each block does of it, by conditions.
-    origin : str
-        What to say of how instructions are counted, where it is not in machine code.
-    doubt : Doubt
-        If odd values come as often as they do by chance.
-    counted : Doubt
-        How far the time may be off by how instructions are counted.
-    """
+    """A kernel's instructions that are no memory accesses."""
 
     arithmetic: tuple[Arithmetic, ...]
     flop: float
+    """Of the launch."""
     precision: str
+    """Ceiling that most of them belong to."""
     in_flight: int | None
+    """Loads that a thread issues before it waits for the first, in the loop that loads most."""
     barriers: tuple[Barrier, ...] = ()
+    """Those at which all warps of a block wait."""
     paces: tuple[Pace, ...] = ()
+    """Of each loop, and of what runs once."""
     constants: float = 0.0
+    """Bytes of constant memory that a warp reads, at most."""
     by_block: BlockWork = ALL_ALIKE
+    """What each block does of it, by conditions."""
     origin: str = ""
+    """What to say of how instructions are counted, where it is not in machine code."""
     doubt: Doubt = SURE
+    """If odd values come as often as they do by chance."""
     counted: Doubt = SURE
+    """How far the time may be off by how instructions are counted."""
 
 
 @record
@@ -192,7 +175,7 @@ def _tally(
         if run.block in tables:
             # where each way begins stands in constant memory
             ways = sum(min(ran.get(way, 0.0), warps) for way in tables[run.block])
-            tally.add("constant", run.loop, (1.0 + TABLE_BRANCH) * ways)
+            tally.add("constant", run.loop, (1.0 + TABLE_WORDS) * ways)
         for at in flow.places([run.block]):
             instruction = function.instructions[at]
             for pipe, count in (tensor_counts(instruction) or {}).items():
@@ -236,3 +219,79 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
 
 def _number(count: float) -> Number:
     return Number(int(count)) if count == int(count) else Number(float(count))
+
+
+_MOST: Final = 16
+
+
+def loads_in_flight(
+    function: Function, flow: ControlFlow, found: Followed, abreast: Mapping[str | None, float]
+) -> int | None:
+    """Return the loads that a thread of the loop with most loads issues before it waits."""
+    most: tuple[int, int] | None = None
+    for run in found.blocks:
+        if run.loop is None:
+            continue
+        block = flow.blocks[run.block]
+        together = _independent(function, block.start, block.stop)
+        if together == 0:
+            continue
+        at_once = min(round(together * abreast[run.loop]), _MOST)
+        if most is None or together > most[0]:
+            most = (together, max(at_once, 1))
+    return None if most is None else most[1]
+
+
+def _independent(function: Function, start: int, stop: int) -> int:
+    """Return the global loads of a block that no other load's value leads to, before a barrier."""
+    waiting: set[str] = set()
+    count = best = 0
+    for at in range(start, stop):
+        instruction = function.instructions[at]
+        reads = read_registers(instruction)
+        if instruction.opcode in ("bar", "barrier"):
+            best, count, waiting = max(best, count), 0, set()
+            continue
+        targets = written_registers(instruction)
+        if instruction.opcode == "ld" and is_memory(instruction):
+            if "shared" in instruction.modifiers:
+                continue
+            if reads & waiting:
+                best, count, waiting = max(best, count), 0, set()
+            count += 1
+            waiting |= set(targets)
+        elif reads & waiting:
+            waiting |= set(targets)
+    return max(best, count)
+
+
+def constant_bytes(module: Module, function: Function) -> float:
+    """Return the bytes of the variables in constant memory that a function names [B]."""
+    operands = (o for i in function.instructions for each in i.operands for o in leaves(each))
+    named = {o.name for o in operands if isinstance(o, Symbol)}
+    every = (*module.variables, *function.variables)
+    return float(sum(v.size or 0 for v in every if v.space == "const" and v.name in named))
+
+
+def constants_read(
+    function: Function, flow: ControlFlow, found: Followed, trips: Mapping[str, float]
+) -> float:
+    """Return the bytes of constant memory that a warp waits for, were all of them different [B].
+
+    Loads of one block of instructions are on their way together, so one of them counts; words at
+    fixed places are operands of instructions, which wait in order.
+    """
+    read = 0.0
+    for run in found.blocks:
+        block = flow.blocks[run.block]
+        moving = 0.0
+        for at in range(block.start, block.stop):
+            i = function.instructions[at]
+            if i.opcode == "ld" and "const" in i.modifiers:
+                width = SIZES.get(i.type_name, 4) * len(written_registers(i))
+                if read_registers(i):
+                    moving = max(moving, float(width))
+                else:
+                    read += width
+        read += moving * found.iterations(run.loop, trips)
+    return read

@@ -8,11 +8,11 @@ from __future__ import annotations
 import warnings
 import zlib
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_regular
 
@@ -38,7 +38,7 @@ FILLS: Final = {
 
 def generate(
     fill: str, dtype: str, count: int, name: str, below: int | None = None, step: int = 1
-) -> npt.NDArray[Any]:
+) -> Array:
     """Return what a recipe gives.
 
     `fill` is one of `FILLS`, `dtype` one of `TYPES`. Buffers of other names get other random
@@ -63,7 +63,7 @@ def generate(
     return random.integers(0, below or most, count, dtype=np.int64).astype(kind)
 
 
-def load(path: Path, where: str) -> npt.NDArray[Any]:
+def load(path: Path, where: str) -> Array:
     """Return the array of a .npy file, mapped into memory, not read.
 
     Raises `PerfmodelError` if it is not there, no regular file, or no .npy file of numbers.

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from perfmodel.cuda.parse.signatures import split
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.expressions import evaluate, names, parse
 from perfmodel.records import record
@@ -128,17 +129,6 @@ def field(text: str, where: str, numbers: Numbers) -> str:
 def is_structure(text: str) -> bool:
     """Say whether a text states fields, ``i32 3, ptr 4MiB``, not a number."""
     return any(_FIELD.fullmatch(part.strip()) for part in split(text))
-
-
-def split(text: str) -> list[str]:
-    """Return the parts between commas that stand in no parentheses."""
-    parts, depth, start = [], 0, 0
-    for i, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth <= 0:
-            parts.append(text[start:i])
-            start = i + 1
-    return [*parts, text[start:]]
 
 
 def _literal(text: str, where: str) -> Value | None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import isfinite, prod
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.launch import content
 from perfmodel.cuda.parse.syntax import Function, Parameter
 from perfmodel.cuda.parse.template_names import source_name
@@ -69,7 +69,7 @@ class Buffer:
             return self.bytes // content.TYPES[self.dtype].itemsize
         return self.below if self.fill == "uniform" else None
 
-    def content(self, name: str) -> npt.NDArray[Any] | None:
+    def content(self, name: str) -> Array | None:
         """Return what it holds, as a flat array of at most its size, or None if unknown.
 
         The parameter's `name` picks the random numbers. Raises `PerfmodelError` if the file is

@@ -6,7 +6,7 @@ Indirect branches go to every label of their table. A call comes back. The virtu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.cuda.parse.dominators import immediate_dominators
@@ -86,8 +86,9 @@ def control_flow(function: Function) -> ControlFlow:
     Raises `PerfmodelError` if a branch goes to a label that the function does not have, or loops
     are nested beyond reason.
     """
-    ranges, block_of = _ranges(function)
-    following = [_successors(function, stop, block_of, len(ranges)) for _, stop in ranges]
+    ranges = _ranges(function)
+    number = {start: n for n, (start, _) in enumerate(ranges)}
+    following = [_successors(function, stop, number) for _, stop in ranges]
     return graph(function.name, ranges, following)
 
 
@@ -114,8 +115,8 @@ def graph(
     )
 
 
-def _ranges(function: Function) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """Return the first instruction and the one behind the last of each block; and who is where."""
+def _ranges(function: Function) -> list[tuple[int, int]]:
+    """Return the first instruction of each block, and the one behind its last."""
     size = len(function.instructions)
     starts = {0, *(i for i in function.labels.values() if i < size)}
     starts |= {
@@ -124,23 +125,18 @@ def _ranges(function: Function) -> tuple[list[tuple[int, int]], tuple[int, ...]]
         if i + 1 < size and (instruction.opcode in _ENDS or instruction.opcode in ("bra", "brx"))
     }
     ordered = sorted(starts) if size else []
-    ranges = list(zip(ordered, [*ordered[1:], size], strict=True)) if size else []
-    block_of = tuple(b for b, (start, stop) in enumerate(ranges) for _ in range(start, stop))
-    return ranges, block_of
+    return list(zip(ordered, [*ordered[1:], size], strict=True)) if size else []
 
 
-def _successors(
-    function: Function, stop: int, block_of: Sequence[int], exit_block: int
-) -> tuple[int, ...]:
-    size = len(function.instructions)
+def _successors(function: Function, stop: int, number: Mapping[int, int]) -> tuple[int, ...]:
+    """Return what follows a block that ends at `stop`; `number` has blocks by their starts."""
     last = function.instructions[stop - 1]
-    behind = block_of[stop] if stop < size else exit_block
+    behind = number.get(stop, len(number))
     if last.opcode in _ENDS:
-        targets = [exit_block]
+        targets = [len(number)]
     elif last.opcode in ("bra", "brx"):
         names = _targets(function, last)
-        at = [function.labels[name] for name in names]
-        targets = [block_of[i] if i < size else exit_block for i in at]
+        targets = [number.get(function.labels[name], len(number)) for name in names]
     else:
         return (behind,)
     if last.guard is not None:

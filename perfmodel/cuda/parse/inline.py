@@ -23,8 +23,8 @@ MOST_COPIES: Final = 4000
 MOST_DEPTH: Final = 64
 """Calls inside of calls."""
 
-_SYSTEM: Final = frozenset({"vprintf", "malloc", "free", "__assertfail"})
-"""Functions of the driver, which no file has a body for."""
+RUNTIME: Final = frozenset({"vprintf", "malloc", "free", "__assertfail"})
+"""Functions of the driver, which no file has a body for; their time is known, or few call them."""
 _OWN: Final = ("local", "param")
 """Spaces of variables that each copy of a body has for itself."""
 
@@ -169,7 +169,7 @@ class _Inliner:
         )
         notes = tuple(
             f"calls of {name} are left out, with all that it does: the PTX has no body for it"
-            + ("" if name in _SYSTEM or " " in name else "; give the file that has, by --with FILE")
+            + ("" if name in RUNTIME or " " in name else "; give the file that has, by --with FILE")
             for name in list(self.left)[:4]
         )
         return Inlined(function, notes, tuple(self.left))

@@ -6,7 +6,7 @@ from typing import Final
 
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.registers import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Immediate, Instruction
 from perfmodel.cuda.parse.waiting_loops import held_inside, lock_loops, retry_loops
 from perfmodel.kernels.access import AccessKind, AtomicOperation, CacheLevel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
@@ -132,6 +132,20 @@ def _use(opcode: str, modifiers: tuple[str, ...]) -> str:
         if use is not None:
             return use
     return "first"
+
+
+def led_to(
+    instructions: Sequence[ptx.Instruction], starts: Callable[[ptx.Instruction], bool]
+) -> frozenset[str]:
+    """Return the registers that what some instructions write leads to, in whatever order."""
+    found: set[str] = set()
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for i in instructions:
+            if starts(i) or not found.isdisjoint(read_registers(i)):
+                found.update(written_registers(i))
+    return frozenset(found)
 
 
 def calls_for_odd_values(instruction: ptx.Instruction) -> bool:

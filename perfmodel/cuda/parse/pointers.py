@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 
 POINTER_BYTES: Final = 8
 _MOST_STRUCTURES: Final = 64

@@ -31,7 +31,7 @@ def parameter_names(source: str) -> dict[str, tuple[str, ...]]:
         if name is None:
             continue
         inside = head[name.end() : _closing(head, name.end()) - 1]
-        parts = _split(inside)
+        parts = [p for p in split(inside, "()<>[]{}") if p.strip() and p.strip() != "void"]
         names = [_LAST_NAME.search(part.split("=")[0].strip()) for part in parts]
         if all(names):
             found[name[1]] = tuple(n[1] for n in names if n)
@@ -73,13 +73,12 @@ def _closing(text: str, at: int) -> int:
     return len(text)
 
 
-def _split(inside: str) -> list[str]:
-    """Return the parts between commas that stand in no brackets."""
+def split(text: str, brackets: str = "()") -> list[str]:
+    """Return the parts between commas that stand in no brackets, whose pairs are given."""
     parts, depth, start = [], 0, 0
-    for i, character in enumerate(inside):
-        depth += (character in "(<[{") - (character in ")>]}")
-        if character == "," and depth == 0:
-            parts.append(inside[start:i])
+    for i, character in enumerate(text):
+        depth += (character in brackets[::2]) - (character in brackets[1::2])
+        if character == "," and depth <= 0:
+            parts.append(text[start:i])
             start = i + 1
-    parts.append(inside[start:])
-    return [p for p in parts if p.strip() and p.strip() != "void"]
+    return [*parts, text[start:]]

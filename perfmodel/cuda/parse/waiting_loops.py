@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
-from perfmodel.cuda.parse.registers import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import led_to, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Immediate, Instruction, Register
 
 _CHANGES: Final = frozenset({"st", "red", "bar", "barrier", "stmatrix"})
@@ -198,11 +198,5 @@ def _copied(source: str, target: str, instructions: Sequence[Instruction]) -> bo
 def _decided_by_polls(function: Function, inside: Sequence[int]) -> bool:
     """Say whether what a loop polls decides anything in it."""
     loop = [function.instructions[at] for at in inside]
-    known: set[str] = set()
-    before = -1
-    while len(known) > before:
-        before = len(known)
-        for i in loop:
-            if _polls(i) or not known.isdisjoint(read_registers(i)):
-                known.update(written_registers(i))
+    known = led_to(loop, _polls)
     return any(i.guard is not None and i.guard.register.name in known for i in loop)

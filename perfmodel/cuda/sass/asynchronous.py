@@ -1,4 +1,4 @@
-"""What a kernel does asynchronously on sm_90: copies by TMA, mbarriers, wgmma.
+"""What a kernel does asynchronously: copies that go on beside its work; TMA, mbarriers, wgmma.
 
 Their instructions, their bytes and the clocks of tensor cores are counted. When a copy arrives, who
 waits at an mbarrier, how warps share registers and blocks a cluster is not followed
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.syntax import Function, Instruction
+from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction
 from perfmodel.cuda.sass.tensor_work import multiply_accumulates
 
 WGMMA: Final = "wgmma"
@@ -31,12 +31,7 @@ _CLUSTER_SIZES: Final = frozenset({"reqnctapercluster", "explicitcluster", "maxc
 
 
 def asynchronous_parts(function: Function) -> frozenset[str]:
-    """Return which of the parts that this module names a kernel has.
-
-    Parameters
-    ----------
-    function : Function
-    """
+    """Return which of the parts that this module names a kernel has."""
     found = {part for i in function.instructions for part in _parts(i)}
     if _CLUSTER_SIZES & function.directives.keys():
         found.add(CLUSTERS)
@@ -100,3 +95,30 @@ def _parts(i: Instruction) -> Iterator[str]:
 
 def _listed(words: list[str]) -> str:
     return " and ".join(", ".join(words).rsplit(", ", 1))
+
+
+def copies_ahead(function: Function) -> frozenset[int]:
+    """Return where the asynchronous copies are of loops that leave some of them under way.
+
+    ``cp.async.wait_group N`` goes on while the last N groups are not there yet: with none but 0 in
+    a loop its copies are waited for like loads.
+    """
+    if not any(_leaves_some(i) for i in function.instructions):
+        return frozenset()
+    flow = control_flow(function)
+    found: set[int] = set()
+    for loop in flow.loops:
+        inside = flow.places(loop.blocks)
+        if any(_leaves_some(function.instructions[at]) for at in inside):
+            found |= {at for at in inside if _copies(function.instructions[at])}
+    return frozenset(found)
+
+
+def _copies(i: Instruction) -> bool:
+    return i.opcode == "cp" and "global" in i.modifiers
+
+
+def _leaves_some(i: Instruction) -> bool:
+    if i.opcode != "cp" or "wait_group" not in i.modifiers:
+        return False
+    return any(isinstance(o, Immediate) and o.value > 0 for o in i.operands)

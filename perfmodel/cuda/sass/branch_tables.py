@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction, Label, Register
 
 LEAST: Final = 3
 """Neighbouring values in a row from which on ptxas makes a table (machine code of sm_90)."""
-TABLE_BRANCH: Final = 2.1
+TABLE_WORDS: Final = 2.1
 """What each way that a warp's lanes go through a table of branches takes of the unit that reads
 constant memory, in words of it.
 
@@ -21,18 +21,7 @@ Measured: with 64 warps an SM a branch and its word take 6.4 clocks of it for ea
 
 
 def branch_tables(function: Function, flow: ControlFlow) -> Mapping[int, tuple[int, ...]]:
-    """Return the ways of each table of branches, by the block that ends with it.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-
-    Returns
-    -------
-    mapping of int to tuple of int
-        Blocks that the table leads to.
-    """
+    """Return the blocks that each table of branches leads to, by the block that ends with it."""
     found: dict[int, tuple[int, ...]] = {}
     inside: set[int] = set()
     for number, block in enumerate(flow.blocks):
@@ -92,15 +81,7 @@ def _compared(
 
 
 def ways_of(function: Function, flow: ControlFlow, branch: Instruction) -> tuple[int, ...]:
-    """Return the block that each entry of the table of a branch leads to, in their order.
-
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    branch : Instruction
-        A ``brx``.
-    """
+    """Return the block that each entry of the table of a branch leads to, in their order."""
     table = next((o.name for o in branch.operands if isinstance(o, Label)), "")
     places = (function.labels[label] for label in function.branch_tables.get(table, ()))
     inside = len(function.instructions)

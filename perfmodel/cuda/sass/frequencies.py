@@ -17,11 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.memory_parts import memory_parts
-from perfmodel.cuda.parse.registers import is_memory
+from perfmodel.cuda.parse.memory_parts import is_memory, memory_parts
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.cuda.sass.machine_blocks import machine_flow
-from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode
+from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode, machine_flow
 from perfmodel.cuda.sass.opcodes import opcodes
 from perfmodel.records import record
 
@@ -36,37 +34,23 @@ _NOT_COUNTED: Final = ("bra", "mov", "cvt")
 
 
 class Runs(NamedTuple):
-    """How often a warp runs what PTX has, the mean of the launch.
-
-    Attributes
-    ----------
-    blocks : mapping of int to float
-    entries : mapping of int to float
-        Of each loop, by its number: how often it is come to from outside.
-    """
+    """How often a warp runs what PTX has, the mean of the launch."""
 
     blocks: Mapping[int, float]
     entries: Mapping[int, float]
+    """Of each loop, by its number: how often it is come to from outside."""
 
 
 @record
 class Issued:
-    """Machine instructions in a row, and how often a warp issues them.
-
-    Attributes
-    ----------
-    code : MachineCode
-    times : float
-    block : int
-        Of PTX, that they are made of.
-    loop : int or None
-        Innermost loop of machine code that they are in, by its number.
-    """
+    """Machine instructions in a row, and how often a warp issues them."""
 
     code: MachineCode
     times: float
     block: int
+    """Of PTX, that they are made of."""
     loop: int | None
+    """Innermost loop of machine code that they are in, by its number."""
 
 
 class _Piece(NamedTuple):
@@ -207,12 +191,7 @@ class _Frequencies:
     def add_body(self, number: int | None, turns: float) -> None:
         """Say how often the blocks of a loop's body run, and those of the loops in it.
 
-        Parameters
-        ----------
-        number : int or None
-            The loop of machine code; None for what is in no loop.
-        turns : float
-            Of the body.
+        `number`: the loop of machine code; None for what is in no loop; `turns`: of the body.
         """
         loop = None if number is None else self.loops[number]
         each = 1.0 if loop is None else self.runs.blocks.get(self.flow.loops[loop].header, 0.0)

@@ -19,16 +19,7 @@ _COPY, _ADVANCE_PC, _ADVANCE_LINE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 8
 def lines_by_section(table: bytes, moved: Mapping[int, str]) -> dict[str, dict[int, int]]:
     """Return the line that begins at each address, by section of code.
 
-    Parameters
-    ----------
-    table : bytes
-    moved : mapping of int to str
-        See `Relocations`.
-
-    Raises
-    ------
-    IndexError, struct.error
-        If the table is cut off.
+    `moved`: see `Relocations`. Raises `IndexError` or `struct.error` if the table is cut off.
     """
     found: dict[str, dict[int, int]] = {}
     at = 0

@@ -1,4 +1,4 @@
-"""Machine code of NVIDIA GPUs from compute capability 8.0 on: when ptxas lets each be issued.
+"""Machine code of NVIDIA GPUs from compute capability 8.0 on, decoded, and its control flow.
 
 An instruction has 128 bits. Its low half begins with the opcode; its high half holds what ptxas
 decided: the clocks until the warp may issue the next, and which of six barriers it waits for, sets
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from perfmodel.cuda.parse.control_flow import ControlFlow, graph
 from perfmodel.cuda.sass.line_table import Relocations, lines_by_section
 from perfmodel.records import record
 
@@ -39,45 +40,30 @@ _LINES: Final = ".nv_debug_line_sass"
 
 @record
 class MachineInstruction:
-    """What an instruction is, and when it and what follows may be issued.
-
-    Attributes
-    ----------
-    opcode : int
-    guarded : bool
-        Whether a predicate decides on it.
-    stall : int
-        Clocks until the warp may issue the next.
-    waits : tuple of int
-        Barriers that must be free.
-    result, operands : int or None
-        Barriers that it holds until its result is there, and until it has read its operands.
-    target : int or None
-        Of a branch or a call, the place of where it goes.
-    written : int
-        Register of the result; of what has none, any.
-    address : tuple of int
-        Of what reads or writes memory, the register of the address and the bytes beyond it.
-    width : int
-        Of what reads or writes memory, bytes of a thread.
-    conditional : bool
-        Of a branch, whether the warp may go on behind it.
-    line : int or None
-        Of the PTX that it is made of, if that is known.
-    """
+    """What an instruction is, and when it and what follows may be issued."""
 
     opcode: int
     guarded: bool
+    """Whether a predicate decides on it."""
     stall: int
+    """Clocks until the warp may issue the next."""
     waits: tuple[int, ...]
+    """Barriers that must be free."""
     result: int | None
     operands: int | None
+    """Barriers that it holds until its result is there, and until it has read its operands."""
     target: int | None
+    """Of a branch or a call, the place of where it goes."""
     written: int = -1
+    """Register of the result; of what has none, any."""
     address: tuple[int, int] = (-1, 0)
+    """Of what reads or writes memory, the register of the address and the bytes beyond it."""
     width: int = 4
+    """Of what reads or writes memory, bytes of a thread."""
     conditional: bool = False
+    """Of a branch, whether the warp may go on behind it."""
     line: int | None = None
+    """Of the PTX that it is made of, if that is known."""
 
 
 MachineCode = tuple[MachineInstruction, ...]
@@ -202,3 +188,45 @@ def _with_lines(code: MachineCode, lines: Mapping[int, int]) -> MachineCode:
         line = lines.get(at * BYTES, line)
         found.append(replace(instruction, line=line))
     return tuple(found)
+
+
+def machine_flow(code: MachineCode) -> ControlFlow:
+    """Return the control flow of a kernel's code, up to the branch to itself that ends it.
+
+    A call comes back. A table of branches leads to all blocks that nothing else leads to, but for
+    functions; these are not come to.
+    """
+    end = next(
+        (at for at, i in enumerate(code) if i.opcode == BRANCH and i.target == at), len(code)
+    )
+    starts = {0}
+    for at, i in enumerate(code[:end]):
+        if i.opcode == BRANCH and i.target is not None:
+            starts |= {at + 1, i.target}
+        elif i.opcode in ENDS or i.opcode == TABLE_BRANCH:
+            starts.add(at + 1)
+    ordered = sorted(at for at in starts if at < end)
+    number = {at: n for n, at in enumerate(ordered)}
+    ranges = list(zip(ordered, [*ordered[1:], end], strict=True))
+    following = [_following(code, stop, number, len(ranges)) for _, stop in ranges]
+    led_to = {0, *(n for ways in following for n in ways)}
+    functions = {number.get(i.target) for i in code[:end] if i.opcode == CALL and i.target}
+    others = tuple(n for n in range(len(ranges)) if n not in led_to and n not in functions)
+    for n, (_, stop) in enumerate(ranges):
+        if code[stop - 1].opcode == TABLE_BRANCH:
+            following[n] = others
+    return graph("machine code", ranges, following)
+
+
+def _following(
+    code: MachineCode, stop: int, number: dict[int, int], virtual_exit: int
+) -> tuple[int, ...]:
+    """Return the blocks that may follow one that ends before `stop`."""
+    last = code[stop - 1]
+    behind = number.get(stop, virtual_exit)
+    if last.opcode == BRANCH and last.target is not None:
+        target = number.get(last.target, virtual_exit)
+        return tuple(dict.fromkeys((target, behind))) if last.conditional else (target,)
+    if last.opcode in ENDS:
+        return tuple(dict.fromkeys((virtual_exit, behind))) if last.guarded else (virtual_exit,)
+    return (virtual_exit,) if last.opcode == TABLE_BRANCH else (behind,)

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.sass.frequencies import Issued
-from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.machine_code import BARRIERS, BRANCH, MachineInstruction
-from perfmodel.cuda.sass.opcodes import opcodes
+from perfmodel.cuda.sass.opcodes import latencies, opcodes
 from perfmodel.hardware.device import SCHEDULERS
 
 FAR: Final = 600.0

@@ -1,4 +1,4 @@
-"""Opcodes of machine code: the pipe that takes each, and when its result is there."""
+"""Opcodes of machine code: the pipe that takes each, and clocks until its result is there."""
 
 from __future__ import annotations
 
@@ -8,38 +8,69 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 
-TABLE: Final = Path(__file__).with_suffix(".toml")
+LATENCIES: Final = Path(__file__).with_name("latencies.toml")
+OPCODES: Final = Path(__file__).with_suffix(".toml")
 _VARIABLE: Final = ("sfu", "conversion", "shuffle")
 """Pipes whose results ptxas has a warp wait for at a barrier, not by a count of clocks."""
 
 
 @record
-class Opcodes:
-    """What is known of opcodes.
+class Latencies:
+    """Latencies of instructions [clocks]."""
 
-    Attributes
-    ----------
-    pipe : mapping of int to str
-        A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only.
-    access : mapping of int to str
-        Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic".
-    latency : mapping of int to float or None
-        Clocks until the result is there; None is what global memory takes.
-    """
+    pipe: Mapping[str, float]
+    """Of an instruction of each pipe."""
+    special: float
+    """Reads of special registers."""
+    shared: float
+    shared_atomic: float
+    """Loads from shared memory, and atomics there."""
+    constant: float
+    """Loads of machine code from constant memory: assumed."""
+    branch: float
+    """Until a warp issues behind a branch that is taken."""
+    parting: float
+    """Of a branch at which a warp's lanes part, until they have met again, besides."""
+    begin: float
+    """Of a thread's first instructions, besides."""
+    redux: float
+    match: float
+    """Of what a warp's lanes do together."""
+    warp_macs: float
+    """16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core."""
+    group_macs: float
+    """The same of a warp group's (wgmma) on all tensor cores of an SM."""
+
+
+@lru_cache(maxsize=1)
+def latencies() -> Latencies:
+    """Return the table."""
+    found = packaged_toml(LATENCIES)
+    return Latencies(
+        pipe=MappingProxyType(dict(found["pipe"])),
+        **{name: float(clocks) for name, clocks in (found["other"] | found["tensor"]).items()},
+    )
+
+
+@record
+class Opcodes:
+    """What is known of opcodes."""
 
     pipe: Mapping[int, str]
+    """A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only."""
     access: Mapping[int, str]
+    """Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic"."""
     latency: Mapping[int, float | None]
+    """Clocks until the result is there; None is what global memory takes."""
 
 
 @lru_cache(maxsize=1)
 def opcodes() -> Opcodes:
     """Return the table."""
-    found = packaged_toml(TABLE)
+    found = packaged_toml(OPCODES)
     pipe, access, others = (_by_code(found[name]) for name in ("pipe", "access", "latency"))
     known = latencies()
     latency: dict[int, float | None] = {

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.opcodes import calls_for_odd_values
-from perfmodel.cuda.parse.registers import is_memory, read_registers, written_registers
+from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.opcodes import calls_for_odd_values, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.divergence import branches_before, lanes_part_at, parting_registers
 
@@ -26,13 +26,8 @@ _ON_CHIP: Final = {"shared", "local"}
 def sure_waits(function: Function, flow: ControlFlow, blocks: Iterable[tuple[int, float]]) -> float:
     """Return the waits for loads from global memory, one after the other, that no order spares.
 
-    Parameters
-    ----------
-    function : Function
-    flow : ControlFlow
-    blocks : iterable of (int, float)
-        Of one loop, or of what is outside of loops, in the order of the text, each with the share
-        of warps that run it.
+    `blocks`: of one loop, or of what is outside of loops, in the order of the text, each with the
+    share of warps that run it.
     """
     return max((after for _, _, after in _in_turn(function, flow, blocks)), default=0.0)
 

@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from perfmodel.cuda.parse.syntax import Immediate, Instruction
-from perfmodel.cuda.sass.latencies import latencies
+from perfmodel.cuda.sass.opcodes import latencies
+from perfmodel.hardware.device import WARP_SIZE
 
 _SHAPE: Final = re.compile(r"m(\d+)n(\d+)k(\d+)")
-_WARP: Final = 32
 GROUP: Final = 128
 """Threads of a warp group, which makes a wgmma instruction together."""
 _SPARSE: Final = 0.5
@@ -48,6 +48,12 @@ _CEILINGS: Final = {
 }
 
 
+def product_shape(instruction: Instruction) -> tuple[int, int, int] | None:
+    """Return m, n and k of a product of matrices, or of its fragments; None of others."""
+    shape = next((s for word in instruction.modifiers if (s := _SHAPE.fullmatch(word))), None)
+    return None if shape is None else (int(shape[1]), int(shape[2]), int(shape[3]))
+
+
 def multiply_accumulates(instruction: Instruction) -> float:
     """Return the multiply-accumulates that tensor cores make for an instruction; 0 of others.
 
@@ -58,10 +64,10 @@ def multiply_accumulates(instruction: Instruction) -> float:
         return 0.0
     if instruction.opcode != "mma" and not {"mma", "mma_async"} & {*instruction.modifiers}:
         return 0.0
-    shape = next((s for m in instruction.modifiers if (s := _SHAPE.fullmatch(m))), None)
+    shape = product_shape(instruction)
     if shape is None:
         return 0.0
-    m, n, k = (int(part) for part in shape.groups())
+    m, n, k = shape
     sparse = any(word.partition("::")[0] == "sp" for word in instruction.modifiers)
     return m * n * k * (_SPARSE if sparse else 1.0)
 
@@ -71,7 +77,7 @@ def tensor_flop(instruction: Instruction) -> tuple[str, float]:
     macs = multiply_accumulates(instruction)
     if not macs:
         return "fp32", 0.0
-    threads = GROUP if instruction.opcode == "wgmma" else _WARP
+    threads = GROUP if instruction.opcode == "wgmma" else WARP_SIZE
     return _CEILINGS.get(_multiplied(instruction), "fp16_tensor"), 2.0 * macs / threads
 
 
@@ -105,12 +111,7 @@ def _multiplied(instruction: Instruction) -> str:
 
 
 def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
-    """Return a product's count for a thread by pipe, as `PIPES` counts; None if it is none.
-
-    Parameters
-    ----------
-    instruction : Instruction
-    """
+    """Return a product's count for a thread by pipe, as `PIPES` counts; None if it is none."""
     macs = multiply_accumulates(instruction)
     if not macs:
         return None
@@ -120,5 +121,5 @@ def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
         return {pipe: macs / GROUP * _RATE.get(kind, 1.0) / _PIPE_RATE[pipe], "other": 1.0}
     if kind == "f64":
         # Twice the rate of the other pipe (H100 white paper).
-        return {"fma64": macs / _WARP / 2}
-    return {"tensor16": macs / _WARP * _RATE[kind]}
+        return {"fma64": macs / WARP_SIZE / 2}
+    return {"tensor16": macs / WARP_SIZE * _RATE[kind]}

@@ -7,19 +7,17 @@ differ part, and a warp runs more of them than any lane. Which loops those are, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.registers import written_registers
+from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Operand, Register
 from perfmodel.cuda.sass.frequencies import loops_together
 from perfmodel.cuda.sass.machine_code import MachineCode
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 UNROLLED: Final = 4
 """Iterations that are put together, as long as so many are left."""
@@ -34,35 +32,23 @@ _MANY: Final = 1 << 30
 
 
 @record
-class Counted:
-    """What a loop counts in, and how it ends.
-
-    Attributes
-    ----------
-    register : str
-        Changed by `step` an iteration, and by nothing else.
-    step : int
-    goes_on : str
-        Comparison with `bound` that holds while the loop goes on: lt, le, gt, ge, ne or eq.
-    bound : Operand
-    kind : str
-        Type that is compared as, such as s32.
-    after : bool
-        Whether it is compared after it is changed.
-    predicate : str
-        Register that the branch back asks.
-    times : Register or None
-        What `step` is multiplied by: a number that the loop leaves as it is.
-    """
+class CountedLoop:
+    """What a loop counts in, and how it ends."""
 
     register: str
+    """Changed by `step` an iteration, and by nothing else."""
     step: int
     goes_on: str
+    """Comparison with `bound` that holds while the loop goes on: lt, le, gt, ge, ne or eq."""
     bound: Operand
     kind: str
+    """Type that is compared as, such as s32."""
     after: bool
+    """Whether it is compared after it is changed."""
     predicate: str = ""
+    """Register that the branch back asks."""
     times: Register | None = None
+    """What `step` is multiplied by: a number that the loop leaves as it is."""
 
     def turns(self, value: Array, bound: Array, times: Array | int = 1) -> Array:
         """Return the iterations that are left, the one to come among them.
@@ -87,7 +73,9 @@ def first_copy(turns: Array) -> Array:
     return np.where(turns >= UNROLLED, 0, np.where(turns >= UNROLLED // 2, UNROLLED, COPIES - 1))
 
 
-def unrolled_loops(code: MachineCode, function: Function, flow: ControlFlow) -> dict[int, Counted]:
+def unrolled_loops(
+    code: MachineCode, function: Function, flow: ControlFlow
+) -> dict[int, CountedLoop]:
     """Return the blocks that are loops whose iterations are put together, and what they count."""
     found = {}
     for number, iterations in loops_together(code, function, flow).items():
@@ -105,20 +93,12 @@ def counter(
     branch: int,
     back: bool = True,
     any_step: bool = False,
-) -> Counted | None:
+) -> CountedLoop | None:
     """Return what a loop counts in by a constant, if it ends by comparing that.
 
-    Parameters
-    ----------
-    function : Function
-    inside : sequence of int
-        Its instructions, in order.
-    branch : int
-        The one that may end it.
-    back : bool
-        Whether the loop goes on where it is taken.
-    any_step : bool
-        Whether it may count by any number that it leaves as it is, not only by a constant.
+    `inside`: its instructions, in order; `branch`: the one that may end it; `back`: whether the
+    loop goes on where it is taken; `any_step`: whether it may count by any number that it leaves as
+    it is, not only by a constant.
     """
     steps = _steps(function, inside)
     by = _steps_by_registers(function, inside) if any_step else {}
@@ -141,7 +121,7 @@ def counter(
                 changed, step = steps[own.name]
                 kind, predicate = setp.modifiers[-1], last.guard.register.name
                 times = by[own.name][2] if own.name in by else None
-                return Counted(own.name, step, how, other, kind, changed < at, predicate, times)
+                return CountedLoop(own.name, step, how, other, kind, changed < at, predicate, times)
         return None
     return None
 

@@ -8,7 +8,8 @@ from programs import HEADER, launch, program, written
 from perfmodel import predict
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
+from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer

@@ -15,7 +15,8 @@ from programs import launch, sample, sample_bound, samples, written
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.memory import Region
-from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
+from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.sass.unrolling import counter

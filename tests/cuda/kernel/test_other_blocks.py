@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from programs import launch, program, written
 
-from perfmodel.cuda.kernel.other_blocks import in_other_blocks
-from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.kernel.translate import in_other_blocks, translated
 from perfmodel.kernels import Kernel
 from perfmodel.prediction.advise import Advice, advise
 from perfmodel.prediction.changes import BLOCKS

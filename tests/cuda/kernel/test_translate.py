@@ -11,7 +11,8 @@ from programs import launch, program, sample, sample_bound, sample_program, samp
 
 from perfmodel import predict
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.run import Effort, Emulation, emulate
+from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from perfmodel.cuda.kernel.rule_work import rule_counts
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.sass.frequencies import Runs, issued
 from perfmodel.cuda.sass.machine_code import BRANCH, CALL, MachineCode, MachineInstruction
-from perfmodel.cuda.sass.rules import rule_counts
 
 LOAD, ADD, COMPARE, END, RETURN = 0x181, 0x021, 0x00C, 0x14D, 0x150
 SUMS = """.version 8.0

@@ -15,11 +15,10 @@ from perfmodel.cuda.compile.resources import resources
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.sass.frequencies import Issued
-from perfmodel.cuda.sass.latencies import latencies
 from perfmodel.cuda.sass.line_table import lines_by_section
-from perfmodel.cuda.sass.machine_blocks import machine_flow
-from perfmodel.cuda.sass.machine_code import CALL, MachineCode, decoded, read_cubin
+from perfmodel.cuda.sass.machine_code import CALL, MachineCode, decoded, machine_flow, read_cubin
 from perfmodel.cuda.sass.machine_pace import FAR, NEAR, body_takes
+from perfmodel.cuda.sass.opcodes import latencies
 from perfmodel.measure.folders import root
 
 SAMPLE = Path(__file__).parents[1] / "ptx" / "nvcc-13.0-lone.cubin.gz"

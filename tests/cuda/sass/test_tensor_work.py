@@ -19,7 +19,7 @@ from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.syntax import Instruction
-from perfmodel.cuda.sass.latencies import latencies
+from perfmodel.cuda.sass.opcodes import latencies
 from perfmodel.cuda.sass.tensor_work import (
     tensor_clocks,
     tensor_counts,
