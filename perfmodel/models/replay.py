@@ -36,20 +36,12 @@ class DecisionError(PerfmodelError):
 
 @record
 class Derivation:
-    """The way from figures to a result.
-
-    Attributes
-    ----------
-    result : Node
-    nodes : tuple of Node
-        All that the result is made of, each after those that it is made of itself.
-    decisions : tuple of Decision
-        What was decided by recorded numbers on the way.
-    """
+    """The way from figures to a result."""
 
     result: Node
+    # all that the result is made of, each after those that it is made of itself
     nodes: tuple[Node, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[Decision, ...]  # what was decided by recorded numbers on the way
     _places: dict[Node, int] = field(init=False, repr=False)
     _users: list[list[int]] = field(init=False, repr=False)
 
