@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -144,8 +144,8 @@ def page_misses(instance: Instance, requests: Sequence[Requests], device: Device
     chosen = [r for r in requests if r.random and r.access.kind == "load" and r.pages is not None]
     sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
     reach = PAGE_REACH(device)
-    missing = np.maximum(1 - reach / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
-    return np.asanyarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
+    missing = np.maximum(1 - reach / np.maximum(summed(sizes.values()), 1.0), 0.0)
+    return summed(r.pages * missing for r in chosen)
 
 
 def copied_passes(r: Requests, access: AccessTraffic) -> Array:

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
@@ -90,7 +90,7 @@ def caught(
         return np.zeros(1), np.zeros(1)
     blocks = np.asanyarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    loads_each = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
+    loads_each = summed(r.requests for r in loads) / (warps * passes)
     distance = moves % device.sm_count
     # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
     ring = np.maximum(np.minimum(distance, device.sm_count - distance), 1)

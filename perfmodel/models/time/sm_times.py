@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
@@ -104,7 +104,7 @@ def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: A
     """Return the time of L1, of blocks with this balance."""
     instance, traffic, device = execution.instance, execution.traffic, execution.device
     passing = (instructions.get(pipe, np.zeros(1)) for pipe in (Pipe.MASKED, Pipe.SHUFFLE))
-    besides = sum(passing, np.zeros(1))
+    besides = summed(passing)
     concurrent = side_by_side(execution.resident, execution.blocks, device.sm_count)
     warps = execution.warps_per_block * concurrent
     stages = L1Stages(

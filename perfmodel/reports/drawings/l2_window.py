@@ -40,7 +40,7 @@ class WindowLines:
     kept: float  # persisting, with room in the set-aside [B]
     # persisting, for which the set-aside has no room: they compete as normal lines do [B]
     spilled: float
-    # streaming and normal: without: first to leave, or in L2's usual order [B]
+    # streaming and normal: not persisting: first to leave, or in L2's usual order [B]
     streaming: float
     normal: float
 

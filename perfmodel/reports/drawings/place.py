@@ -17,7 +17,7 @@ class Place:
     """A warp of a block, at some iteration of its loops."""
 
     block: tuple[int, int, int] = (0, 0, 0)  # blockIdx.x, .y and .z
-    warp: int | None = None  # none: the first of the block with a lane that takes part
+    warp: int | None = None  # None: the first of the block with a lane that takes part
     # iterations by the loops' variables; those left out are 0
     loops: Mapping[str, int] = field(default_factory=dict)
 

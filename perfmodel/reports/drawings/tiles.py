@@ -61,7 +61,7 @@ class BlockTiles:
     """What one block of C = A B works on, of A with M rows and B with N columns."""
 
     kernel: str
-    sizes: tuple[int, int, int]  # m, N and K
+    sizes: tuple[int, int, int]  # M, N and K
     block: tuple[int, int, int]
     # step and steps: which step along K is shown, and how many there are
     step: int
