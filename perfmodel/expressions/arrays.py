@@ -13,8 +13,8 @@ from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.array_operators import APPROXIMATE, BOUNDS, FUNCTIONS
 from perfmodel.expressions.float_arrays import evaluate_floats
@@ -31,8 +31,6 @@ from perfmodel.expressions.scalars import (
     Scalar,
     named,
 )
-
-Array = npt.NDArray[Any]
 
 
 class _Value(NamedTuple):

@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Operation, evaluate, substitute
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.kernels.access import Access
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 BIN: Final = "bin"
 _EXACT: Final = 1 << 14

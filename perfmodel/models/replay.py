@@ -12,14 +12,12 @@ from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.models.derivation import Recorded
 from perfmodel.models.node import Decision, Node
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 _STEP: Final = 1e-6
 """Change of a number, as a share, by which its elasticity is found: the result's rounding is some

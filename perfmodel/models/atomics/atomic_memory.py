@@ -94,7 +94,6 @@ class AtomicMemory(NamedTuple):
     written: Array
     read_cost: Array  # time of a byte over that of a dense one
     write_cost: Array
-    footprint: Array  # bytes of the lines that the launch touches
 
 
 def l2_passes(r: Requests) -> Array:
@@ -141,7 +140,6 @@ def atomic_memory(accesses: GlobalAccesses, r: Requests) -> AtomicMemory:
         written=written * SECTOR,
         read_cost=rows_cost(read_cost, device),
         write_cost=rows_cost(write_cost, device),
-        footprint=footprint,
     )
 
 
