@@ -98,7 +98,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     parts, lost = _part_misses(launch, one, moves)
     merged = waiting = _ZERO
     if not agreed(moves == 0):
-        merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
+        merged, waiting = caught(accesses, own, parts, moves, one.passes)
     granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
     stays = one.size * one.persisting * (1 - one.spilled * lost)
     room = {"set_aside": granted, "c": one.capacity}

@@ -101,7 +101,7 @@ def block_chain(
     )
     scattered = any(r.random for r in execution.requests)
     chain = reads_behind_writes(chain, dram_wave, device.dram_latency, scattered)
-    more = aggregated_clocks(instance, execution.on_chip, concurrent, device)
+    more = aggregated_clocks(execution, concurrent)
     chain = replace(chain, barriers=more + chain.barriers)
     if not known:
         return chain
