@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.calibration.fit import standard_errors
 from perfmodel.hardware import Device, load_device
 from perfmodel.kernels import Kernel, find_kernel, kernel_from_table
 from perfmodel.prediction import predict
 from perfmodel.prediction.simulated import simulate
 from perfmodel.text_files import write_file
-
-Array = npt.NDArray[Any]
 
 SCALE: Final = 32
 WANTED_SECTORS, WANTED_BYTES = 0.05, 0.10

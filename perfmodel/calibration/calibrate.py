@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.calibration.fit import Fit, fit_figures
 from perfmodel.calibration.stages import Fitting, Reading, Rows, stages
 from perfmodel.errors import PerfmodelError
@@ -20,7 +20,6 @@ from perfmodel.measure.recorded import Recording, Row
 from perfmodel.prediction.predict import predict_many
 from perfmodel.validation.cases import matched
 
-Array = npt.NDArray[Any]
 Progress = Callable[[int, int], Any]
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
-
-Array = npt.NDArray[Any]
 
 _SOFT: Final = 0.05
 """Residuals (of the logarithm of the time) from which on an outlier's weight falls."""

@@ -54,7 +54,7 @@ def inspect(
     chosen = [program.kernel(kernel)] if single else program.module.kernels or [program.kernel()]
     facts = [inspect_kernel(program, each) for each in chosen]
     if json:
-        from perfmodel.reports.inspect_record import program_record
+        from perfmodel.reports.inspect_text import program_record
 
         print_json(program_record(program, facts))
     else:

@@ -78,8 +78,8 @@ def wrote(*paths: str | Path) -> None:
 
 
 def save_drawing(figure: Figure | Picture, path: str | Path) -> None:
-    """Write a figure to a file and name it; see `perfmodel.reports.figure_file.save_figure`."""
-    from perfmodel.reports.figure_file import save_figure
+    """Write a figure to a file and name it; see `perfmodel.reports.page.svg.save_figure`."""
+    from perfmodel.reports.page.svg import save_figure
 
     save_figure(figure, path)
     wrote(path)

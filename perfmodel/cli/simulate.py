@@ -99,7 +99,7 @@ def simulate(
             **values,
         )
     if plot is not None:
-        from perfmodel.reports.simulation_figure import hit_rate_figure
+        from perfmodel.reports.simulation_text import hit_rate_figure
 
         save_drawing(hit_rate_figure(found), plot)
     if json:

@@ -121,7 +121,7 @@ def validate(
         write_file(Path(output), validation_markdown(result, transfers, plot, source))
         wrote(output)
     if json:
-        from perfmodel.reports.validation_record import validation_record
+        from perfmodel.reports.validation_text import validation_record
 
         print_json(validation_record(result, transfers))
     elif output is None and plot is None:
@@ -141,7 +141,7 @@ def _show_worth(
     """Print what the scoreboard loses without some mechanisms."""
     from perfmodel.chunks import cores, workers
     from perfmodel.models.mechanism import without
-    from perfmodel.reports.worth_text import worth_record, worth_report
+    from perfmodel.reports.validation_text import worth_record, worth_report
     from perfmodel.validation.worth import worth
 
     if any(others):

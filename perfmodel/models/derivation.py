@@ -16,15 +16,14 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.models.node import Decision, Kind, Node
 
 if TYPE_CHECKING:
     from perfmodel.kernels.access import Access
     from perfmodel.models.formula import Formula
 
-Array = npt.NDArray[Any]
 Work = TypeVar("Work", bound=Callable[..., Any])
 
 

@@ -47,32 +47,16 @@ class _Meanings(Mapping[str, str]):
 
 @record(slots=False)
 class Formula:
-    """A closed form.
+    """A closed form."""
 
-    Attributes
-    ----------
-    name : str
-        What it gives.
-    unit : str
-        Unit of the result.
-    text : str
-        The expression, in the grammar of `perfmodel.expressions`.
-    symbols : mapping of str to str
-        What each variable means, with its unit in brackets; given a `Coefficient`, what that is.
-    holds : str
-        Where it is exact, or how it is known to err.
-    source : str
-        Publication, derivation or fit that it comes from.
-    module : str
-        Where it is defined: its folder in `perfmodel.models` is the stage that it belongs to.
-    """
-
-    name: str
-    unit: str
-    text: str
+    name: str  # what it gives
+    unit: str  # unit of the result
+    text: str  # the expression, in the grammar of `perfmodel.expressions`
+    # what each variable means, with its unit in brackets; given a `Coefficient`, what that is
     symbols: Mapping[str, Any] = field(hash=False)
-    holds: str
-    source: str
+    holds: str  # where it is exact, or how it is known to err
+    source: str  # publication, derivation or fit that it comes from
+    # where it is defined: its folder in `perfmodel.models` is the stage that it belongs to
     module: str = field(default_factory=_where_made, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -17,35 +17,19 @@ Kind = Literal["figure", "formula", "definition"]
 
 @record(eq=False)
 class Node:
-    """One number of a derivation.
-
-    Attributes
-    ----------
-    kind : {"figure", "formula", "definition"}
-    name : str
-        Of the figure, of the formula, or of NumPy's function.
-    value : array or number
-        As recorded.
-    work : callable or None
-        What makes it of its inputs; None for a figure.
-    inputs : tuple
-        Nodes and plain values, in order; sequences of them may be among them.
-    named : mapping of str to node or value
-        Those that are given by name: a formula's symbols.
-    formula : Formula or None
-        With text, unit and the meaning of each symbol; None of other kinds.
-    scope : Access or None
-        The access that it was worked out for, if for one.
-    """
+    """One number of a derivation."""
 
     kind: Kind
-    name: str
-    value: Any
-    work: Callable[..., Any] | None = None
+    name: str  # of the figure, of the formula, or of NumPy's function
+    value: Any  # as recorded
+    work: Callable[..., Any] | None = None  # what makes it of its inputs; None for a figure
+    # nodes and plain values, in order; sequences of them may be among them
     inputs: tuple[Any, ...] = ()
+    # those that are given by name: a formula's symbols
     named: Mapping[str, Any] = field(default_factory=dict)
+    # with text, unit and the meaning of each symbol; None of other kinds
     formula: Formula | None = None
-    scope: Access | None = None
+    scope: Access | None = None  # the access that it was worked out for, if for one
 
     def __repr__(self) -> str:
         """Return what it is called, and its value: what it is made of goes on and on."""

@@ -14,11 +14,11 @@ from typing import Any, Final, get_type_hints
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.dram.dirty_lines import dirty_left
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES
-from perfmodel.models.l1.record import L1
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.l2.l2_misses import REWRITTEN, Knees, Misses, fitted_knees, l2_misses
 from perfmodel.models.l2.private_sets import PRIVATE_KNEE
 from perfmodel.models.requests.coalescing import SECTOR
@@ -207,15 +207,15 @@ def _rereads(launch: _Launch) -> Array:
         requests[i].access.buffer: buffer_bytes(launch.accesses.instance, requests[i])
         for i in loads
     }
-    asked = sum((traffic.accesses[i].l1_fill_sectors * SECTOR for i in loads), np.zeros(1))
-    once = sum(buffers.values(), np.zeros(1))
+    asked = summed(traffic.accesses[i].l1_fill_sectors * SECTOR for i in loads)
+    once = summed(buffers.values())
     fits = (asked < 1.1 * once) | (once * device.l2_partitions < low * device.l2_size)
     if not loads or np.all(fits):
         return total
     fitted = fitted_knees(device)
     both = fitted, fitted._replace(reuse=(low, high))
     reads = [_again(launch, each).dram_bytes for each in both]
-    more = sum((reads[0][i] - reads[1][i] for i in loads), np.zeros(1))
+    more = summed(reads[0][i] - reads[1][i] for i in loads)
     return total + np.where(fits, 0.0, more)
 
 
@@ -241,7 +241,7 @@ def _tables(launch: _Launch) -> Array:
 def _rewritten(launch: _Launch) -> Array:
     """Return the bytes written again that may or may not be written back in between."""
     stores = (r for r in launch.requests if r.access.kind == "store")
-    stored, once = sum((r.sectors * SECTOR for r in stores), np.zeros(1)), _stored_once(launch)
+    stored, once = summed(r.sectors * SECTOR for r in stores), _stored_once(launch)
     (low, high), spread = ranges().rewritten.ends, ranges().rewritten.spread
     device = launch.accesses.device
     fits = (stored <= REWRITTEN * once) | ~(low - spread < once / device.l2_size)
@@ -264,7 +264,7 @@ def _stored_once(launch: _Launch) -> Array:
     """Return the bytes of all sectors that are stored to."""
     first = ((g, launch.requests[g.members[0]]) for g in launch.groups)
     stores = (g for g, r in first if r.access.kind == "store")
-    return np.asanyarray(sum((g.granules(g.counts, SECTOR) * SECTOR for g in stores), np.zeros(1)))
+    return summed(g.granules(g.counts, SECTOR) * SECTOR for g in stores)
 
 
 def _left(launch: _Launch) -> Array:
@@ -309,8 +309,8 @@ def _shared_by_blocks(launch: _Launch) -> Array:
         else:
             at_a_time = at_a_time + g.granules({**window, first: every[first]}, SECTOR)
             own = g.granules({**window, **every}, SECTOR)
-        fills = sum((launch.traffic.accesses[i].l1_fill_sectors for i in g.members), np.zeros(1))
-        few = sum((each * 1 for each in moving.values()), np.zeros(1)) < 2
+        fills = summed(launch.traffic.accesses[i].l1_fill_sectors for i in g.members)
+        few = summed(each * 1 for each in moving.values()) < 2
         spared = spared + np.where(few, np.maximum(0.0, fills - own * np.minimum(sms, blocks)), 0.0)
     held = np.minimum(1.0, launch.accesses.occupied.l1_size / np.maximum(at_a_time * SECTOR, 1.0))
     return np.where(turns < 2, 0.0, spared * held)

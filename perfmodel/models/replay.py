@@ -12,14 +12,12 @@ from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.models.derivation import Recorded
 from perfmodel.models.node import Decision, Node
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 _STEP: Final = 1e-6
 """Change of a number, as a share, by which its elasticity is found: the result's rounding is some
@@ -36,20 +34,12 @@ class DecisionError(PerfmodelError):
 
 @record
 class Derivation:
-    """The way from figures to a result.
-
-    Attributes
-    ----------
-    result : Node
-    nodes : tuple of Node
-        All that the result is made of, each after those that it is made of itself.
-    decisions : tuple of Decision
-        What was decided by recorded numbers on the way.
-    """
+    """The way from figures to a result."""
 
     result: Node
+    # all that the result is made of, each after those that it is made of itself
     nodes: tuple[Node, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[Decision, ...]  # what was decided by recorded numbers on the way
     _places: dict[Node, int] = field(init=False, repr=False)
     _users: list[list[int]] = field(init=False, repr=False)
 
@@ -76,11 +66,8 @@ class Derivation:
     def replay(self, **changed: Any) -> Array:
         """Return the result with some figures changed, as a new prediction would give it.
 
-        Parameters
-        ----------
-        changed : float
-            New values by the figure's name, in SI units; those that the result does not depend on
-            change nothing.
+        New values are by the figure's name, in SI units; those that the result does not depend on
+        change nothing.
 
         Raises
         ------
@@ -96,15 +83,9 @@ class Derivation:
         of: Node | None = None,
         among: Container[Node] | None = None,
     ) -> Array:
-        """Return the result with the values of some nodes changed.
+        """Return the result, or the value `of` another node, with the values of some changed.
 
-        Parameters
-        ----------
-        changed : mapping of Node to array or number
-        of : Node, optional
-            Whose value to return instead of the result's.
-        among : collection of Node, optional
-            What is worked out again; all that depends on the changed nodes by default.
+        Worked out again is all that depends on the changed nodes, or what is `among` some.
 
         Raises
         ------
@@ -142,19 +123,9 @@ class Derivation:
         """Return by how many percent the result is larger where some nodes are, by 1%, together.
 
         That is the change of the logarithm of the result over that of the nodes, for a small
-        change upwards, or downwards where upwards jumps to another value. Zeros stay.
-
-        Parameters
-        ----------
-        nodes : Node
-        of, among : optional
-            As of `with_values`; what changes of an array is its sum.
-
-        Returns
-        -------
-        float or None
-            None where the model takes another form with any change, as for numbers by which it
-            counts.
+        change upwards, or downwards where upwards jumps to another value. Zeros stay. `of` and
+        `among` are as of `with_values`; what changes of an array is its sum. None where the model
+        takes another form with any change, as for numbers by which it counts.
         """
         for step in (_STEP, -_STEP):
             found = self._slope(nodes, step, of, among)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.kernel import PRECISIONS
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import SECTOR
 
@@ -38,11 +39,7 @@ RIDGE = Formula(
     source="Williams, Waterman, Patterson, 2009",
 )
 
-_PRECISIONS: Final = (
-    *("fp32", "fp64", "fp64_tensor", "tf32_tensor"),
-    *("fp16_tensor", "bf16_tensor", "fp8_tensor", "int8_tensor"),
-)
-COMPUTE: Final = {name: f"peak_{name}" for name in _PRECISIONS}
+COMPUTE: Final = {name: f"peak_{name}" for name in PRECISIONS}
 """Arithmetic ceilings by precision, and the figure of a device that holds each."""
 
 MEMORY: Final = {

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
+from perfmodel.arrays import summed
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import bank_clocks
-from perfmodel.models.dram.record import Dram
-from perfmodel.models.dram.stage import dram_stage
+from perfmodel.models.dram.stage import Dram, dram_stage
 from perfmodel.models.global_accesses import GlobalAccesses, L2Start
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.l1.local_memory import is_local
-from perfmodel.models.l1.record import L1
-from perfmodel.models.l1.stage import l1_stage
-from perfmodel.models.l2.access_misses import total
-from perfmodel.models.l2.record import L2
-from perfmodel.models.l2.stage import l2_stage
+from perfmodel.models.l1.stage import L1, l1_stage
+from perfmodel.models.l2.stage import L2, l2_stage
 from perfmodel.models.launch.occupancy import Occupancy
 from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
 from perfmodel.models.reuse.irregular_unions import Union
@@ -28,8 +24,6 @@ from perfmodel.traffic import AccessTraffic, Traffic
 
 Asked = tuple[Sequence[Requests], Sequence[Requests]]
 """Requests to global and local memory, and to shared memory."""
-
-_ZERO: Final = np.zeros(1)
 
 
 def closed_form_traffic(
@@ -71,7 +65,7 @@ def _traffic(
     accesses: GlobalAccesses, on_chip: Sequence[Requests], l1: L1, l2: L2, dram: Dram
 ) -> Traffic:
     """Return the record of what moves at each level."""
-    requests, every = accesses.requests, range(len(accesses.requests))
+    requests = accesses.requests
     banks = (bank_clocks(accesses.instance, r, accesses.device) for r in on_chip)
     warp_requests, sectors = [r.requests for r in requests], [r.sectors for r in requests]
     load, store = ([i for i in accesses.of(k) if i not in l1.local] for k in ("load", "store"))
@@ -79,20 +73,20 @@ def _traffic(
         [i for i in accesses.of(k) if i in l1.local] for k in ("load", "store")
     )
     return Traffic(
-        global_load_requests=total(warp_requests, load),
-        global_load_sectors=total(sectors, load),
-        global_store_requests=total(warp_requests, store),
-        global_store_sectors=total(sectors, store),
-        global_atomic_requests=total(warp_requests, accesses.of("atomic")),
-        local_load_requests=total(warp_requests, local_load),
-        local_load_sectors=total(sectors, local_load),
-        local_store_requests=total(warp_requests, local_store),
-        local_store_sectors=total(sectors, local_store),
-        shared_requests=np.asanyarray(sum((r.requests for r in on_chip), _ZERO)),
-        shared_wavefronts=np.asanyarray(sum(banks, _ZERO)),
-        l1_data_wavefronts=total([r.data_wavefronts for r in requests], every),
-        l1_tag_wavefronts=total([r.tag_wavefronts for r in requests], every),
-        l1_hit_sectors=total(sectors, accesses.of("load")) - l2.read_sectors,
+        global_load_requests=summed(warp_requests[i] for i in load),
+        global_load_sectors=summed(sectors[i] for i in load),
+        global_store_requests=summed(warp_requests[i] for i in store),
+        global_store_sectors=summed(sectors[i] for i in store),
+        global_atomic_requests=summed(warp_requests[i] for i in accesses.of("atomic")),
+        local_load_requests=summed(warp_requests[i] for i in local_load),
+        local_load_sectors=summed(sectors[i] for i in local_load),
+        local_store_requests=summed(warp_requests[i] for i in local_store),
+        local_store_sectors=summed(sectors[i] for i in local_store),
+        shared_requests=summed(r.requests for r in on_chip),
+        shared_wavefronts=summed(banks),
+        l1_data_wavefronts=summed(r.data_wavefronts for r in requests),
+        l1_tag_wavefronts=summed(r.tag_wavefronts for r in requests),
+        l1_hit_sectors=summed(sectors[i] for i in accesses.of("load")) - l2.read_sectors,
         l2_read_sectors=l2.read_sectors,
         l2_write_sectors=l2.write_sectors,
         l2_atomic_sectors=l2.atomic_sectors,

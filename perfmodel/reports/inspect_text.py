@@ -1,16 +1,18 @@
-"""Inspected kernels as a report: a line each, or one in full."""
+"""Inspected kernels as a report, a line each or one in full, and as a JSON object."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from perfmodel.cuda.compile.program import Program
 from perfmodel.cuda.compile.resources import Resources, by_origin
 from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
 from perfmodel.cuda.parse.syntax import SourceLine
 from perfmodel.reports import units
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Cell, Piece, plain, stack
 from perfmodel.reports.tables import Bar, labelled, table
 from perfmodel.text_files import source_lines
@@ -18,6 +20,7 @@ from perfmodel.text_files import source_lines
 _LONGEST_LINE: Final = 60
 _LONGEST_NAME: Final = 48
 _MOST_ROWS: Final = 40
+SCHEMA: Final = "perfmodel.inspection/1"
 
 
 def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> Piece:
@@ -170,3 +173,60 @@ def _text(program: Program, source: SourceLine | None) -> str:
 
 def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def program_record(program: Program, facts: Sequence[KernelFacts]) -> dict[str, Any]:
+    """Return a program and what is known of its kernels; sizes in bytes."""
+    return {
+        "schema": SCHEMA,
+        "file": program.name,
+        "compiler": program.compiler,
+        "ptx_version": ".".join(map(str, program.module.version)),
+        "target": program.module.target,
+        "architecture": program.architecture,
+        "kernels": [_kernel(program, each) for each in facts],
+    }
+
+
+def _kernel(program: Program, facts: KernelFacts) -> dict[str, Any]:
+    return {
+        "name": facts.kernel.name,
+        "parameters": [
+            {
+                "name": p.name,
+                "ptx_name": p.parameter.name,
+                **fields_of(p.parameter, "type", "size", "alignment"),
+                "pointer": p.pointer,
+            }
+            for p in facts.parameters
+        ],
+        "resources": None if facts.resources is None else asdict(facts.resources),
+        "dynamic_shared": facts.dynamic_shared,
+        "bounds": {name: list(numbers) for name, numbers in facts.kernel.directives.items()},
+        **fields_of(facts, "instructions", "mix"),
+        "loops": [
+            {
+                **fields_of(loop, "depth", "parent", "instructions", "accesses", "exits"),
+                "first_line": _line(program, loop.first),
+                "last_line": _line(program, loop.last),
+                "ptx_line": loop.ptx_line,
+            }
+            for loop in facts.loops
+        ],
+        "accesses": [
+            {
+                "instruction": access.name,
+                **fields_of(access, "count", "depth"),
+                "line": _line(program, access.source),
+                "ptx_line": access.ptx_line,
+            }
+            for access in facts.accesses
+        ],
+        **fields_of(facts, "calls", "warnings"),
+    }
+
+
+def _line(program: Program, source: SourceLine | None) -> dict[str, Any] | None:
+    if source is None:
+        return None
+    return {"file": program.module.files.get(source.file), "line": source.line}

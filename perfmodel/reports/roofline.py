@@ -31,50 +31,27 @@ class LevelPoint:
 
 @record
 class Placement:
-    """A launch on the roofline.
+    """A launch on the roofline."""
 
-    Attributes
-    ----------
-    name : str
-        Kernel and mapping, such as "gemm:naive".
-    precision : str
-        Arithmetic ceiling that its operations belong to.
-    peak : float or None
-        That ceiling [FLOP/s]; None where the GPU has none, as for FP8 before Hopper: such
-        operations run on other pipes.
-    flop_per_s : float
-        Predicted rate.
-    points : tuple of LevelPoint
-        Near to far; empty if the launch computes nothing.
-    nearest : str
-        Lowest of its roofs: a level, or the precision; empty if it computes nothing.
-    """
-
-    name: str
-    precision: str
+    name: str  # kernel and mapping, such as "gemm:naive"
+    precision: str  # arithmetic ceiling that its operations belong to
+    # that ceiling [FLOP/s]; None where the GPU has none, as for FP8 before Hopper: such operations
+    # run on other pipes
     peak: float | None
-    flop_per_s: float
-    points: tuple[LevelPoint, ...]
-    nearest: str
+    flop_per_s: float  # predicted rate
+    points: tuple[LevelPoint, ...]  # near to far; empty if the launch computes nothing
+    nearest: str  # lowest of its roofs: a level, or the precision; empty if it computes nothing
 
 
 @record
 class Roofline:
-    """Launches of one GPU under its roofs: what text, table, figure and JSON show.
-
-    Attributes
-    ----------
-    device : Device
-    ceilings : tuple of Ceiling
-    launches : tuple of (str, Placement)
-        Each with a label that tells it from the others; those that compute nothing too.
-    arrows : bool
-        Whether the launches are versions of one kernel, each an arrow from the one before.
-    """
+    """Launches of one GPU under its roofs: what text, table, figure and JSON show."""
 
     device: Device
     ceilings: tuple[Ceiling, ...]
+    # each with a label that tells it from the others; those that compute nothing too
     launches: tuple[tuple[str, Placement], ...]
+    # whether the launches are versions of one kernel, each an arrow from the one before
     arrows: bool = False
 
     @property

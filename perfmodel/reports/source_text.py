@@ -35,42 +35,20 @@ _Numbers = Mapping[str, float]
 
 @record
 class SourceAccess:
-    """Accesses that a source line makes alike: of one kind, to one buffer.
+    """Accesses that a source line makes alike: of one kind, to one buffer."""
 
-    Attributes
-    ----------
-    source : str
-        File and line, or empty.
-    buffer, kind, space : str
-    index : str
-        Of the first of them.
-    accesses : int
-        How many there are: those of an unrolled loop.
-    requests : float
-    sectors_per_request : float or None
-        None for shared memory, which has no sectors.
-    wavefronts_per_request : float
-        Clocks in L1's data stage.
-    l1_hit_rate : float or None
-        Of a load's sectors; None for others.
-    l2_hit_rate : float or None
-        Of the sectors that a load asks of L2; None if it asks none.
-    time_share : float or None
-        Their part of the bottleneck, as a share of the predicted time; None where accesses have
-        none.
-    """
-
-    source: str
+    source: str  # file and line, or empty
     buffer: str
     kind: str
     space: str
-    index: str
-    accesses: int
+    index: str  # of the first of them
+    accesses: int  # how many there are: those of an unrolled loop
     requests: float
-    sectors_per_request: float | None
-    wavefronts_per_request: float
-    l1_hit_rate: float | None
-    l2_hit_rate: float | None
+    sectors_per_request: float | None  # None for shared memory, which has no sectors
+    wavefronts_per_request: float  # clocks in L1's data stage
+    l1_hit_rate: float | None  # of a load's sectors; None for others
+    l2_hit_rate: float | None  # of the sectors that a load asks of L2; None if it asks none
+    # their part of the bottleneck, as a share of the predicted time; None where accesses have none
     time_share: float | None
 
 

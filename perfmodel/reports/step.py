@@ -15,58 +15,30 @@ from perfmodel.records import record
 
 @record
 class Origin:
-    """Where a number that is put into a formula comes from.
+    """Where a number that is put into a formula comes from."""
 
-    Attributes
-    ----------
-    steps : tuple of int
-        Numbers of the steps behind it.
-    figures : mapping of str to Figure
-        Figures of the GPU behind it, by name.
-    same : bool
-        Whether it is just the result of the one step, or just the one figure.
-    """
-
-    steps: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()  # numbers of the steps behind it
+    # figures of the GPU behind it, by name
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    same: bool = False
+    same: bool = False  # whether it is just the result of the one step, or just the one figure
 
 
 @record
 class Step:
-    """One line of an explanation: ``title = formula = formula with numbers = result``.
+    """One line of an explanation: ``title = formula = formula with numbers = result``."""
 
-    Attributes
-    ----------
-    section : str
-        What it belongs to; steps of a section follow each other.
-    title : str
-        What the result is.
-    formula : Formula
-        With the meaning and unit of every symbol, where it holds and where it comes from.
-    values : mapping of str to float
-        A number for each symbol, in SI.
-    result : float
-        The formula's value on `values`, in the unit `formula.unit`.
-    note : str
-        What it means in words; may be empty.
-    number : int
-        From 1, in the order of the explanation.
-    elasticity : float or None
-        By how many percent the time is longer with 1% more of the result; None where any change
-        gives the model another form.
-    origins : mapping of str to Origin
-        Of those symbols whose number comes from another step or from the GPU's figures.
-    """
-
-    section: str
-    title: str
+    section: str  # what it belongs to; steps of a section follow each other
+    title: str  # what the result is
+    # with the meaning and unit of every symbol, where it holds and where it comes from
     formula: Formula
-    values: Mapping[str, float]
-    result: float
-    note: str = ""
-    number: int = 0
+    values: Mapping[str, float]  # a number for each symbol, in SI
+    result: float  # the formula's value on `values`, in the unit `formula.unit`
+    note: str = ""  # what it means in words; may be empty
+    number: int = 0  # from 1, in the order of the explanation
+    # by how many percent the time is longer with 1% more of the result; None where any change gives
+    # the model another form
     elasticity: float | None = None
+    # of those symbols whose number comes from another step or from the GPU's figures
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

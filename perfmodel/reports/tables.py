@@ -15,25 +15,13 @@ _SHORT_BAR: Final = 8
 
 @record
 class Table:
-    """A table that a terminal, a page and a Markdown file show.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-    rows : tuple of tuple of str
-        As many cells as columns; line breaks are kept.
-    note : str
-        A sentence or more below it; may be empty.
-    align : str
-        "l" or "r" for each column; columns without one are aligned left.
-    """
+    """A table that a terminal, a page and a Markdown file show."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    align: str = ""
+    rows: tuple[tuple[str, ...], ...]  # as many cells as columns; line breaks are kept
+    note: str = ""  # a sentence or more below it; may be empty
+    align: str = ""  # "l" or "r" for each column; columns without one are aligned left
 
     def side(self, column: int) -> str:
         """Return "l" or "r"."""

@@ -1,14 +1,28 @@
-"""A validation in a terminal: the scoreboard, by regime and protocol, and the worst cases."""
+"""A validation in a terminal and as JSON: the scoreboard, the worst cases, a mechanism's worth.
+
+Times are in seconds, errors are shares.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
 
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Piece, plain, stack
-from perfmodel.reports.tables import beside
+from perfmodel.reports.tables import beside, table
 from perfmodel.reports.validation_tables import score_table, transfer_table, worst_table
-from perfmodel.validation.scores import by_protocol, by_regime, by_sweep
+from perfmodel.validation.reasons import reason
+from perfmodel.validation.scores import Judged, Score, by_protocol, by_regime, by_sweep, worst
+from perfmodel.validation.targets import reached
 from perfmodel.validation.validate import Transfer, Validation
+from perfmodel.validation.worth import Worth
+
+VALIDATION_SCHEMA: Final = "perfmodel.validation/1"
+WORTH_SCHEMA: Final = "perfmodel.worth/1"
+_HEADERS: Final = ("regime", "launches", "median", "without", "90th", "without", "bias", "without")
 
 
 def validation_report(validation: Validation, transfers: Sequence[Transfer] = ()) -> Piece:
@@ -63,3 +77,99 @@ def sample_report(validation: Validation, step: int) -> Piece:
         "",
         score_table("regime", by_regime(main), short=True),
     )
+
+
+def validation_record(validation: Validation, transfers: Sequence[Transfer] = ()) -> dict[str, Any]:
+    """Return a validation as what JSON can hold; what does not exist is null."""
+    return {
+        "schema": VALIDATION_SCHEMA,
+        "device": validation.device.name,
+        "gpu": validation.machine.get("gpu"),
+        "folders": list(validation.folders),
+        "published": validation.published,
+        "flagged": validation.left_out,
+        "undescribed": validation.undescribed,
+        "fitted_roofline": {t: asdict(c) for t, c in validation.constants.items()},
+        "validation": _scores(validation.used("validation")),
+        "fit": _scores(validation.used("fit")),
+        "targets": [
+            {**asdict(found), "met": found.met}
+            for found in reached([j.case for j in validation.judged])
+        ],
+        "worst": [_case(j) for j in worst(validation.used("validation") or validation.judged)],
+        "transfer": [
+            fields_of(t, "device", "teacher") | {"taught": _scores(t.taught), "own": _scores(t.own)}
+            for t in transfers
+        ],
+    }
+
+
+def _scores(judged: Sequence[Judged]) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "regimes": [_score(s) for s in by_regime(judged)],
+        "protocols": [_score(s) for s in by_protocol(judged)],
+        "sweeps": [_score(s) for s in by_sweep(judged)],
+    }
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in asdict(score).items()
+    }
+
+
+def _case(judged: Judged) -> dict[str, Any]:
+    case = judged.case
+    return {
+        **fields_of(case, "sweep", "kernel"),
+        "params": dict(case.params),
+        "protocol": fields_of(case, "timing", "cache"),
+        **fields_of(case, "measured_s", "predicted_s", "interval_s", "error", "regime"),
+        "suspected": reason(case) or None,
+    }
+
+
+def worth_report(worth: Worth) -> Piece:
+    """Return the errors with the mechanisms beside those without, a row a regime."""
+    rows = [
+        (
+            on.name,
+            str(on.cases),
+            *(f"{100 * value:.2f}%" for value in (on.median, off.median)),
+            *(f"{100 * value:.1f}%" for value in (on.ninetieth, off.ninetieth)),
+            *(f"{100 * value:+.1f}%" for value in (on.bias, off.bias)),
+        )
+        for on, off in worth.scores
+    ]
+    return stack(
+        plain(f"{worth.device.name} without {', '.join(worth.mechanisms)}", "bold"),
+        plain(
+            f"{worth.changed} of {worth.launches} measured launches change; nothing is fitted again"
+        ),
+        "",
+        table(_HEADERS, rows, "lrrrrrrr"),
+        "",
+        plain(
+            "Errors are |predicted - measured| / measured; regimes are those with all mechanisms."
+        ),
+    )
+
+
+def worth_record(worth: Worth) -> dict[str, Any]:
+    """Return the same as the JSON object ``perfmodel.worth/1``; errors as shares."""
+    return {
+        "schema": WORTH_SCHEMA,
+        "device": worth.device.name,
+        "without": list(worth.mechanisms),
+        "launches": worth.launches,
+        "changed": worth.changed,
+        "scores": [
+            {"group": on.name, "cases": on.cases, "with": _errors(on), "without": _errors(off)}
+            for on, off in worth.scores
+        ],
+    }
+
+
+def _errors(found: Score) -> dict[str, Any]:
+    return fields_of(found, "median", "ninetieth", "bias", "coverage")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, Operation, evaluate, names
 from perfmodel.expressions.nodes import COMPARISONS
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
@@ -26,7 +26,6 @@ from perfmodel.trace.coalescer import LANES, atomic_groups, lines_of, ordered
 from perfmodel.trace.layout import Layout
 from perfmodel.trace.patterns import MOST, Patterns, Warps, patterns, warps
 
-Array = npt.NDArray[Any]
 AXES: Final = "xyz"
 THREAD: Final = frozenset(f"threadIdx.{axis}" for axis in AXES)
 

@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.addresses import Generator, Requests, Wave
 from perfmodel.trace.cache import uses_numba
 from perfmodel.trace.program import Batch
 from perfmodel.trace.threads import in_threads, shares
-
-Array = npt.NDArray[Any]
 
 _EVALUATED: Final = 1 << 12
 """Requests whose lanes' addresses are worked out at a time: few enough for a core's caches."""

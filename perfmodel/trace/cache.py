@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
+
 Engine = Literal["auto", "numpy", "numba"]
 
 SECTOR: Final = 32

@@ -6,11 +6,9 @@ Sets do not know of each other, so only the order within a set counts. What a ro
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.cache import (
     ATOMIC,
     CLASS_SHIFT,
@@ -26,7 +24,6 @@ from perfmodel.trace.cache import (
     draw,
 )
 
-Array = npt.NDArray[Any]
 Rules = tuple[bool, int, int]
 """Whether a use renews a line, sectors fetched, and age of dirty lines."""
 

@@ -8,14 +8,12 @@ fails ask for nothing. Lanes of an atomic that hit the same address are one oper
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.cache import LINE, SECTOR, WORD, Engine, uses_numba
-
-Array = npt.NDArray[Any]
 
 LANES = 32
 _SECTOR_SHIFT = SECTOR.bit_length() - 1

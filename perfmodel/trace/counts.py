@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from perfmodel.arrays import Array
 
 SERIES: Final = 64
 """Points of the hit rates over time."""

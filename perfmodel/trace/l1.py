@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.batch import Asked
 from perfmodel.trace.cache import (
     COUNT,
@@ -24,8 +24,6 @@ from perfmodel.trace.cache import (
     uses_numba,
 )
 from perfmodel.trace.threads import in_threads, shares
-
-Array = npt.NDArray[Any]
 
 L1_WAYS: Final = 16
 """Lines of a set of L1 (assumed)."""

@@ -17,11 +17,11 @@ not recently used first 0.039, by chance 0.34
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.cache import (
     ATOMIC,
     COPY,
@@ -42,8 +42,6 @@ from perfmodel.trace.cache import (
     place,
     uses_numba,
 )
-
-Array = npt.NDArray[Any]
 
 UNDER_WAY: Final = 256
 """Line accesses of an SM that are under way at a time, 64 warps of 4 lines each (assumed)."""

@@ -7,17 +7,15 @@ enough for the caches of a CPU's core, and the groups are run one after the othe
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.cache import CacheState, memo, room
 from perfmodel.trace.l2 import Answers, L2Shape, Lookups, Written
 from perfmodel.trace.l2_loop import locate, scatter, serve
 from perfmodel.trace.threads import in_threads, shares
-
-Array = npt.NDArray[Any]
 
 _SHIFT: Final = 7
 """Sets of a group in each partition, as a power of two: 2 x 128 sets of 416 B."""

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.trace.addresses import Generator, Requests, Wave, sms_of
 from perfmodel.trace.batch import Waiting, ask, instructions, left_over
@@ -45,7 +45,6 @@ from perfmodel.trace.tally import met
 if TYPE_CHECKING:
     from perfmodel.trace.simulate import Simulator
 
-Array = npt.NDArray[Any]
 Progress = Callable[[float], None]
 
 _EPOCHS: Final = 16

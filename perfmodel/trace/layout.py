@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.trace.cache import LINE, NORMAL, PERSISTING, STREAMING, mix
-
-Array = npt.NDArray[Any]
 
 ALIGNMENT: Final = 1 << 21
 """Buffers start at multiples of this [B]: the pages that large allocations come in."""

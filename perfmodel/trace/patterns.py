@@ -6,15 +6,13 @@ line. All requests of a pattern touch the same lines but for where these start.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.cache import COUNT, LINE
 from perfmodel.trace.coalescer import LANES, coalesce
-
-Array = npt.NDArray[Any]
 
 MOST: Final = 1 << 16
 """Most patterns that are coalesced beforehand."""

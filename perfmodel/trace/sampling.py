@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.l2 import L2
-
-Array = npt.NDArray[Any]
 
 WINDOWS: Final = 7
 """Windows with the same distance from each other, after the start."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.trace.batch import Waiting
 from perfmodel.trace.cache import COUNT, Engine, uses_numba
 from perfmodel.trace.counts import SERIES
 from perfmodel.trace.l2 import Answers, Written
 from perfmodel.trace.layout import Layout
 from perfmodel.trace.threads import in_threads, shares
-
-Array = npt.NDArray[Any]
 
 
 class Met(NamedTuple):

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware import Device
 from perfmodel.validation.case import Case
-
-Array = npt.NDArray[Any]
 
 FEWEST_FITTED = 10
 """Cases that a fit of three constants needs at least."""

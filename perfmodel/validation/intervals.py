@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.prediction.interval import CLASSES, INTERVALS, NORMAL_90
 from perfmodel.validation.case import Case
-
-Array = npt.NDArray[Any]
 
 LEVEL: Final = 0.9
 LEAST_CASES: Final = 20

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.prediction.interval import REGIMES
 from perfmodel.validation.case import Case
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

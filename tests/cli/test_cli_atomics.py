@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import predict
-from perfmodel.models.atomics.timeline import timeline
+from perfmodel.reports.timeline_figure import timeline
 
 Run = Callable[..., str]
 Refused = Callable[..., str]

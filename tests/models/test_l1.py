@@ -152,13 +152,13 @@ def test_waiting_by_hand(tmp_path: Path) -> None:
     """
     found = predict(walk(tmp_path, 16), device="h200-sxm", rows=132 * 256, columns=1000).details
     loads = found.traffic.accesses[0]
-    stages = l1_stages(found.instance, list(found.requests), found.traffic, found.device, 0.0)
+    stages = l1_stages(found)
     requests = 8 * 1000  # of an SM
     assert float(loads.requests[0]) == 132 * requests
-    assert float(stages["fills"][0]) == pytest.approx(requests * 32 * 3.6 / 8, rel=0.01)
+    assert float(stages.fills[0]) == pytest.approx(requests * 32 * 3.6 / 8, rel=0.01)
     stores = 8  # one request of a line a warp
-    assert float(stages["data"][0]) == pytest.approx(requests * 8 * 4.4 / 8 + stores, rel=0.01)
-    assert float(stages["port"][0]) == pytest.approx(
+    assert float(stages.data[0]) == pytest.approx(requests * 8 * 4.4 / 8 + stores, rel=0.01)
+    assert float(stages.port[0]) == pytest.approx(
         requests * 32 / 8 * PORT_CLOCKS(load_device("h200-sxm")), rel=0.02
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perfmodel import Prediction, predict
 from perfmodel.kernels.files import parse_kernel
-from perfmodel.models.atomics.repeated_stores import REPEATED_STORES_TIME
+from perfmodel.models.atomics.repeated_stores import REPEATED_STORES_TIME, repeated_stores
 from perfmodel.models.requests.sampled_places import counted_places
 from perfmodel.reports.explain import explain
 
@@ -44,7 +44,7 @@ def stored(index: str, **parameters: int) -> Prediction:
 
 def hot(p: Prediction) -> float:
     """Return the time of the busiest slice [s]; 0 where no store is hot."""
-    found = p.details.time.resources.memory.l2.hot_stores_s
+    found = repeated_stores(p.details.time.resources.execution)
     return 0.0 if found is None else float(np.max(found))
 
 
@@ -60,7 +60,7 @@ def test_streams_have_no_hot_places(index: str) -> None:
     # property: what each thread stores for itself is in L2's bandwidth alone
     p = stored(index)
     assert hot(p) == 0
-    assert p.details.time.resources.memory.l2.hot_stores_s is None
+    assert repeated_stores(p.details.time.resources.execution) is None
 
 
 def test_explanations_show_the_busiest_slice() -> None:

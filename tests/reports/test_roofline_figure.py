@@ -13,8 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from perfmodel import PerfmodelError, Prediction
-from perfmodel.reports.figure_file import save_figure
 from perfmodel.reports.figure_style import LEVEL_COLOURS, LEVEL_MARKERS, check_figure_path
+from perfmodel.reports.page.svg import save_figure
 from perfmodel.reports.roofline_figure import MOST, roofline_figure
 
 Predicted = Callable[..., Prediction]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.reports.figure_file import save_figure
+from perfmodel.reports.page.svg import save_figure
 from perfmodel.reports.validation_figure import validation_figure
 from perfmodel.validation.case import Case
 from perfmodel.validation.validate import Judged, Validation

@@ -21,10 +21,12 @@ from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import rows_cost
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.slices import working_share
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import distinct_places
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 from perfmodel.records import record
 
@@ -92,7 +94,6 @@ class AtomicMemory(NamedTuple):
     written: Array
     read_cost: Array  # time of a byte over that of a dense one
     write_cost: Array
-    footprint: Array  # bytes of the lines that the launch touches
 
 
 def l2_passes(r: Requests) -> Array:
@@ -113,11 +114,10 @@ class _Elements:
     in_lines: Array | float  # of such, sectors of a line that come together; else 1
 
 
-def atomic_memory(
-    r: Requests, capacity: float, warm: bool, size: Array, device: Device
-) -> AtomicMemory:
-    """Return the DRAM traffic of an atomic with `sharing`, to a buffer of `size` bytes."""
-    found = _elements(r, size)
+def atomic_memory(accesses: GlobalAccesses, r: Requests) -> AtomicMemory:
+    """Return the DRAM traffic of an atomic with `sharing`."""
+    capacity, warm, device = accesses.l2_size, accesses.warm, accesses.device
+    found = _elements(r, buffer_bytes(accesses.instance, r))
     asked, sectors, span, pitch = found.asked, found.sectors, found.span, found.pitch
     footprint = found.lines * LINE
     knee = reuse_knee(device)
@@ -140,7 +140,6 @@ def atomic_memory(
         written=written * SECTOR,
         read_cost=rows_cost(read_cost, device),
         write_cost=rows_cost(write_cost, device),
-        footprint=footprint,
     )
 
 

@@ -17,7 +17,6 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -49,6 +48,7 @@ from perfmodel.models.atomics.to_slices import (
     packets_of,
     send_time,
 )
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import packet_slot, slice_count
 from perfmodel.models.power_mean import power_mean
@@ -99,24 +99,21 @@ class AtomicTime:
     lookups_s: Array
 
 
-def atomic_times(
-    instance: Instance, requests: Sequence[Requests], device: Device, balance: Array
-) -> list[AtomicTime]:
+def atomic_times(execution: Execution, balance: Array) -> list[AtomicTime]:
     """Return the time that L2 needs for each global atomic of a kernel.
 
     `balance` is the blocks of the busiest SM over the mean.
     """
     return [
-        _atomic_time(instance, i, r, device, balance)
-        for i, r in enumerate(requests)
+        _atomic_time(execution, i, r, balance)
+        for i, r in enumerate(execution.requests)
         # Without a record of sharing no lane that was looked at takes part.
         if r.access.kind == "atomic" and r.sharing is not None and agreed(r.requests > 0)
     ]
 
 
-def _atomic_time(
-    instance: Instance, position: int, r: Requests, device: Device, balance: Array
-) -> AtomicTime:
+def _atomic_time(execution: Execution, position: int, r: Requests, balance: Array) -> AtomicTime:
+    instance, device = execution.instance, execution.device
     operands = operands_of(instance, r)
     sent = packets_of(r, operands)
     busiest = busiest_slice(r, device)

@@ -16,11 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
-from perfmodel.models.extremes import largest
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.local_memory import is_local
 from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
@@ -77,32 +75,24 @@ def stored_places(r: Requests) -> StoredPlaces | None:
     return StoredPlaces(Hot(sector, granule, third), pitch)
 
 
-@mechanism(neutral=lambda instance, requests, device: None, evidence=["l1"])
-def repeated_stores(
-    instance: Instance, requests: Sequence[Requests], device: Device
-) -> Array | None:
+@mechanism(neutral=lambda execution: None, evidence=["l1"])
+def repeated_stores(execution: Execution) -> Array | None:
     """Return the busiest slice's time for the stores that need it longest [s]; None without any."""
     times = []
-    for r in requests:
-        if r.access.kind != "store" or is_local(instance, r):
+    for r in execution.requests:
+        if r.access.kind != "store" or is_local(execution.instance, r):
             continue
         places = stored_places(r)
         if places is not None:
-            time = _busiest_time(instance, requests, r, places, device)
+            time = _busiest_time(execution, r, places)
             if np.any(time > 0):
                 times.append(time)
     return largest(*times) if times else None
 
 
-def _busiest_time(
-    instance: Instance,
-    requests: Sequence[Requests],
-    r: Requests,
-    places: StoredPlaces,
-    device: Device,
-) -> Array:
+def _busiest_time(execution: Execution, r: Requests, places: StoredPlaces) -> Array:
     """Return the time of the slice that has most of an access's stores [s]."""
-    blocks = np.asanyarray(instance.blocks, dtype=float)
+    instance, requests, device = execution.instance, execution.requests, execution.device
     slices = slice_count(device)
     bursts, separate = np.ones(1), SEPARATE(device) * np.ones(1)
     if _again(requests, r) and not _waits(requests, r.access.loop):
@@ -129,7 +119,7 @@ def _busiest_time(
         stores=np.atleast_1d(stores),
         # What no piece has more of than a slice has of all is in L2's bandwidth.
         share=np.atleast_1d(busiest * np.clip(hot.granule * slices - 1, 0.0, 1.0)),
-        n=np.maximum(stores * hot.sector / (blocks * bursts), 1.0),
+        n=np.maximum(stores * hot.sector / (execution.blocks * bursts), 1.0),
         unmerged=separate,
         few=FEW,
         clock=device.sm_clock,

@@ -10,11 +10,11 @@ All of them share the network, the SMs' paths to L2, and the tag lookups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.atomics.global_atomics import OVERLAP, AtomicTime, SliceLoad
@@ -54,17 +54,17 @@ def several_times(
     if len(atomics) == 1:
         return atomics[0].time_s, atomics[0].lookups_s
     # Who tries again has waits of its own.
-    time = _total(a.time_s for a in atomics if a.tries is not None)
-    lookups = _total(a.lookups_s for a in atomics if a.tries is not None)
+    time = summed(a.time_s for a in atomics if a.tries is not None)
+    lookups = summed(a.lookups_s for a in atomics if a.tries is not None)
     once = [a for a in atomics if a.tries is None]
     if once:
         buffers = [requests[a.position].access.buffer for a in once]
         popular = [a.popular for a in once]
         slices = _busiest([a.load for a in once], popular, buffers, device)
-        network, send = _total(a.network_s for a in once), _total(a.send_s for a in once)
+        network, send = summed(a.network_s for a in once), summed(a.send_s for a in once)
         time = time + power_mean((slices, network, send), OVERLAP(device))
         brief = _busiest([a.brief for a in once], popular, buffers, device)
-        lookups = lookups + np.maximum(brief, _total(a.alone_s for a in once))
+        lookups = lookups + np.maximum(brief, summed(a.alone_s for a in once))
     return np.asanyarray(time), np.asanyarray(lookups)
 
 
@@ -73,16 +73,12 @@ def _busiest(
 ) -> Array:
     """Return the time of the busiest slice; atomics of one buffer go to the same places."""
     beyond = [
-        _total(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
+        summed(load.most - load.even for load, own in zip(loads, buffers, strict=True) if own == b)
         for b in dict.fromkeys(buffers)
     ]
-    weights = _total(load.most for load in loads)
-    hot = _total(load.most * share for load, share in zip(loads, popular, strict=True))
+    weights = summed(load.most for load in loads)
+    hot = summed(load.most * share for load, share in zip(loads, popular, strict=True))
     share = hot / np.maximum(weights, 1e-30)
     apart = APART.on(device, share=share)
-    even = _total(load.even for load in loads)
+    even = summed(load.even for load in loads)
     return BUSIEST_OF_SEVERAL(even=even, beyond=power_mean(beyond, apart))
-
-
-def _total(values: Iterable[Array]) -> Array:
-    return np.asanyarray(sum(values, np.zeros(1)))

@@ -12,7 +12,6 @@ one warp succeeds at a time (`perfmodel.models.atomics.shared_loops`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.bank_conflicts import BankConflicts, bank_conflicts
@@ -50,12 +50,8 @@ def turns_of(r: Requests) -> BankConflicts:
     return r.banks or bank_conflicts(r.shared, lanes, r.random, r.width)
 
 
-@mechanism(
-    neutral=lambda instance, requests, held, device: np.zeros(1), evidence=["atomics", "suite"]
-)
-def aggregated_clocks(
-    instance: Instance, requests: Sequence[Requests], held: Array, device: Device
-) -> Array:
+@mechanism(neutral=lambda execution, held: np.zeros(1), evidence=["atomics", "suite"])
+def aggregated_clocks(execution: Execution, held: Array) -> Array:
     """Return the clocks that a block waits until all warps of its SM have come to their sums.
 
     Warps that want the old value wait for it by themselves. `held` blocks share an SM. A loop's
@@ -63,17 +59,16 @@ def aggregated_clocks(
     assumed, it is the special register that each warp reads for the address (S2UR in the machine
     code, outside of loops).
     """
+    instance, device = execution.instance, execution.device
     total = np.zeros(1)
-    for r in requests:
+    for r in execution.on_chip:
         kind = instance.atomics[instance.kernel.accesses.index(r.access)]
         if kind is None:
             continue
         each = np.maximum(np.asanyarray(instance.runs(r.access.loop), dtype=float), 1.0)
         silent = (np.asanyarray(kind.aggregated) > 0) & (np.asanyarray(kind.returns) == 0)
         sums = np.where(silent, r.requests / each, 0.0)
-        total = (
-            total + AGGREGATED_CLOCKS(device) * sums / np.asanyarray(instance.blocks, float) * held
-        )
+        total = total + AGGREGATED_CLOCKS(device) * sums / execution.blocks * held
     return total
 
 

@@ -11,7 +11,6 @@ occasionally without stopping, so the two combine as a power mean with a fitted 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.loop_clocks import Tried, loop_clocks, loop_costs, spread_of
 from perfmodel.models.atomics.retries import contenders
 from perfmodel.models.atomics.shared_atomics import turns_of
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
@@ -67,19 +67,16 @@ OTHER_WORDS: Final = Coefficient("atomics.shared_loops.other_words")
 _NATIVE: Final = np.array([name in ("int32", "uint32") for name in DATA_TYPES])
 
 
-@mechanism(
-    neutral=lambda instance, requests, waves, held, device: None, evidence=["atomics", "suite"]
-)
-def shared_loops(
-    instance: Instance, requests: Sequence[Requests], waves: Array, held: Array, device: Device
-) -> Array | None:
+@mechanism(neutral=lambda execution, waves, held: None, evidence=["atomics", "suite"])
+def shared_loops(execution: Execution, waves: Array, held: Array) -> Array | None:
     """Return the time of the loops that the compiler makes of shared atomics [s]; None without.
 
     `waves` are those of blocks, of which an SM holds `held` at a time.
     """
+    instance, device = execution.instance, execution.device
     serial, fields, chain, drawn = np.zeros(1), np.zeros(1), np.zeros(1), False
     sharp = OTHER_WORDS(device)
-    for r in requests:
+    for r in execution.on_chip:
         looped = is_loop(instance, r)
         if looped is None or r.sharing is None or r.access.operation == "cas-loop":
             continue

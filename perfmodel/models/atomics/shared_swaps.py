@@ -11,18 +11,17 @@ own iterations, and the clocks for which all attempts of the SM occupy its banks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import WARP_SIZE, Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.shared_atomics import SWAP_CLOCKS, turns_of
 from perfmodel.models.atomics.shared_loops import Meeting, meetings_at
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.warp_requests import Requests
@@ -89,21 +88,18 @@ OFTEN_ALONE: Final = Coefficient("atomics.shared_swaps.often_alone")
 LATE: Final = Coefficient("atomics.shared_swaps.late")
 
 
-@mechanism(neutral=lambda instance, requests, waves, held, device: None, evidence=["atomics"])
-def shared_swaps(
-    instance: Instance, requests: Sequence[Requests], waves: Array, held: Array, device: Device
-) -> Array | None:
+@mechanism(neutral=lambda execution, waves, held: None, evidence=["atomics"])
+def shared_swaps(execution: Execution, waves: Array, held: Array) -> Array | None:
     """Return the time of the loops of compare-and-swap that a source writes [s]; None without.
 
     Arguments as for `perfmodel.models.atomics.shared_loops.shared_loops`.
     """
-    blocks = np.asanyarray(instance.blocks, dtype=float)
-    warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE)
+    device, blocks, warps = execution.device, execution.blocks, execution.warps_per_block
     serial, chain, sent = np.zeros(1), np.zeros(1), np.zeros(1)
-    for r in requests:
+    for r in execution.on_chip:
         if r.access.operation != "cas-loop" or r.sharing is None:
             continue
-        meeting = meetings_at(instance, r)
+        meeting = meetings_at(execution.instance, r)
         others = 1 - 1 / (warps if r.random else meeting.warps)
         most = np.maximum(r.shared.conflicts.most, 1.0)
         serial = serial + others * meeting.wanted * _chain(r, 1.0, device) / most

@@ -15,12 +15,11 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.access import DATA_TYPES
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.slices import BUSIEST_SLICE, most_pieces, slice_count
 from perfmodel.models.requests.coalescing import SECTOR

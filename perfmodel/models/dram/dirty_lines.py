@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -93,7 +93,7 @@ def contention(
     `at_a_time` of the stores, comes before what is stored then, however late: see `AHEAD`.
     """
     random = [t for t in tables if t.random]
-    read = sum((t.read(warm=False) for t in random), np.zeros(1))
+    read = summed(t.read(warm=False) for t in random)
     steady = np.maximum(reads - read, 0.0)
     streams = np.maximum(steady + writes, 1.0)
     room, ahead = STREAM_ROOM(device) * capacity, AHEAD(device) * at_a_time

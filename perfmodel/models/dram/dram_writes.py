@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.dram.dirty_lines import contention, dirty_left, dirty_room, replayed
 from perfmodel.models.dram.scattered_stores import (
     scattered_stores,
@@ -25,11 +25,10 @@ from perfmodel.models.dram.scattered_stores import (
 )
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l1.record import L1
-from perfmodel.models.l2.access_misses import total
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.l2.l2_misses import Misses
-from perfmodel.models.l2.record import L2
 from perfmodel.models.l2.residency import WAYS, granted_ways
+from perfmodel.models.l2.stage import L2
 from perfmodel.models.l2.table_costs import drawn_lines_cost
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import dirty_knee, resident_share
@@ -83,7 +82,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     strided = strided * (1 - l2.left if accesses.warm else _ONE)
     changing = accesses.of("store", "atomic")
     touched = _changed(accesses, misses, [i for i in changing if i not in {*separate, *l2.atomics}])
-    reads = total(misses.dram_bytes, accesses.of("load", "atomic"))
+    reads = summed(misses.dram_bytes[i] for i in accesses.of("load", "atomic"))
     ways = granted_ways(accesses.control.set_aside, l2_size)
     if accesses.warm:
         room = dirty_room(l2_size, ways, accesses.device)
@@ -95,21 +94,21 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
         found = l2.left
         left, passes = _left(accesses, l2, passing_reads, touched, alone)
     new = 1 - found if accesses.warm else _ONE
-    written_back = sum((a.written for a in atomics), _ZERO)
+    written_back = summed(a.written for a in atomics)
     written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=left)
     written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
-    written = written + sum((s.written for s in scattered), _ZERO)
-    written = written + sum((local.written for local in l1.local.values()), _ZERO)
+    written = written + summed(s.written for s in scattered)
+    written = written + summed(local.written for local in l1.local.values())
     taken = sum((a.written * a.write_cost for a in atomics), written - written_back)
     granted = ways * l2_size / WAYS
     return Writes(
         written=written,
         taken=taken + drawn_lines_cost(l2.tables, granted, reads, written, accesses.device),
-        left=left + sum((s.left for s in scattered), _ZERO),
+        left=left + summed(s.left for s in scattered),
         found=found,
-        made_whole=sum((s.filled for s in scattered), _ZERO) * new + strided,
+        made_whole=summed(s.filled for s in scattered) * new + strided,
         strided=strided,
-        waited=sum((s.waited for s in scattered), _ZERO),
+        waited=summed(s.waited for s in scattered),
         ways=ways,
         replayed=passes,
     )
@@ -140,14 +139,14 @@ def _changed(accesses: GlobalAccesses, misses: Misses, chosen: Sequence[int]) ->
         buffers.setdefault((access.buffer, access.loop), []).append(i)
     sizes = (
         np.minimum(
-            total(misses.touched, found),
+            summed(misses.touched[i] for i in found),
             buffer_bytes(accesses.instance, accesses.requests[found[0]]),
         )
         if len(found) > 1
         else misses.touched[found[0]]
         for found in buffers.values()
     )
-    return np.asanyarray(sum(sizes, _ZERO))
+    return summed(sizes)
 
 
 def _in_place(accesses: GlobalAccesses, misses: Misses, separate: Collection[int]) -> Array:
@@ -161,4 +160,4 @@ def _in_place(accesses: GlobalAccesses, misses: Misses, separate: Collection[int
         elif r.access.kind == "store" and i not in separate:
             written[name] = written.get(name, _ZERO) + misses.touched[i]
     both = (np.minimum(read[name], written[name]) for name in read.keys() & written.keys())
-    return np.asanyarray(sum(both, _ZERO))
+    return summed(both)

@@ -17,11 +17,10 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import ROWS, SPARSE
-from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.mechanism import mechanism
@@ -148,9 +147,9 @@ def strided_parts(
             continue
         # Accesses that touch the same are not told apart from such that do not: no more is read.
         once = largest(*(touched[i] for i in found))
-        wanted = sum((requests[i].wanted_bytes for i in found), _ZERO)
-        lines = sum((requests[i].lines for i in found), _ZERO)
-        sectors = sum((requests[i].sectors for i in found), _ZERO)
+        wanted = summed(requests[i].wanted_bytes for i in found)
+        lines = summed(requests[i].lines for i in found)
+        sectors = summed(requests[i].sectors for i in found)
         # Of runs that start or end inside a sector, and of lanes that leave a gap.
         ends = np.clip(2 * (1 - wanted / np.maximum(once, 1.0)), 0.0, 1.0)
         part = largest(ends, _gaps(requests, found))
@@ -187,13 +186,13 @@ def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredSto
     size, random = buffer_bytes(accesses.instance, stores[0]), all(r.random for r in stores)
     # Sectors that warps of a block store to together leave as one.
     blocks = [_in_block(r) for r in stores]
-    sectors, lines = (np.asanyarray(sum((b[k] for b in blocks), _ZERO)) for k in (0, 1))
+    sectors, lines = (summed(b[k] for b in blocks) for k in (0, 1))
     wholes = (
         b[0] * (1.0 if r.filled is None else r.filled) for b, r in zip(blocks, stores, strict=True)
     )
     once, touched = _different(sectors, size, SECTOR, random), _different(lines, size, LINE, random)
     # A run that starts or ends inside a sector leaves two sectors in part.
-    part = np.clip(2 * (1 - sum(wholes, _ZERO) / np.maximum(sectors, 1e-9)), 0.0, 1.0)
+    part = np.clip(2 * (1 - summed(wholes) / np.maximum(sectors, 1e-9)), 0.0, 1.0)
     gone = 1 - _stays(touched, random, capacity, device)
     each, changed = sectors / np.maximum(lines, 1e-9), CHANGED_LINES(device)
     some = {"s": each, "lines": np.maximum(touched / LINE, 1.0)}

@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.dram.dram_writes import Writes, dram_writes
-from perfmodel.models.dram.record import Dram
 from perfmodel.models.dram.throughput import found_early, room_early
-from perfmodel.models.dram.writeback import (
-    delays_writebacks,
-    set_aside_write_cost,
-    streams_between,
-)
+from perfmodel.models.dram.writeback import delays_writebacks, set_aside_write_cost, streams_between
 from perfmodel.models.dram.writeback_loss import DramMix, SetAside, writeback_loss
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l1.record import L1
-from perfmodel.models.l2.access_misses import total
-from perfmodel.models.l2.record import L2
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.l2.residency import WAYS
-from perfmodel.models.l2.table_costs import (
-    filled_share,
-    marked_reads,
-    random_waits,
-    scattered_cost,
-)
+from perfmodel.models.l2.stage import L2
+from perfmodel.models.l2.table_costs import filled_share, marked_reads, random_waits, scattered_cost
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.reuse.placement import dram_read_cost
+from perfmodel.records import record
 
-_ZERO: Final = np.zeros(1)
+
+@record
+class Dram:
+    """What DRAM moves for a launch: fields as those of `perfmodel.traffic.Traffic`."""
+
+    read_bytes: Array
+    write_bytes: Array
+    replay_bytes: Array
+    read_cost: Array
+    write_cost: Array
+    atomic_share: Array
+    scattered_bytes: Array
+    made_whole_bytes: Array
+    writeback_bytes: Array
+    writeback_streams: Array
+    early_share: Array
+    early_read_bytes: Array
 
 
 def dram_stage(accesses: GlobalAccesses, l1: L1, l2: L2) -> Dram:
     """Return what DRAM moves for all configurations, and what it costs."""
     writes = dram_writes(accesses, l1, l2)
-    of_atomics = sum((a.read * a.read_cost for a in l2.atomics.values()), _ZERO)
+    of_atomics = summed(a.read * a.read_cost for a in l2.atomics.values())
     reads, taken = _reads(accesses, l1, l2, writes, of_atomics)
     mix = _mix(accesses, l2, writes, reads)
     early = _early_share(accesses, l2, writes, reads)
     # Parts that are read again and again take DRAM's time first, L2's later.
-    settled = sum((t.again * t.settled for t in l2.tables), _ZERO)
+    settled = summed(t.again * t.settled for t in l2.tables)
     waited = random_waits(accesses, l2.tables)
     return Dram(
         read_bytes=reads,
@@ -63,10 +67,10 @@ def _reads(
     accesses: GlobalAccesses, l1: L1, l2: L2, writes: Writes, of_atomics: Array
 ) -> tuple[Array, Array]:
     """Return the bytes read, and what they take of DRAM, in bytes of a stream: compressed [B]."""
-    moved = total(l2.misses.dram_bytes, accesses.of("load", "atomic"))
+    moved = summed(l2.misses.dram_bytes[i] for i in accesses.of("load", "atomic"))
     taken = _usual_cost(accesses, l1, l2) + of_atomics
     taken = taken + scattered_cost(l2.tables, moved, writes.written, accesses.warm, accesses.device)
-    taken = taken + sum((t.read(accesses.warm) * t.pinned for t in l2.tables), _ZERO)
+    taken = taken + summed(t.read(accesses.warm) * t.pinned for t in l2.tables)
     ratio = accesses.control.compression
     return (moved + writes.made_whole) / ratio, (taken + writes.made_whole) / ratio
 
@@ -77,32 +81,25 @@ def _usual_cost(accesses: GlobalAccesses, l1: L1, l2: L2) -> Array:
     filled = {i: union.whole.of_lines for i, union in l1.unions.items()}
     costs = (
         l2.misses.dram_bytes[i]
-        * dram_read_cost(
-            accesses.instance,
-            accesses.requests[i],
-            accesses.granule,
-            accesses.device,
-            filled.get(i, 0.0),
-            within.get(i),
-        )
+        * dram_read_cost(accesses, accesses.requests[i], filled.get(i, 0.0), within.get(i))
         for i in accesses.of("load", "atomic")
         if i not in l2.atomics
     )
-    return np.asanyarray(sum(costs, _ZERO))
+    return summed(costs)
 
 
 def _mix(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array) -> DramMix:
     """Return what DRAM moves by the property of the lines."""
     ratio, warm = accesses.control.compression, accesses.warm
     marked = marked_reads(l2.tables, warm)
-    of_tables = sum((t.read(warm) for t in l2.tables), _ZERO)
+    of_tables = summed(t.read(warm) for t in l2.tables)
     persisting, streaming = (part / ratio for part in marked)
     return DramMix(
         written=writes.written / ratio,
         normal=np.maximum(reads - streaming - persisting, 0.0),
         streaming=streaming,
         persisting=persisting,
-        again=np.maximum(of_tables - sum(marked, _ZERO), 0.0) / ratio,
+        again=np.maximum(of_tables - summed(marked), 0.0) / ratio,
     )
 
 
@@ -111,7 +108,7 @@ def _writeback_bytes(
 ) -> Array:
     """Return what write-backs lose with a set-aside, as bytes that the reference could move [B]."""
     granted, stores = writes.ways * accesses.l2_size / WAYS, accesses.of("store")
-    resident = sum((t.lines.resident * t.size for t in l2.tables), _ZERO)
+    resident = summed(t.lines.resident * t.size for t in l2.tables)
     aside = SetAside(
         ways=writes.ways if delays_writebacks(accesses.device) else writes.ways * 0,
         filled=filled_share(l2.tables, granted, reads, accesses.warm, stores),
@@ -125,6 +122,6 @@ def _early_share(accesses: GlobalAccesses, l2: L2, writes: Writes, reads: Array)
     stored = l2.write_sectors * SECTOR
     if not accesses.warm:
         return room_early(writes.left, reads, stored)
-    touched = sum(l2.misses.touched, _ZERO)
+    touched = summed(l2.misses.touched)
     moved = (l2.read_sectors + l2.write_sectors) * SECTOR
     return found_early(writes.found, moved, touched, stored, accesses.device)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import number
@@ -101,8 +101,8 @@ SPARSE = Formula(
 def over_fetch(accesses: Iterable[AccessTraffic]) -> dict[str, Array] | None:
     """Return what `OVER_FETCH` takes for loads, or None where DRAM moves no more than is asked."""
     loads = [access for access in accesses if access.kind == "load"]
-    moved = sum((access.dram_bytes for access in loads), np.zeros(1))
-    asked = sum((access.asked_sectors for access in loads), np.zeros(1)) * SECTOR
+    moved = summed(access.dram_bytes for access in loads)
+    asked = summed(access.asked_sectors for access in loads) * SECTOR
     if not np.any(moved > OVER_FETCHED * asked):
         return None
     return {"moved": np.asanyarray(moved), "asked": np.asanyarray(asked)}

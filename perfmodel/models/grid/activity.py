@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.agreement import check_alike
 from perfmodel.models.grid.affine import Plane, Variable, plane
@@ -42,12 +42,12 @@ class Activity:
     @property
     def requests(self) -> Array:
         """Requests of the whole launch."""
-        return np.asanyarray(sum((c.requests for c in self.classes), np.zeros(1)))
+        return summed(c.requests for c in self.classes)
 
     @property
     def active_lanes(self) -> Array:
         """Lanes that take part in the whole launch."""
-        return np.asanyarray(sum((c.requests * c.active for c in self.classes), np.zeros(1)))
+        return summed(c.requests * c.active for c in self.classes)
 
 
 @record

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -56,7 +56,6 @@ FOUND = Formula(
 )
 DRIFT: Final = Coefficient("l1.l1_fills.drift")
 _ONE: Final = np.ones(1)
-_ZERO: Final = np.zeros(1)
 
 
 def l1_fills(
@@ -74,7 +73,7 @@ def l1_fills(
         followed = [i for i in g.members if _is_followed(accesses.requests[i])]
         others = [i for i in g.members if i not in followed]
         if followed and others:
-            rest = np.maximum(total - sum((fills[i] for i in followed), _ZERO), 0.0)
+            rest = np.maximum(total - summed(fills[i] for i in followed), 0.0)
             _share_out(accesses.requests, others, rest, fills)
     fills = drawn_fills(accesses, fills)
     _fill_unions_once(accesses, unions, fills)
@@ -88,8 +87,8 @@ def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Arr
     found = block_fills(accesses, cached)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {r.access.buffer: buffer_bytes(instance, r) for r in requests if _by_l1(r)}
-    stays = resident_share(sum(lengths.values(), _ZERO), capacity, reuse_knee(accesses.device))
-    walk = np.maximum(sum(found, _ZERO) * SECTOR, 1.0)
+    stays = resident_share(summed(lengths.values()), capacity, reuse_knee(accesses.device))
+    walk = np.maximum(summed(found) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
     totals = []
     for g, own in zip(cached, found, strict=True):
@@ -108,7 +107,7 @@ def _fill_at_places(
     """Put in what loads bring whose places no strides tell, one after the other."""
     capacity = accesses.l1_size
     for i, r in enumerate(accesses.requests):
-        others = sum((f for j, f in enumerate(fills) if j != i), _ZERO) * SECTOR
+        others = summed(f for j, f in enumerate(fills) if j != i) * SECTOR
         if r.period is not None and _by_l1(r):
             fills[i] = periodic_fills(r, fills[i], accesses.sms, others, capacity, accesses.device)
         elif _is_followed(r):
@@ -133,7 +132,7 @@ def _fill_unions_once(
         if not members:
             continue
         size = buffer_bytes(accesses.instance, requests[members[0]])
-        every = sum((fills[i] for i in members), _ZERO)
+        every = summed(fills[i] for i in members)
         once = np.minimum(every, accesses.sms * np.ceil(size / SECTOR))
         part = 1 - resident_share(size, capacity, knee) * (1 - once / np.maximum(every, 1e-9))
         for i in members:
@@ -144,7 +143,7 @@ def _share_out(
     requests: Sequence[Requests], members: Sequence[int], total: Array, fills: list[Array]
 ) -> None:
     """Let accesses bring so many sectors together, each as much as it asks for."""
-    asked = sum((requests[i].sectors for i in members), _ZERO)
+    asked = summed(requests[i].sectors for i in members)
     share = np.minimum(1.0, total / np.maximum(asked, 1))
     for i in members:
         fills[i] = requests[i].sectors * share

@@ -20,10 +20,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -78,16 +79,15 @@ SENT_SECTORS = Formula(
 
 
 @mechanism(
-    neutral=lambda groups, requests, warps, device: [np.ones(1) for _ in requests],
+    neutral=lambda accesses, groups: [np.ones(1) for _ in accesses.requests],
     evidence=["source-kernels", "instructions", "dram"],
 )
-def sent(
-    groups: Sequence[Group], requests: Sequence[Requests], warps: Array, device: Device
-) -> list[Array]:
+def sent(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
     """Return, for each access, the share of its sectors that reach L2; 1 for all but stores.
 
-    `groups` are accesses that share lines, `warps` those that are on an SM at a time.
+    `groups` are accesses that share lines.
     """
+    requests, device = accesses.requests, accesses.device
     shares = [np.ones(1) for _ in requests]
     loads = [r.access.loop for r in requests if r.access.kind == "load"]
     stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
@@ -96,11 +96,11 @@ def sent(
         if len(g.members) < 2:
             continue
         union = _union(g, requests)
-        count = sum((requests[i].requests for i in g.members), np.zeros(1))
-        lines = sum((requests[i].lines for i in g.members), np.zeros(1)) / np.maximum(count, 1e-9)
+        count = summed(requests[i].requests for i in g.members)
+        lines = summed(requests[i].lines for i in g.members) / np.maximum(count, 1e-9)
         before = loads.count(requests[g.members[0]].access.loop)
         given = after_loads(max(before, 1) if loads else 0, len(g.members), device)
-        merged = MERGED(lines=lines, warps=warps, **given)
+        merged = MERGED(lines=lines, warps=accesses.warps_on_sm, **given)
         if _loads_between(g, requests):
             merged = merged * OWN_LOADS(device)
         sectors = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)

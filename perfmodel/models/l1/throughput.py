@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.derivation import scope
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.traffic import AccessTraffic, Traffic
+from perfmodel.records import record
+from perfmodel.traffic import AccessTraffic
 
 L1_CYCLES = Formula(
     name="L1 clocks per SM",
@@ -91,24 +91,36 @@ PAGE_REACH: Final = Coefficient("l1.throughput.page_reach")
 PAGE_CLOCKS: Final = Coefficient("l1.throughput.page_clocks")
 
 
-def l1_stages(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
-    all_requests: Any,
-    besides: Any = 0.0,
-    warps: Any = math.inf,
-) -> dict[str, Array]:
-    """Return the busy clocks of L1's stages, averaged over the SMs: what `L1_CYCLES` takes.
+@record
+class L1Stages:
+    """Busy clocks of L1's stages, averaged over SMs: what `L1_CYCLES` takes [clocks]."""
 
-    `all_requests` are of all kinds, shared ones too; `besides` shuffles, and accesses issued by
-    warps of which no thread makes them: each takes a pass of the data stage. `warps` share an SM.
+    data: Array
+    fills: Array
+    tags: Array
+    lanes: Array
+    port: Array
+    sent: Array
+    pages: Array
+
+    @property
+    def clocks(self) -> Array:
+        """For which L1 is busy [clocks]."""
+        return L1_CYCLES.of(self)
+
+
+def l1_stages(execution: Execution, besides: Any = 0.0, warps: Any = math.inf) -> L1Stages:
+    """Return the busy clocks of L1's stages.
+
+    `besides` are shuffles, and accesses issued by warps of which no thread makes them: each takes a
+    pass of the data stage. `warps` share an SM.
     """
+    traffic, device = execution.traffic, execution.device
     sms, port = 1.0 * device.sm_count, PORT_CLOCKS(device)
     hits, fills = np.zeros(1), np.zeros(1)
-    waits = waiting_shares(instance, requests, traffic.accesses, device)
-    for r, access, (missing, waiting) in zip(requests, traffic.accesses, waits, strict=True):
+    waits = waiting_shares(execution)
+    loads = zip(execution.requests, traffic.accesses, waits, strict=True)
+    for r, access, (missing, waiting) in loads:
         if r.access.cache == "shared":
             # What is copied to shared memory goes there by whole rows of banks, past the registers.
             fills = fills + access.l1_fill_sectors * (SECTOR / LINE)
@@ -128,24 +140,25 @@ def l1_stages(
             fills = fills + MISS_PASSES(first=first, missing=missing)
             fills = fills + LATE_PASSES(lines=access.lines, waiting=waiting, missing=missing)
     shared = traffic.shared_wavefronts * np.maximum(LONE_WARP(device) / warps, 1.0)
-    return {
-        "data": (hits + shared + besides) / sms,
-        "fills": fills / sms,
-        "tags": traffic.l1_tag_wavefronts / sms,
-        "lanes": (all_requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,
-        "port": traffic.l1_fill_sectors * port / sms,
-        "sent": traffic.l2_write_sectors * SENT_CLOCKS(device) / sms,
-        "pages": page_misses(instance, requests, device) * PAGE_CLOCKS(device) / sms,
-    }
+    return L1Stages(
+        data=(hits + shared + besides) / sms,
+        fills=fills / sms,
+        tags=traffic.l1_tag_wavefronts / sms,
+        lanes=(traffic.requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,
+        port=traffic.l1_fill_sectors * port / sms,
+        sent=traffic.l2_write_sectors * SENT_CLOCKS(device) / sms,
+        pages=_page_misses(execution) * PAGE_CLOCKS(device) / sms,
+    )
 
 
-def page_misses(instance: Instance, requests: Sequence[Requests], device: Device) -> Array:
+def _page_misses(execution: Execution) -> Array:
     """Return how often loads at random places find no translation of their page in their SM."""
+    requests = execution.requests
     chosen = [r for r in requests if r.random and r.access.kind == "load" and r.pages is not None]
-    sizes = {r.access.buffer: buffer_bytes(instance, r) for r in chosen}
-    reach = PAGE_REACH(device)
-    missing = np.maximum(1 - reach / np.maximum(sum(sizes.values(), np.zeros(1)), 1.0), 0.0)
-    return np.asanyarray(sum((r.pages * missing for r in chosen), np.zeros(1)))
+    sizes = {r.access.buffer: buffer_bytes(execution.instance, r) for r in chosen}
+    reach = PAGE_REACH(execution.device)
+    missing = np.maximum(1 - reach / np.maximum(summed(sizes.values()), 1.0), 0.0)
+    return summed(r.pages * missing for r in chosen)
 
 
 def copied_passes(r: Requests, access: AccessTraffic) -> Array:
@@ -159,25 +172,21 @@ def copied_passes(r: Requests, access: AccessTraffic) -> Array:
     return np.asanyarray(access.requests + np.maximum(access.data_wavefronts - stored, 0.0))
 
 
-def waiting_shares(
-    instance: Instance,
-    requests: Sequence[Requests],
-    accesses: Sequence[AccessTraffic],
-    device: Device,
-) -> list[tuple[Array, Array]]:
+def waiting_shares(execution: Execution) -> list[tuple[Array, Array]]:
     """Return the shares of each load's requests that miss L1, and that wait for L2; 0 for the rest.
 
     A request waits if it misses, or if another load of the same batch has just asked for its
     sector.
     """
+    instance, requests = execution.instance, execution.requests
     loops = loops_of(instance, (r.access for r in requests))
     loads = Counter(at for at, r in zip(loops, requests, strict=True) if r.access.kind == "load")
     unrolled = {loop: loop_unroll(instance, loop, count)[1] for loop, count in loads.items()}
     return [
-        _waiting(access, unrolled[loop], device)
+        _waiting(access, unrolled[loop], execution.device)
         if access.kind == "load"
         else (np.zeros(1), np.zeros(1))
-        for access, loop in zip(accesses, loops, strict=True)
+        for access, loop in zip(execution.traffic.accesses, loops, strict=True)
     ]
 
 

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.extremes import largest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l1.l1_tables import table_fills
 from perfmodel.models.mechanism import mechanism
@@ -27,8 +25,6 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
-
-_ZERO: Final = np.zeros(1)
 
 
 def traced_fills(accesses: GlobalAccesses, r: Requests) -> Array:
@@ -65,11 +61,11 @@ def drawn_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array]
             continue
         sizes = [size for i in members if (size := _table_bytes(instance, requests[i])) is not None]
         table = np.minimum(buffer_bytes(instance, first), largest(*sizes))
-        sectors = sum((requests[i].sectors for i in members), _ZERO)
-        lines = sum((requests[i].lines for i in members), _ZERO)
+        sectors = summed(requests[i].sectors for i in members)
+        lines = summed(requests[i].lines for i in members)
         every = replace(first, sectors=sectors, lines=lines, random=True)
         loads = (i for i in accesses.of("load") if i not in members)
-        others = sum((fills[i] for i in loads), _ZERO) * SECTOR
+        others = summed(fills[i] for i in loads) * SECTOR
         brought = table_fills(every, table, table, accesses.sms, others, accesses.l1_size, device)
         share = brought / np.maximum(sectors, 1e-9)
         for i in members:

@@ -12,12 +12,10 @@ they touch mostly different parts of it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
-from perfmodel.models.extremes import largest
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.mechanism import mechanism
@@ -38,7 +36,6 @@ BROUGHT_ONCE = Formula(
     "read as a thread's own and by all others: 268,032 and 84,736 bytes of buffers of 262,144 and "
     "80,000 (measurements/source-kernels, corpus)",
 )
-_ZERO: Final = np.zeros(1)
 
 
 @mechanism(
@@ -63,13 +60,13 @@ def brought_once(
     )
     sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in requests}
     knee = reuse_knee(accesses.device)
-    resident = resident_share(sum(sizes.values(), _ZERO), accesses.l2_size, knee)
+    resident = resident_share(summed(sizes.values()), accesses.l2_size, knee)
     for buffer, members in loads.items():
-        every = sum((found[i] for i in members), _ZERO)
+        every = summed(found[i] for i in members)
         alone = [np.minimum(found[i], touched[i]) for i in members]
         # A walk by itself brings what it does, atoms around its ends too.
         least = largest(sizes[buffer], *alone)
-        spared = BROUGHT_ONCE(resident=resident, first=sum(alone, _ZERO), buffer=least)
+        spared = BROUGHT_ONCE(resident=resident, first=summed(alone), buffer=least)
         part = np.clip(1 - spared / np.maximum(every, 1e-9), 0.0, 1.0)
         found = [n * part if i in members else n for i, n in enumerate(found)]
     return found
@@ -87,10 +84,10 @@ def changed_once(
     found: dict[int, Array] = {}
     for buffer, members in accesses.by_buffer(changing).items():
         loads = [i for i in accesses.of("load") if requests[i].access.buffer == buffer]
-        atomic = sum((dram_reads[i] for i in members), _ZERO)
+        atomic = summed(dram_reads[i] for i in members)
         size = buffer_bytes(accesses.instance, requests[members[0]])
         resident = resident_share(size, accesses.l2_size, knee)
-        loaded = sum((dram_reads[i] for i in loads), _ZERO)
+        loaded = summed(dram_reads[i] for i in loads)
         least = largest(size, *(dram_reads[i] for i in (*members, *loads)))
         spared = BROUGHT_ONCE(resident=resident, first=atomic + loaded, buffer=least)
         spared = np.minimum(spared, atomic)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
@@ -60,7 +60,7 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
         return _in_order(launch, one)
     if all(is_private(launch.accesses.instance, r) for r in own):
         return _in_parts(launch, one, own)
-    dram = sum((launch.dram_bytes[i] for i in one.own.members), _ZERO)
+    dram = summed(launch.dram_bytes[i] for i in one.own.members)
     again = np.maximum(one.own.loads - one.size, 1.0)
     return CompetingMisses(np.clip((dram - one.size) / again, 0.0, 1.0))
 
@@ -98,7 +98,7 @@ def _in_parts(launch: TableLaunch, one: TableUse, own: Sequence[Requests]) -> Co
     parts, lost = _part_misses(launch, one, moves)
     merged = waiting = _ZERO
     if not agreed(moves == 0):
-        merged, waiting = caught(instance, own, parts, moves, one.passes, accesses.device)
+        merged, waiting = caught(accesses, own, parts, moves, one.passes)
     granted = residency.granted(accesses.control.set_aside, accesses.device.l2_size)
     stays = one.size * one.persisting * (1 - one.spilled * lost)
     room = {"set_aside": granted, "c": one.capacity}

@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.geometry import BLOCK_INDICES, alike
 from perfmodel.models.l1.l1_fills import loop_windows
-from perfmodel.models.l1.record import L1
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.random_lines import drawn_share, random_line_hits
 from perfmodel.models.l2.random_tables import RANDOM_ROOM
@@ -105,9 +105,9 @@ def _walked(accesses: GlobalAccesses, l1: L1, walks: Walks, knee: tuple[float, f
     for g, weight, a in zip(walks.groups, walks.copies, atoms, strict=True):
         whole = g.granules(everything, SECTOR) * SECTOR
         whole = np.minimum(whole, sum(requests[i].sectors for i in g.members) * SECTOR)
-        asked = np.asanyarray(sum((fills[i] for i in g.members), _ZERO))
+        asked = summed(fills[i] for i in g.members)
         # No more atoms than requests ask for: guards may leave out much of what strides span.
-        pieces = sum((fills[i] * _atoms_each(requests[i], atom) for i in g.members), _ZERO)
+        pieces = summed(fills[i] * _atoms_each(requests[i], atom) for i in g.members)
         for i in g.members:
             part = np.where(asked > 0, fills[i] / np.maximum(asked, 1), 0.0)
             # Sectors of an atom that one request asks for miss together; a later request hits.
@@ -174,7 +174,7 @@ def _followed_misses(
         new = r.sectors * counted.once[0] * SECTOR * accesses.wave / accesses.blocks
         every = touched.get(r.access.buffer, _ZERO) + new
         touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
-    every = sum(touched.values(), _ZERO)
+    every = summed(touched.values())
     resident = resident_share(every, capacity, reuse_knee(accesses.device))
     found = {}
     for buffer, own_bytes in touched.items():
@@ -189,7 +189,7 @@ def _followed_misses(
             asked = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
             # Together they bring no more than there is.
             most = buffer_bytes(instance, own[0]) / unit
-            fits = np.minimum(1.0, most / np.maximum(sum(asked, _ZERO), 1e-9))
+            fits = np.minimum(1.0, most / np.maximum(summed(asked), 1e-9))
             parts.append([there * n * fits for n in asked])
         for i, sectors, pieces in zip(members, *parts, strict=True):
             rest = (1 - there) * fills[i]
@@ -207,11 +207,11 @@ def _kept_of_draws(
 ) -> Array:
     """Return the share of what blocks ask for again that L2 has, in no order in their own parts."""
     lines = np.maximum(touched / LINE, 1.0)
-    asked = sum((r.lines for r in own), _ZERO) * np.minimum(running, 1.0)
+    asked = summed(r.lines for r in own) * np.minimum(running, 1.0)
     drawn = np.maximum(asked, lines)
     room = RANDOM_ROOM(device) * capacity * touched / np.maximum(every, 1.0)
     hits, *_ = random_line_hits(touched, np.zeros(1), drawn, room, alone=1.0)
-    wide = sum((r.sectors for r in own), _ZERO) * SECTOR / np.maximum(asked / running, 1.0)
+    wide = summed(r.sectors for r in own) * SECTOR / np.maximum(asked / running, 1.0)
     found = residency.ATOM_HITS(h=np.minimum(hits, 1 - 1e-9), a=LINE / np.clip(wide, _PIECE, LINE))
     first = lines * drawn_share(drawn / lines)
     again = np.maximum(drawn - first, 1e-9)
@@ -230,9 +230,9 @@ def _rewritten(
     }
     first = [(g, requests[g.members[0]].access) for g in walks.groups]
     stores = [g for g, a in first if a.kind == "store" and a.buffer not in tables]
-    once = [sum((touched[i] for i in g.members), _ZERO) for g in stores]
-    asked = [sum((requests[i].sectors * SECTOR for i in g.members), _ZERO) for g in stores]
-    outgrown = np.asanyarray(sum(once, _ZERO)) > knee[0] * capacity
+    once = [summed(touched[i] for i in g.members) for g in stores]
+    asked = [summed(requests[i].sectors * SECTOR for i in g.members) for g in stores]
+    outgrown = summed(once) > knee[0] * capacity
     again = [outgrown & (a > REWRITTEN * o) for a, o in zip(asked, once, strict=True)]
     some = np.any(np.stack(np.broadcast_arrays(_ZERO > 0, *again)), axis=0)
     if not np.any(some):
@@ -243,7 +243,7 @@ def _rewritten(
         np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)
         for sectors, a, o in zip(written, asked, once, strict=True)
     )
-    return np.where(some, sum(rewritten, _ZERO), 0.0)
+    return np.where(some, summed(rewritten), 0.0)
 
 
 def _atoms_each(r: Requests, atom: int) -> Array:

@@ -20,12 +20,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.expressions import names
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.extremes import largest
+from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.grid.geometry import BLOCK_INDICES
@@ -93,27 +92,20 @@ ONE_A_SM: Final = 16.0
 
 
 @mechanism(
-    neutral=lambda instance, requests, traffic, device, held, busy, latency: traffic,
+    neutral=lambda execution, busy, latency: execution,
     evidence=["l2", "l1", "suite", "source-kernels"],
 )
-def with_merged_reads(
-    instance: Instance,
-    requests: Sequence[Requests],
-    traffic: Traffic,
-    device: Device,
-    held: Array,
-    busy: Array,
-    latency: Array,
-) -> Traffic:
-    """Return traffic with the reads that L2 sees, where SMs' reads are merged.
+def with_merged_reads(execution: Execution, busy: Array, latency: Array) -> Execution:
+    """Return a launch with the reads that L2 sees in its traffic, where SMs' reads are merged.
 
-    `held` blocks fit an SM; its busiest unit and what blocks wait alone are in seconds.
+    An SM's busiest unit and what blocks wait alone are in seconds.
     """
+    traffic, device = execution.traffic, execution.device
     done = any(a.l2_read_sectors is not None for a in traffic.accesses)
     if done or not device.merged_sms or not device.gpcs:
-        return traffic
+        return execution
     load = busy / np.maximum(power_mean((busy, latency), LOAD_SHARP(device)), 1e-30)
-    readers = _Readers(instance, requests, traffic, device, held, load)
+    readers = _Readers(execution, load)
     asked = seen = np.zeros(1)
     accesses = list(traffic.accesses)
     for i in readers.loads:
@@ -122,7 +114,7 @@ def with_merged_reads(
         asked, seen = asked + fills, seen + fills * share
         accesses[i] = replace(accesses[i], l2_read_sectors=fills * share)
     part = np.where(asked > 0, seen / np.maximum(asked, 1e-9), 1.0)
-    return _with_reads(traffic, accesses, part)
+    return replace(execution, traffic=_with_reads(traffic, accesses, part))
 
 
 class _Readers:
@@ -131,21 +123,13 @@ class _Readers:
     `load` is that of an SM's busiest unit [1].
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        requests: Sequence[Requests],
-        traffic: Traffic,
-        device: Device,
-        held: Array,
-        load: Array,
-    ) -> None:
-        self.instance, self.requests, self.device, self.load = instance, requests, device, load
-        self.accesses, self.cold = traffic.accesses, traffic.cold
-        blocks = np.asanyarray(instance.blocks, dtype=float)
-        self.run = gpc_run(blocks, device)
-        self.together = np.minimum(blocks, 1.0 * device.sm_count * held)
-        self.shared = side_by_side(held, blocks, device.sm_count)
+    def __init__(self, execution: Execution, load: Array) -> None:
+        self.instance, self.requests, self.load = execution.instance, execution.requests, load
+        self.accesses, self.cold = execution.traffic.accesses, execution.traffic.cold
+        self.device, held, blocks = execution.device, execution.resident, execution.blocks
+        self.run = gpc_run(blocks, self.device)
+        self.together = np.minimum(blocks, 1.0 * self.device.sm_count * held)
+        self.shared = side_by_side(held, blocks, self.device.sm_count)
         self.loads = [i for i, a in enumerate(self.accesses) if a.kind == "load"]
         self.neighbours = {i: self._neighbours(i) for i in self.loads}
 

@@ -19,12 +19,11 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import WARP_SIZE, Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.formula import Formula
-from perfmodel.models.global_accesses import gpc_run
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.private_sets import PartedSet
 from perfmodel.models.l2.rotated_sets import NEIGHBOURS
 from perfmodel.models.mechanism import mechanism
@@ -71,30 +70,25 @@ BEHIND: Final = Coefficient("l2.merged_rereads.behind")
 
 
 @mechanism(
-    neutral=lambda instance, loads, one, moves, passes, device: (np.zeros(1), np.zeros(1)),
+    neutral=lambda accesses, loads, one, moves, passes: (np.zeros(1), np.zeros(1)),
     evidence=["l2", "suite"],
 )
 def caught(
-    instance: Instance,
-    loads: Sequence[Requests],
-    one: PartedSet,
-    moves: Array,
-    passes: Array,
-    device: Device,
+    accesses: GlobalAccesses, loads: Sequence[Requests], one: PartedSet, moves: Array, passes: Array
 ) -> tuple[Array, Array]:
     """Return the shares of a set's re-reads merged with others', and of those that wait for DRAM.
 
     Blocks move on by `moves` after each of `passes`; 0: back to their own part.
     """
+    device, instance, blocks = accesses.device, accesses.instance, accesses.blocks
     if not device.merged_sms or not device.gpcs:
         return np.zeros(1), np.zeros(1)
-    blocks = np.asanyarray(instance.blocks, dtype=float)
     warps = np.ceil(np.asanyarray(instance.threads_per_block, dtype=float) / WARP_SIZE) * blocks
-    loads_each = sum((r.requests for r in loads), np.zeros(1)) / (warps * passes)
+    loads_each = summed(r.requests for r in loads) / (warps * passes)
     distance = moves % device.sm_count
     # The other block of the same SM, or every so many of the blocks that a GPC's SMs have.
     ring = np.maximum(np.minimum(distance, device.sm_count - distance), 1)
-    alike = np.where(distance == 0, blocks / device.sm_count, gpc_run(blocks, device) / ring)
+    alike = np.where(distance == 0, blocks / device.sm_count, accesses.blocks_on_gpc / ring)
     near = (moves > 0) & (ring <= NEIGHBOURS(device))
     alike = np.where(near, np.clip(alike, 1.0, device.merged_sms), 1.0)
     again = one.again

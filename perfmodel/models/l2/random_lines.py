@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 
@@ -162,9 +162,9 @@ def random_draws(
     # What neighbouring blocks read at a time is drawn once.
     alike = [1.0 if r.access.counted is None else r.access.counted.alike for r in chosen]
     lines = [_once(r)[2] / blocks for r, blocks in zip(chosen, alike, strict=True)]
-    draws = np.maximum(sum(lines, np.zeros(1)), 1.0)
+    draws = np.maximum(summed(lines), 1.0)
     parts = (fetched_by(r, granule) * n for r, n in zip(chosen, lines, strict=True))
-    wide = sum(parts, np.zeros(1)) / draws
+    wide = summed(parts) / draws
     return draws, np.maximum(wide, granule)
 
 

@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, smallest
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.extremes import smallest
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.random_lines import (
     OtherTable,

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.dram.throughput import random_wait
@@ -135,8 +135,8 @@ def filled_share(
         written = any(i in stored for i in t.members)
         lines = t.lines.persisting * (t.lines.overflow if written else 1.0)
         resident_share = resident_share + lines * t.size
-    missed = sum((t.read(warm) for t in tables), np.zeros(1))
-    marked = sum(marked_reads(tables, warm), np.zeros(1))
+    missed = summed(t.read(warm) for t in tables)
+    marked = summed(marked_reads(tables, warm))
     streams = np.maximum(reads - missed, 0.0) / np.maximum(reads - marked, 1.0)
     share = np.minimum(resident_share / np.maximum(granted, 1.0), 1.0)
     return np.asanyarray(share * np.minimum(streams, 1.0))
@@ -166,13 +166,13 @@ def batch_misses(
     steady = np.atleast_1d(missing)
     if not tables or len(buffers) < len({requests[i].access.buffer for i in members}):
         return np.asanyarray(1 - (1 - steady) ** k)
-    again = sum((t.again * t.misses for t in tables), np.zeros(1))
-    read = sum((traffic.accesses[i].dram_bytes for i in members), np.zeros(1))
+    again = summed(t.again * t.misses for t in tables)
+    read = summed(traffic.accesses[i].dram_bytes for i in members)
     later = steady * np.clip(again / np.maximum(read, 1e-9), 0.0, 1.0)
     drawn = first = missed = np.zeros(1)
     for t in tables:
-        asked = sum((traffic.accesses[i].sectors for i in t.members), np.zeros(1))
-        filled = sum((traffic.accesses[i].l1_fill_sectors for i in t.members), np.zeros(1))
+        asked = summed(traffic.accesses[i].sectors for i in t.members)
+        filled = summed(traffic.accesses[i].l1_fill_sectors for i in t.members)
         drawn = drawn + t.draws * np.minimum(filled / np.maximum(asked, 1e-9), 1.0)
         first = first + t.first / t.wide
         missed = missed + (t.read(not traffic.cold) - t.again * t.misses) / t.wide
@@ -203,4 +203,4 @@ def thinning_misses(new: Array, missing: Array, k: Array) -> Array:
     # The middles of equal parts; what comes after `_ALL_READ` reads of each place is nothing.
     parts = (np.arange(_PARTS) + 0.5) / _PARTS
     missed = (1 - (1 - missing * np.exp(-x * until)) ** k for x in parts)
-    return np.asanyarray(sum(missed, np.zeros(1)) / _PARTS * until / times)
+    return np.asanyarray(summed(missed) / _PARTS * until / times)

@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.models.derivation import number
-from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.random_lines import ONE_WAVE, Waves
@@ -83,9 +82,7 @@ def buffer_uses(
 ) -> dict[str, BufferUse]:
     """Return what a launch asks of each buffer; groups share out what they touch."""
     # Accesses of one group touch each a part of what they do together.
-    of_group = {
-        i: sum((touched[j] for j in g.members), np.zeros(1)) for g in groups for i in g.members
-    }
+    of_group = {i: summed(touched[j] for j in g.members) for g in groups for i in g.members}
     members: dict[str, list[int]] = {}
     for i, r in enumerate(requests):
         members.setdefault(r.access.buffer, []).append(i)
@@ -95,8 +92,8 @@ def buffer_uses(
         stores = [i for i in positions if requests[i].access.kind != "load"]
         uses[buffer] = BufferUse(
             tuple(positions),
-            sum((fills[i] * SECTOR for i in loads), np.zeros(1)),
-            sum((requests[i].sectors * SECTOR for i in stores), np.zeros(1)),
+            summed(fills[i] * SECTOR for i in loads),
+            summed(requests[i].sectors * SECTOR for i in stores),
             largest(*(of_group.get(i, touched[i]) for i in positions)),
         )
     return uses

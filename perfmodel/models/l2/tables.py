@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.agreement import agreed
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l1.record import L1
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.competing_misses import (
     CompetingMisses,
@@ -242,7 +242,7 @@ def with_table(table: Table, accesses: GlobalAccesses, l1: L1, misses: Misses) -
     loads = [i for i in table.members if requests[i].access.kind == "load"]
     walks = [i for i in loads if table.random and not requests[i].random]
     loads = [i for i in loads if i not in walks]
-    asked = sum((fills[i] for i in loads), np.zeros(1))
+    asked = summed(fills[i] for i in loads)
     fetched = table.read(accesses.warm)
     rewritten = np.zeros(1)
     found = table.found_by_walks

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -93,7 +93,7 @@ def concurrent_reads(traffic: Traffic, device: Device) -> Array:
 
 def pinned_bytes(traffic: Traffic) -> Array:
     """Return what reads of private parts take of L2 more with persisting lines set aside [B]."""
-    return np.asanyarray(sum(((t.first + t.again) * t.pinned for t in traffic.tables), np.zeros(1)))
+    return summed((t.first + t.again) * t.pinned for t in traffic.tables)
 
 
 def unpacked_bytes(traffic: Traffic, device: Device) -> Array:

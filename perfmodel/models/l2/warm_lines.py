@@ -17,13 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.agreement import agreed
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.l1.record import L1
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.residency import WAYS
 from perfmodel.models.l2.slices import working_share
@@ -88,10 +88,10 @@ def left_by_launch(accesses: GlobalAccesses, misses: Misses) -> Array:
     # A line has one tag, however few of its sectors are there.
     sizes = zip(requests, misses.touched, misses.copies, strict=True)
     lines = [line_bytes(instance, r, t) * w for r, t, w in sizes]
-    random = sum((n for r, n in zip(requests, lines, strict=True) if r.random), np.zeros(1))
+    random = summed(n for r, n in zip(requests, lines, strict=True) if r.random)
     device = accesses.device
     half = device.l2_kept_half or WARM_HALF(device) * working_share(device)
-    return found_warm(sum(lines, np.zeros(1)), accesses.l2_size, random, half, device)
+    return found_warm(summed(lines), accesses.l2_size, random, half, device)
 
 
 def without_left(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.execution import Execution
@@ -102,15 +102,15 @@ def batch_loads(
     count = np.where(unroll < 1, runs, np.ceil(runs - 1e-9))  # below 1: waits that some skip
     blocks, warps = execution.blocks, execution.warps
     accesses = execution.traffic.accesses
-    sectors = sum((accesses[i].l1_fill_sectors for i in members), np.zeros(1))
+    sectors = summed(accesses[i].l1_fill_sectors for i in members)
     filled = np.asanyarray(sectors / np.maximum(count * blocks, 1))
-    lines = sum((r.lines * _fresh(r, loop) for r in own), np.zeros(1))
+    lines = summed(r.lines * _fresh(r, loop) for r in own)
     fresh = np.maximum(lines * (unroll / np.maximum(warps * times, 1)), 1.0)
     brought = np.ones(1)
     if loop is None and all(r.access.kind == "load" for r in own):
         # Of several waits of straight code some are for what L1 has from others.
-        share = filled * count * blocks / np.maximum(_sum(r.sectors for r in own), 1)
-        asked = _sum(r.requests for r in own) * unroll / np.maximum(warps, 1)
+        share = filled * count * blocks / np.maximum(summed(r.sectors for r in own), 1)
+        asked = summed(r.requests for r in own) * unroll / np.maximum(warps, 1)
         brought = np.where(unroll < 1, np.clip(asked * share, 0.0, 1.0), 1.0)
         some = fresh * np.minimum(share, 1.0) / np.maximum(brought, 1e-9)
         fresh = np.where(unroll < 1, np.maximum(some, 1.0), fresh)
@@ -158,10 +158,6 @@ def depths_of(instance: Instance, requests: Sequence[Requests]) -> list[int]:
         return 0 if later or source not in needs else depth(source) + 1
 
     return [depth(r.access.name) for r in requests]
-
-
-def _sum(values: Iterable[Array]) -> Array:
-    return np.asanyarray(sum(values, np.zeros(1)))
 
 
 def _returns(instance: Instance, r: Requests) -> bool:

@@ -8,27 +8,32 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.global_atomics import RETURN_LATENCY
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.l2.table_costs import batch_misses
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads, BatchPlace, batch_loads
 from perfmodel.models.latency.leading_blocks import pages_at_once, reading_alike
-from perfmodel.models.latency.neighbours import fetched_share, neighbours_wait
 from perfmodel.models.latency.reads_behind_writes import WRITE_WAIT
 from perfmodel.models.latency.sector_phases import new_sectors, sector_phases
 from perfmodel.models.latency.waiting_share import waiting_share
-from perfmodel.models.requests.coalescing import LINE
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.conflict_latency import PASS_CLOCKS, most_passes
+from perfmodel.models.requests.footprint import RUN_GRANULES
+from perfmodel.models.reuse.placement import buffer_bytes
 
 DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
 NEAR_SPREAD: Final = Coefficient("latency.batches.near_spread")
 NEAR_BYTES: Final = Coefficient("latency.batches.near_bytes")
 WIDE_CLOCKS: Final = Coefficient("latency.batches.wide_clocks")
 LINE_CLOCKS: Final = Coefficient("latency.batches.line_clocks")
+WHOLE_LINE: Final = 2.0
+"""Fetches of 64 B of a line."""
+READ_ONCE: Final = 1.5
+"""Bytes brought into L1 over those of a buffer, up to which each is read at one time only: what is
+more are sectors that blocks share at their ends. Chosen; what is read again is brought in twice."""
 
 
 def load_batch(
@@ -110,7 +115,7 @@ def _unloaded(
     # While the lines of one load come, L1 looks up those of the next.
     passes = [r.tag_wavefronts / np.maximum(r.requests, 1e-9) for r in b.own]
     longest = largest(*passes)
-    meanwhile = sum(passes, np.zeros(1)) * b.unroll - longest
+    meanwhile = summed(passes) * b.unroll - longest
     apart_clocks = np.maximum(LINE_CLOCKS(device) * far_apart - np.maximum(meanwhile, 0.0), 0.0)
     wide = (WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
     parts = PASS_CLOCKS(device) / device.sm_clock if b.execution.kernel.paces else 0.0
@@ -165,14 +170,62 @@ def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:
     own, traffic = b.traffic, b.execution.traffic
     # Neighbouring blocks that ask for the same at a time all wait for it.
     waited = (a.alike or reading_alike(r, wave) for a, r in zip(own, b.own, strict=True))
-    fetched = sum((a.dram_bytes * w for a, w in zip(own, waited, strict=True)), np.zeros(1))
+    fetched = summed(a.dram_bytes * w for a, w in zip(own, waited, strict=True))
     # As do blocks that have caught up with others.
     for t in traffic.tables:
         part = len({*b.members} & {*t.members}) / len(t.members)
         fetched = fetched + part * t.again * t.waiting
-    filled = sum((a.l1_fill_sectors for a in own), np.zeros(1))
+    filled = summed(a.l1_fill_sectors for a in own)
     loads = [a for a in traffic.accesses if a.kind == "load"]
-    every = sum((a.dram_bytes for a in loads), np.zeros(1))
-    all_filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1))
+    every = summed(a.dram_bytes for a in loads)
+    all_filled = summed(a.l1_fill_sectors for a in loads)
     relative = fetched * all_filled / np.maximum(filled * every, 1e-9)
     return np.asanyarray(np.clip(missing * np.where(every > 0, relative, 1.0), 0.0, 1.0))
+
+
+def fetched_share(b: BatchLoads, members: Sequence[int]) -> Array:
+    """Return the share of their buffers that some of these loads fetch from DRAM."""
+    fetched = summed(b.execution.traffic.accesses[i].dram_bytes for i in members)
+    return np.asanyarray(np.minimum(1.0, fetched / np.maximum(_buffers(b, members), 1.0)))
+
+
+def _buffers(b: BatchLoads, members: Sequence[int]) -> Array:
+    """Return the bytes of the buffers of some of these loads."""
+    instance, requests = b.execution.instance, b.execution.requests
+    return summed(buffer_bytes(instance, requests[i]) for i in members)
+
+
+def neighbours_wait(b: BatchLoads) -> tuple[Array, Array]:
+    """Return how often loads wait for DRAM that go once and in order over their buffers.
+
+    That is the share of the waits, 0 for other loads, and what takes the place of a load of whole
+    lines in `BATCH_LATENCY`'s `reads`.
+
+    Derived: neighbours that ask for other sectors of what one has fetched wait as long, so that by
+    a larger fetch granularity no wait is rarer but at the ends of a block's part, which the block
+    beside it may have fetched. A warp waits for the slowest of its fetches: `DRAM_SPREAD` was
+    fitted to loads of whole lines, two of 64 B each. Lookups beside 40 B each of a stream take 2.6%
+    more with 32 B and 2.3% less with 128 B than with 64, by this 1.0 and 2.9
+    (measurements/gather, blocks/windows.csv, rows marked fit).
+    """
+    if any(r.strides is None or r.period is not None for r in b.own):
+        return np.zeros(1), np.ones(1)
+    size, loads = b.execution.traffic.fetch_bytes, len(b.members)
+    every = _buffers(b, b.members)
+    part = every / (b.execution.blocks * loads)
+    touched = _fetches(part, part, 4.0, size) * size
+    share = fetched_share(b, b.members) * part / np.maximum(touched, 1.0)
+    found = np.zeros(1)
+    for r in b.own:
+        lanes = r.active_lanes / np.maximum(r.requests, 1e-9) * r.width
+        pitch = part / b.execution.warps_per_block
+        found = found + _fetches(lanes, pitch, float(r.width), size) / WHOLE_LINE / loads
+    once = (b.sectors * SECTOR < READ_ONCE * every) & (share > 0)
+    return np.where(once, np.minimum(share, 1.0), 0.0), np.where(once, found, 1.0)
+
+
+def _fetches(run: Array, pitch: Array, width: float, size: int) -> Array:
+    """Return how many fetches a run of bytes takes, of runs that start a pitch apart."""
+    step = np.gcd(np.maximum(np.rint(pitch), 1.0).astype(np.int64), size).astype(float)
+    run = np.maximum(run, width)
+    return RUN_GRANULES(run=run, w=width, g=np.maximum(step, 4.0), G=float(size))

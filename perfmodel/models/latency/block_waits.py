@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
@@ -157,7 +157,7 @@ def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
         return np.asanyarray(uneven)
     total = np.maximum(chain.total, 1e-30)
     looped = (b.waited * b.latency for b in chain.batches if b.loop is not None)
-    differs = chain.between / chain.clock + sum(looped, np.zeros(1))
+    differs = chain.between / chain.clock + summed(looped)
     share = np.minimum(differs / total, 1.0)
     found = instance.kernel.unequal
     if found is None or not chain.known:

@@ -6,11 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.extremes import largest
 from perfmodel.models.latency.batch import Batch
 from perfmodel.records import record
 
@@ -67,18 +66,18 @@ class Chain:
     @property
     def loads(self) -> Array:
         """All batches of loads [s]."""
-        return np.asanyarray(sum((b.waited * b.latency for b in self.batches), np.zeros(1)))
+        return summed(b.waited * b.latency for b in self.batches)
 
     @property
     def waits(self) -> Array:
         """Batches of loads, one after the other [1]."""
-        return np.asanyarray(sum((b.waited for b in self.batches), np.zeros(1)))
+        return summed(b.waited for b in self.batches)
 
     @property
     def far_waits(self) -> Array:
         """Those of them that reach DRAM [1]."""
         far = (b.waited * b.latencies.l1_miss * b.latencies.l2_miss for b in self.batches)
-        return np.asanyarray(sum(far, np.zeros(1)))
+        return summed(far)
 
     @property
     def total(self) -> Array:
@@ -105,4 +104,4 @@ class Chain:
         once = [b.waited * b.latency for b in self.batches if b.loop is None]
         longest = largest(np.zeros(1), *once)
         in_ramp = np.where(longest >= self.slowest, longest, 0.0)
-        return np.asanyarray(sum(once, np.zeros(1)) - in_ramp)
+        return np.asanyarray(summed(once) - in_ramp)

@@ -17,11 +17,10 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.shared_atomics import aggregated_clocks
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
@@ -102,7 +101,7 @@ def block_chain(
     )
     scattered = any(r.random for r in execution.requests)
     chain = reads_behind_writes(chain, dram_wave, device.dram_latency, scattered)
-    more = aggregated_clocks(instance, execution.on_chip, concurrent, device)
+    more = aggregated_clocks(execution, concurrent)
     chain = replace(chain, barriers=more + chain.barriers)
     if not known:
         return chain
@@ -144,13 +143,10 @@ def _batches(execution: Execution, waves: Array) -> tuple[Batch, ...]:
 
 def _barriers(execution: Execution, warps: Array) -> Array:
     """Return the clocks of a block's barriers outside of loops."""
-    count = sum(
-        (
-            np.asanyarray(execution.instance.number(b.count), dtype=float)
-            for b in execution.kernel.barriers
-            if b.loop is None
-        ),
-        np.zeros(1),
+    count = summed(
+        np.asanyarray(execution.instance.number(b.count), dtype=float)
+        for b in execution.kernel.barriers
+        if b.loop is None
     )
     device = execution.device
     return np.asanyarray(count * (BARRIER_START(device) + BARRIER_WARP(device) * warps))

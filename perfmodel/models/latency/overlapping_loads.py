@@ -5,8 +5,9 @@ only inside it, its load and the loop's first loads are outstanding at the same 
 of the two decides: the DRAM parts of their latencies overlap instead of adding up.
 
 Only misses overlap in the formula. The latency of an L2 hit is added in full, as measured, though
-the code issues both loads before it waits (`measurements/suite`, contention/embedding-parts.csv);
-the reason is not known.
+the code issues both loads before it waits, as if one load waited for the other: with the table,
+lookups take 0.18 us a wave of blocks longer than without (`measurements/suite`,
+contention/embedding-parts.csv). The reason is not known.
 """
 
 from __future__ import annotations
@@ -27,10 +28,7 @@ def join_waits(batches: Sequence[Batch]) -> tuple[Batch, ...]:
     Derived for misses: what misses L2 beside a read of DRAM by the loop is back as late, and the
     slowest of both reads later than one alone. Lookups in 32 MiB beside a stream gain 3.4% from a
     window that keeps their rows, where misses one after the other would make it 18%
-    (measurements/gather, blocks/windows.csv, rows marked fit). That the latency of a hit
-    adds is measured and not explained, for machine code has both loads out at a time: with the
-    table lookups take 0.18 us a wave of blocks longer than without, as if one load waited for the
-    other (measurements/suite, contention/embedding-parts.csv).
+    (measurements/gather, blocks/windows.csv, rows marked fit).
     """
     first = {b.loop: b for b in reversed(batches) if b.loop is not None and not b.depth}
     return tuple(_beside(b, first[b.joins]) if b.joins in first else b for b in batches)

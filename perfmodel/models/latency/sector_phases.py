@@ -7,8 +7,8 @@ their sectors, some lane misses in nearly every iteration, and the warp waits ea
 miss rate is the same.
 
 The share of iterations with a miss is the number of distinct offsets times the step over the sector
-size. Measured: rows of 1024 B take 146 clocks per element, warm, and rows of 1028 B 317
-(`measurements/instructions`, one-warp).
+size. Measured: rows of 1024 and 4096 B take 146 clocks per element, warm, and rows of 1028 B 317;
+cold 189, 193 and 721 (`measurements/instructions`, one-warp).
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
     """Return the latencies where lanes come to new sectors in the same iterations.
 
     Lanes whole sectors apart, as those that go along a row each, all miss in one batch, and all hit
-    in the next; `new` is the share of a batch's sectors that are new to L1. Measured: rows of 1024
-    and 4096 bytes take 146 clocks a float, warm, of 1028 317; cold 189 and 193, and 721
-    (measurements/instructions, one-warp/steps.csv). Lanes 200 bytes apart are at 4 places
-    in their sectors, and some come to new ones in every eighth iteration
+    in the next; `new` is the share of a batch's sectors that are new to L1. Lanes 200 bytes
+    apart are at 4 places in their sectors, and some come to new ones in every eighth iteration
     (measurements/source-kernels, textbook, compare_strings).
     """
     loads = all(r.access.kind == "load" for r in b.own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.l1.l1_tables import early_misses
 from perfmodel.models.latency.batch_loads import BatchLoads
 from perfmodel.models.latency.sector_phases import in_step
@@ -22,11 +22,11 @@ def waiting_share(b: BatchLoads) -> tuple[Array, Array]:
     each = b.execution.warps / b.execution.blocks
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.
     met = b.loop is None or any(i.loop == b.loop for i in b.execution.kernel.barriers)
-    apart = sum((in_step(r, each) for r in b.own), np.zeros(1)) * b.unroll
+    apart = summed(in_step(r, each) for r in b.own) * b.unroll
     at_most = np.asanyarray(b.execution.instance.runs(b.loop), dtype=float)
     done = np.where(at_most > 0, b.times / np.maximum(at_most, 1e-9), 1.0)
     asked = (in_step(r, each) * np.minimum(_there(r, b.part) / done, b.part) for r in b.own)
-    new = np.minimum(b.filled / np.maximum(sum(asked, np.zeros(1)) * b.unroll, 1e-9), 1.0)
+    new = np.minimum(b.filled / np.maximum(summed(asked) * b.unroll, 1e-9), 1.0)
     if b.regular:
         share = np.minimum(np.minimum(b.filled, 1.0), b.brought)
     else:
@@ -47,7 +47,7 @@ def _some_new(b: BatchLoads, new: Array, at_once: Array, apart: Array) -> Array:
     some = np.asanyarray(1 - (1 - new) ** at_once)
     if b.loop is None or any(r.strides is not None for r in b.own):
         return some
-    once = sum((reached_bytes(b.execution.instance, r) for r in b.own), np.zeros(1)) / SECTOR
+    once = summed(reached_bytes(b.execution.instance, r) for r in b.own) / SECTOR
     blocks, device = b.execution.blocks, b.execution.device
     early = early_misses(
         *(new, at_once, b.scattered, b.execution.warps / blocks * b.unroll * len(b.members)),

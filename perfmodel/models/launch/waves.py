@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
 from perfmodel.models.launch.handout import (
@@ -319,8 +318,8 @@ def _axes_at_work(
     all of it.
     """
     # Wavefronts of a request: where lanes are apart, those that take no part cost L1 nothing.
-    asked = sum((np.minimum(r.requests, r.executions) for r in requests), np.zeros(1))
-    waves = sum((np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests), np.zeros(1))
+    asked = summed(np.minimum(r.requests, r.executions) for r in requests)
+    waves = summed(np.maximum(r.data_wavefronts, r.tag_wavefronts) for r in requests)
     fan = np.maximum(waves / np.maximum(asked, 1.0), 1.0)
     # What the kernel's own guard lets in is all that any access can have.
     let_in = (r.shares for r in (*requests, *on_chip) if r.shares and r.access.guard is None)

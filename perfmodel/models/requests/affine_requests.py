@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity, Span, WarpClass
@@ -157,12 +157,8 @@ def mean_granules(
     start, step = _first_and_step(spans, moves, strides, offset)
     shifts = [piece * width for piece in range(pieces)]
     sectors, lines = (
-        sum(
-            (
-                warp_granules(*box, start + s, power_of_two_gcd(step, granule), granule)
-                for s in shifts
-            ),
-            np.zeros(1),
+        summed(
+            warp_granules(*box, start + s, power_of_two_gcd(step, granule), granule) for s in shifts
         )
         / pieces
         for granule in (SECTOR, LINE)

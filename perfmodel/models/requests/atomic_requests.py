@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Operation, evaluate
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import histogram
@@ -164,7 +164,7 @@ def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: A
         (c.requests, _modulo_conflicts(m, pitch, c.active, uniform, start))
         for c in activity.classes
     ]
-    total = np.maximum(sum((times for times, _ in each), np.zeros(1)), 1e-9)
+    total = np.maximum(summed(times for times, _ in each), 1e-9)
     columns = zip(*(tuple(times * count for count in found) for times, found in each), strict=True)
     mean = Conflicts(*(np.atleast_1d(sum(column) / total) for column in columns))
     return Sharing(mean, m, pitch, 1 / m, _even(m, pitch))

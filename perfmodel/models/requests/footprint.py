@@ -51,11 +51,6 @@ def footprint(
     A mean over alignments where the runs start at several. Runs of a granule at most (32 B for
     sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
     with a granule.
-
-    Notes
-    -----
-    Derived. Exact for nested boxes (each stride either fills the gap that smaller ones leave or
-    is at least the whole span below it); an upper bound where repeats interleave.
     """
     ordered = _by_stride(extents)
     if not ordered:

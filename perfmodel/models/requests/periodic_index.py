@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Plane, Variable, fixed, plane
@@ -57,12 +57,12 @@ def periodic_index(
         np.atleast_1d(np.asanyarray(evaluate(node, values), dtype=float))
         for node in (times, cycle.operands[1])
     )
-    reach = sum((np.abs(inner.strides[v.name]) * (v.extent - 1.0) for v in variables), np.zeros(1))
+    reach = summed(np.abs(inner.strides[v.name]) * (v.extent - 1.0) for v in variables)
     if agreed(reach <= modulus):
         return None  # it starts again once at most: neighbours across an edge
     spans = [rest.strides[v.name] * (v.extent - 1.0) for v in variables]
-    low = rest.offset + sum((np.minimum(s, 0) for s in spans), np.zeros(1))
-    high = rest.offset + sum((np.maximum(s, 0) for s in spans), np.zeros(1))
+    low = rest.offset + summed(np.minimum(s, 0) for s in spans)
+    high = rest.offset + summed(np.maximum(s, 0) for s in spans)
     inside = agreed((low >= 0) & (high < factor))
     if not inside and not agreed(low == high):
         return None  # the period itself moves

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Plane, Variable, fixed, nearly_plane, plane
@@ -73,7 +73,7 @@ def random_places(
             reach = reach + np.abs(low.strides[v.name]) * element * (v.extent - 1)
     blocks = sorted((v for v in variables if v.is_block), key=lambda v: v.name)
     moves = tuple((np.abs(low.strides[v.name]) * element, v.extent * 1.0) for v in blocks)
-    if not moves or agreed(sum((s * (n > 1) for s, n in moves), np.zeros(1)) == 0):
+    if not moves or agreed(summed(s * (n > 1) for s, n in moves) == 0):
         return None
     return Places(np.asanyarray(reach), moves)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.models.grid.affine import Variable
@@ -145,7 +145,7 @@ def past_l1(requests: Sequence[Requests], members: Sequence[int], asked: Array) 
     counts = [requests[i].access.counted for i in loads]
     if not all(c is not None and c.misses for c in counts):
         return found
-    every = sum((requests[i].sectors * SECTOR for i in loads), np.zeros(1))
+    every = summed(requests[i].sectors * SECTOR for i in loads)
     part = np.minimum(1.0, asked / np.maximum(every, 1e-9))
     for i in loads:
         r = requests[i]

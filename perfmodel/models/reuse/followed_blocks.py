@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import Node, evaluate, names
+from perfmodel.expressions import names
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct_pairs, first_of_equals
 from perfmodel.models.grid.geometry import BLOCK_INDICES
+from perfmodel.models.requests.addressing import addressing
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.enumeration import addresses_at
 from perfmodel.models.requests.warp_requests import Requests
 
 MOST_LANES: Final = 1 << 17
@@ -71,30 +75,16 @@ def _addresses(
     accesses: GlobalAccesses, r: Requests, numbers: Array, trips: Mapping[str, int]
 ) -> tuple[Array, Array]:
     """Return byte addresses and who takes part, by block, request and lane."""
-    access, instance = r.access, accesses.instance
-    index = instance.expression(access.index)
-    guards: list[Node] = [
-        instance.expression(g) for g in (instance.kernel.guard, access.guard) if g is not None
-    ]
-    threads = accesses.shape.thread_indices()
-    inside = threads["threadIdx.x"] >= 0
+    instance, shape = accesses.instance, accesses.shape
+    a = addressing(instance, instance.kernel.accesses.index(r.access), shape)
+    # Guards that ask for more than where a thread is are left out.
+    known = {*a.values, *trips, *BLOCK_INDICES, *shape.thread_indices()}
+    a = replace(a, guards=tuple(g for g in a.guards if names(g) <= known))
     steps = math.prod(trips.values())
-    env: dict[str, Any] = {name: int(np.max(value)) for name, value in instance.known.items()}
-    left = numbers
-    for name, extent in zip(BLOCK_INDICES, grid_of(accesses), strict=True):
-        env[name] = (left % extent)[:, None, None, None]
-        left = left // extent
     places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()
-    for name, place in zip(trips, places, strict=True):
-        env[name] = place.astype(np.int64)[None, :, None, None]
-    env |= {name: np.maximum(part, 0)[None, None] for name, part in threads.items()}
-    full = (len(numbers), steps, *inside.shape)
-    active = np.broadcast_to(inside[None, None], full).copy()
-    for guard in guards:
-        if names(guard) <= env.keys():
-            active &= np.broadcast_to(np.asanyarray(evaluate(guard, env), dtype=bool), full)
-    element = int(np.max(instance.element_bytes[access.buffer]))
-    value = np.broadcast_to(np.asanyarray(evaluate(index, env)), full)
-    address = np.where(active, value, 0).astype(np.int64) * element
-    flat = (len(numbers), steps * inside.shape[0], inside.shape[-1])
+    at = {name: np.tile(n, len(numbers)) for name, n in zip(trips, places, strict=True)}
+    blocks = np.unravel_index(numbers, grid_of(accesses), order="F")
+    at |= {name: np.repeat(n, steps) for name, n in zip(BLOCK_INDICES, blocks, strict=True)}
+    flat = (len(numbers), steps * shape.warps, WARP_SIZE)
+    address, active = addresses_at(a, at)
     return address.reshape(flat), active.reshape(flat)

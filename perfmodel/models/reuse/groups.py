@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, smallest
 from perfmodel.models.agreement import agreed, agreed_order
-from perfmodel.models.extremes import largest, smallest
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint

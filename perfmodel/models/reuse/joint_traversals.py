@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
@@ -26,7 +26,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
-from perfmodel.models.l1.record import L1
+from perfmodel.models.l1.stage import L1
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.random_places import uses_random
@@ -64,7 +64,7 @@ def new_shares(
     found: dict[int, Array] = {}
     for walks in _walks(accesses, l1):
         for members, own, new in _first_brought(accesses, walks):
-            by_itself = sum((dram_reads[i] for i in members), _ZERO)
+            by_itself = summed(dram_reads[i] for i in members)
             # Ends of rows may be left out of what is brought.
             share = np.minimum(1.0, new / np.maximum(np.minimum(own, by_itself), 1e-9))
             found |= dict.fromkeys(members, 1 - resident * (1 - share))

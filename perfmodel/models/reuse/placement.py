@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed_order
 from perfmodel.models.dram.throughput import random_cost, read_cost
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.random_lines import drawn_share, fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -21,12 +21,7 @@ _WHOLE: Final = 0.9
 
 
 def dram_read_cost(
-    instance: Instance,
-    r: Requests,
-    granule: int,
-    device: Device,
-    filled: float = 0.0,
-    within: Array | None = None,
+    accesses: GlobalAccesses, r: Requests, filled: float = 0.0, within: Array | None = None
 ) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads.
 
@@ -35,8 +30,9 @@ def dram_read_cost(
     """
     if filled > _WHOLE:
         return np.ones(1)
+    granule, device = accesses.granule, accesses.device
     if r.random:
-        size = buffer_bytes(instance, r) if within is None else within
+        size = buffer_bytes(accesses.instance, r) if within is None else within
         return random_cost(fetched_by(r, granule), size, device)
     return read_cost(_pitch(r, granule), granule, device)
 

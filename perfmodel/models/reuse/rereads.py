@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -206,7 +206,7 @@ def _between(ways: Sequence[_Way], earlier: _Way, way: _Way) -> tuple[Array, Arr
 
 
 def _together(some: Iterable[_Way], around: frozenset[str]) -> Array:
-    return np.asanyarray(sum((w.bytes_in(around) for w in some), np.zeros(1)))
+    return summed(w.bytes_in(around) for w in some)
 
 
 def _same_blocks(one: _Way, other: _Way) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
@@ -107,7 +107,7 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
     sizes = [
         cache.boxes
         * cache.granule
-        * sum((f[i] * w for f, w in zip(whole, walks.copies, strict=True)), np.zeros(1))
+        * summed(f[i] * w for f, w in zip(whole, walks.copies, strict=True))
         for i in range(len(windows) + 1)
     ]
     return [

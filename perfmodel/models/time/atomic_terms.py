@@ -114,11 +114,10 @@ def atomics_of(
 
 
 def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> GlobalAtomics | None:
-    requests = list(execution.requests)
-    each = atomic_times(execution.instance, requests, execution.device, balance.load)
+    each = atomic_times(execution, balance.load)
     if not each:
         return None
-    time_s, lookups_s = several_times(each, requests, execution.device)
+    time_s, lookups_s = several_times(each, execution.requests, execution.device)
     missed = dram.time_s * execution.traffic.atomic_dram_share
     with_misses = np.atleast_1d(MISSING_TIME(l2=time_s, dram=missed))
     return GlobalAtomics(tuple(each), time_s, lookups_s, missed, with_misses)
@@ -126,10 +125,7 @@ def _global_atomics(execution: Execution, balance: Balance, dram: DramTime) -> G
 
 def _shared_loops(execution: Execution, waits: BlockWaits) -> Array | None:
     """Return the time of loops of shared atomics, the compiler's and sources'; None without [s]."""
-    given = (
-        *(execution.instance, execution.on_chip, waits.latency.waves, waits.concurrent),
-        execution.device,
-    )
+    given = (execution, waits.latency.waves, waits.concurrent)
     times = [t for t in (shared_loops(*given), shared_swaps(*given)) if t is not None]
     return np.asanyarray(sum(times)) if times else None
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.requests.coalescing import SECTOR
@@ -87,8 +87,8 @@ def bytes_in_flight(found: Resources) -> tuple[InFlight, ...]:
     """Return L2's and DRAM's bytes in flight; a level that loads read nothing of has none."""
     traffic = found.execution.traffic
     loads = [a for a in traffic.accesses if a.kind == "load"]
-    filled = sum((a.l1_fill_sectors for a in loads), np.zeros(1)) * SECTOR
-    brought = sum((a.dram_bytes for a in loads), np.zeros(1))
+    filled = summed(a.l1_fill_sectors for a in loads) * SECTOR
+    brought = summed(a.dram_bytes for a in loads)
     read: tuple[tuple[Level, Array, Array], ...] = (
         ("L2", filled, found.memory.l2.time_s),
         ("DRAM", brought, found.memory.dram.time_s),
@@ -147,7 +147,7 @@ def _loads(batch: Batch, found: Resources) -> Array | None:
     execution = found.execution
     if not np.any(batch.filled > 0):
         return None
-    asked = sum((execution.requests[i].requests for i in batch.members), np.zeros(1))
+    asked = summed(execution.requests[i].requests for i in batch.members)
     each: Array = asked / np.maximum(execution.warps * batch.count, 1e-9)
     return each
 
@@ -155,16 +155,16 @@ def _loads(batch: Batch, found: Resources) -> Array | None:
 def _asked(batch: Batch, found: Resources) -> Array:
     """Return the bytes of the sectors that a load of a batch asks for [B]."""
     own = [found.execution.requests[i] for i in batch.members]
-    sectors = sum((r.sectors for r in own), np.zeros(1))
-    requests = sum((r.requests for r in own), np.zeros(1))
+    sectors = summed(r.sectors for r in own)
+    requests = summed(r.requests for r in own)
     return np.asanyarray(sectors / np.maximum(requests, 1e-9) * SECTOR)
 
 
 def _fetched(batch: Batch, found: Resources) -> Array:
     """Return the bytes that DRAM reads for each that a batch brings into L1."""
     own = [found.execution.traffic.accesses[i] for i in batch.members]
-    filled = sum((a.l1_fill_sectors for a in own), np.zeros(1)) * SECTOR
-    return np.asanyarray(sum((a.dram_bytes for a in own), np.zeros(1)) / np.maximum(filled, 1e-9))
+    filled = summed(a.l1_fill_sectors for a in own) * SECTOR
+    return np.asanyarray(summed(a.dram_bytes for a in own) / np.maximum(filled, 1e-9))
 
 
 def _latency(batch: Batch, level: Level) -> Array:

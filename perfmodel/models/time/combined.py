@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.power_mean import mean_time, power_mean
 from perfmodel.models.time.atomic_terms import loaded_time, lookups_time

@@ -17,10 +17,9 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
@@ -167,7 +166,7 @@ def _read_before(execution: Execution, r: Requests) -> Array:
         if o.access.kind == "load" and o.access.loop is None and o.access.buffer == r.access.buffer
     ]
     every = np.maximum(buffer_bytes(execution.instance, r), 1.0)
-    return np.asanyarray(sum(before, np.zeros(1)) / every)
+    return np.asanyarray(summed(before) / every)
 
 
 def _near_latencies(batch: Batch, together: Array) -> tuple[Array, Array]:

@@ -17,13 +17,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import PIPES, Arithmetic, Kernel
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
@@ -200,12 +199,12 @@ def issued(instructions: Mapping[str, Any], device: Device) -> Array:
     """
     slots = (issue_slots(pipe, count, device) for pipe, count in instructions.items())
     hidden = np.minimum(instructions.get(Pipe.UNIFORM, 0.0), instructions.get(Pipe.FMA64, 0.0))
-    return np.asanyarray(sum(slots, np.zeros(1)) - hidden)
+    return np.asanyarray(summed(slots) - hidden)
 
 
 def looped_instructions(instance: Instance, requests: Sequence[Requests], device: Device) -> Array:
     """Return warp instructions of the launch that are in loops, memory accesses included."""
-    total = sum((r.requests for r in requests if r.access.loop is not None), np.zeros(1))
+    total = summed(r.requests for r in requests if r.access.loop is not None)
     for work, times in _executions(instance):
         if work.loop is not None:
             total = total + issue_slots(work.pipe, _warps(instance) * times, device)

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
@@ -172,11 +172,9 @@ def _loading_blocks(
 
 def _outside_loops(chain: Chain) -> Array:
     """Return the share of the data that loads outside loops bring."""
-    filled = sum((b.filled * b.count for b in chain.batches), np.zeros(1))
+    filled = summed(b.filled * b.count for b in chain.batches)
     # A loop whose loads are all in flight together is no loop to memory.
-    at_once = sum(
-        (np.where(b.count <= 1, b.filled * b.count, 0.0) for b in chain.batches), np.zeros(1)
-    )
+    at_once = summed(np.where(b.count <= 1, b.filled * b.count, 0.0) for b in chain.batches)
     return np.where(filled > 0, at_once / np.maximum(filled, 1e-9), 0.0)
 
 
@@ -247,7 +245,7 @@ def random_share(traffic: Traffic) -> Array:
     all_of_it = read + traffic.dram_write_bytes * traffic.dram_write_cost
     places = {i for t in traffic.tables if t.random for i in t.members}
     fetched = (a.dram_bytes for i, a in enumerate(traffic.accesses) if i in places)
-    share = sum(fetched, np.zeros(1)) / np.maximum(traffic.dram_read_bytes, 1.0)
+    share = summed(fetched) / np.maximum(traffic.dram_read_bytes, 1.0)
     return np.asanyarray(np.minimum(share, 1.0) * read / np.maximum(all_of_it, 1.0))
 
 
@@ -260,5 +258,5 @@ def _tables_found(traffic: Traffic) -> Array:
 
 def _picked(traffic: Traffic) -> Array:
     """Return the share of the DRAM reads that fetch lines that a window marks."""
-    marked = sum(marked_reads(traffic.tables, not traffic.cold), np.zeros(1))
+    marked = summed(marked_reads(traffic.tables, not traffic.cold))
     return np.asanyarray(np.minimum(marked / np.maximum(traffic.dram_read_bytes, 1.0), 1.0))

@@ -91,7 +91,6 @@ class L2Time:
     stores_s: Array
     own_s: Array  # without what crosses between its sides [s]
     gpc_load: Array  # load of the busiest GPC over the mean [1]
-    hot_stores_s: Array | None  # busiest slice for stores to the same places [s]; None without any
     time_s: Array  # all of it [s]
 
 
@@ -144,7 +143,7 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
     crossing_s = np.atleast_1d(CROSSING_TIME(**crossing))
     if np.any(np.asanyarray(gpc_load) > 1):
         own = np.atleast_1d(BUSIEST_GPC(own=own, load=np.atleast_1d(gpc_load)))
-    hot_s = repeated_stores(execution.instance, execution.requests, device)
+    hot_s = repeated_stores(execution)
     if hot_s is not None:
         own = np.atleast_1d(SLOWEST_SLICE(own=own, hot=hot_s))
     turns = sharpness(crossing["fetched"], crossing["written"], device)
@@ -155,7 +154,6 @@ def l2_time(execution: Execution, gpc_load: Array) -> L2Time:
         stores_s=streams.written_bytes * cost / streams.write_bandwidth,
         own_s=own,
         gpc_load=np.atleast_1d(gpc_load),
-        hot_stores_s=hot_s,
         time_s=SIDES_TIME(own=own, crossing=crossing_s, p=sharp),
     )
 

@@ -17,11 +17,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.kernel import PIPES
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import mean_time

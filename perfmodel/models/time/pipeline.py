@@ -17,11 +17,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.execution import Execution
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import RAMP_TIME
 from perfmodel.models.latency.cold_start import cold_start
@@ -174,8 +173,8 @@ def pipeline_time(
 def _port_clocks(traffic: Traffic, sms: float, device: Device) -> Array:
     """Return the clocks of one SM's port for what all take in, multicast data at each of them."""
     loads = [a for a in traffic.accesses if a.kind == "load"]
-    sectors = sum((a.sectors for a in loads), np.zeros(1))
-    lines = sum((a.lines for a in loads), np.zeros(1))
+    sectors = summed(a.sectors for a in loads)
+    lines = summed(a.lines for a in loads)
     clocks = PORT_CYCLES(
         sectors=sectors, port=PORT(device), lines=lines, line=LINE_CLOCKS(device), m=sms
     )

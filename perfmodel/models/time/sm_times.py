@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1.throughput import L1_CYCLES, l1_stages
+from perfmodel.models.l1.throughput import L1Stages, l1_stages
 from perfmodel.models.launch.waves import Balance, balances, crowding, side_by_side
 from perfmodel.models.time.issue import Instructions, Pipe, pipe_cycles
 from perfmodel.records import record
@@ -34,24 +34,6 @@ SM_TIME = Formula(
     holds="equal blocks",
     source="definition",
 )
-
-
-@record
-class L1Stages:
-    """Busy clocks of L1's stages, averaged over SMs: what `L1_CYCLES` takes [clocks]."""
-
-    data: Array
-    fills: Array
-    tags: Array
-    lanes: Array
-    port: Array
-    sent: Array
-    pages: Array
-
-    @property
-    def clocks(self) -> Array:
-        """For which L1 is busy [clocks]."""
-        return L1_CYCLES.of(self)
 
 
 @record
@@ -102,16 +84,12 @@ def sm_times(execution: Execution, work: Instructions) -> SmTimes:
 
 def _l1_time(execution: Execution, instructions: Mapping[str, Array], balance: Array) -> L1Time:
     """Return the time of L1, of blocks with this balance."""
-    instance, traffic, device = execution.instance, execution.traffic, execution.device
+    device = execution.device
     passing = (instructions.get(pipe, np.zeros(1)) for pipe in (Pipe.MASKED, Pipe.SHUFFLE))
-    besides = sum(passing, np.zeros(1))
+    besides = summed(passing)
     concurrent = side_by_side(execution.resident, execution.blocks, device.sm_count)
     warps = execution.warps_per_block * concurrent
-    stages = L1Stages(
-        **l1_stages(
-            *(instance, execution.requests, traffic, device, traffic.requests, besides, warps)
-        )
-    )
+    stages = l1_stages(execution, besides, warps)
     without_port = replace(stages, port=np.zeros(1))
     time, own = (
         np.atleast_1d(SM_TIME(cycles=s.clocks, clock=device.sm_clock, balance=balance))

@@ -135,7 +135,8 @@ def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramT
     if step_loop(kernel) is not None:
         steps = steps_of(execution, waits.chain, sm, work, uneven)
     latency = waits.latency if steps is None else steps.latency
-    execution = _with_merged_reads(execution, np.maximum(arithmetic, sm.l1.own_s), latency.time_s)
+    busy = np.maximum(arithmetic, sm.l1.own_s)
+    execution = with_merged_reads(execution, busy, latency.time_s)
     memory = memory_times(execution, dram, gpc_load(instance, balance.work, resident, device))
     overlap = front_overlap(execution, waits.chain)
     busy = power_mean((busiest_pipe(sm.pipes_s), sm.l1.own_s), overlap)
@@ -145,15 +146,6 @@ def resources(execution: Execution, work: Instructions, sm: SmTimes, dram: DramT
     return Resources(
         *(execution, sm, arithmetic, overlap, memory, waits, latency, atomics, steps, queue)
     )
-
-
-def _with_merged_reads(execution: Execution, busy: Array, latency: Array) -> Execution:
-    """Return the launch with the reads of several SMs merged in its traffic."""
-    traffic = with_merged_reads(
-        *(execution.instance, execution.requests, execution.traffic, execution.device),
-        *(execution.resident, busy, latency),
-    )
-    return replace(execution, traffic=traffic)
 
 
 def under_load(device: Device, instructions: Mapping[str, Array]) -> Device:

@@ -16,10 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
-from perfmodel.models.extremes import largest
 from perfmodel.models.formula import Formula
 from perfmodel.records import record
 

@@ -24,14 +24,14 @@ from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.kernel import Kernel
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
-from perfmodel.models.l1.throughput import PORT_CLOCKS
+from perfmodel.models.l1.throughput import PORT_CLOCKS, L1Stages
 from perfmodel.models.latency.block_waits import Latency, latency_of
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.latency import BARRIER_START
 from perfmodel.models.launch.waves import most_blocks
 from perfmodel.models.time.issue import Instructions, Pipe, busiest_pipe, pipe_cycles
 from perfmodel.models.time.pipe_contention import after_oldest
-from perfmodel.models.time.sm_times import SM_TIME, L1Stages, SmTimes
+from perfmodel.models.time.sm_times import SM_TIME, SmTimes
 from perfmodel.models.time.step_work import BlockWork, work_times
 from perfmodel.records import record
 

@@ -29,12 +29,12 @@ _LETTER: Final = 0.56
 
 @record
 class Canvas:
-    """A drawing of so many points; all places and sizes are points."""
+    """A drawing of a width, as high as what is drawn; all places and sizes are points."""
 
     made: Drawing
     axes: Axes
     width: float
-    height: float
+    charts: list[tuple[Axes, Sequence[float]]]
 
     @property
     def narrow(self) -> bool:
@@ -57,6 +57,20 @@ class Canvas:
         given: dict[str, Any] = {"color": GREY, "linewidth": 0.8} | style
         (line,) = self.axes.plot(xs, ys, **given)
         return line
+
+    def chart(self, place: Sequence[float]) -> Axes:
+        """Return axes of their own at left, top, width and height."""
+        axes = self.made.figure.add_axes((0, 0, 1, 1), label=str(len(self.charts)))
+        self.charts.append((axes, place))
+        return axes
+
+    def end(self, height: float) -> None:
+        """Cut the drawing below what was drawn."""
+        self.made.figure.set_size_inches(self.width / 72, height / 72)
+        self.axes.set(ylim=(height, 0))
+        for axes, (left, top, wide, tall) in self.charts:
+            width, bottom = self.width, 1 - (top + tall) / height
+            axes.set_position((left / width, bottom, wide / width, tall / height))
 
     def text(self, x: float, y: float, text: str, **style: Any) -> Any:
         """Write a text whose middle is at a height."""
@@ -85,18 +99,13 @@ class Canvas:
 
 
 @contextmanager
-def canvas(width: float, height: float) -> Iterator[Canvas]:
-    """Give an empty canvas of so many points."""
-    with drawing(width, height) as made:
+def canvas(width: float) -> Iterator[Canvas]:
+    """Give an empty canvas, whose height `Canvas.end` says."""
+    with drawing(width, width) as made:
         axes = made.figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, width), ylim=(height, 0))
+        axes.set(xlim=(0, width))
         axes.set_axis_off()
-        yield Canvas(made, axes, width, height)
-
-
-def paragraph_height(text: str, width: float, size: float = SMALL, bold: bool = False) -> float:
-    """Return the height of a text over the whole width of a canvas."""
-    return len(lines_of(text, width - 2 * MARGIN, size, bold)) * max(LINE, size * 1.35)
+        yield Canvas(made, axes, width, [])
 
 
 def lines_of(text: str, width: float, size: float = SMALL, bold: bool = False) -> list[str]:
@@ -110,17 +119,6 @@ def lines_of(text: str, width: float, size: float = SMALL, bold: bool = False) -
         else:
             found[-1] = longer
     return found
-
-
-def legend_height(texts: Sequence[str], width: float) -> float:
-    """Return the height of a legend with these texts."""
-    x, rows = MARGIN, 1
-    for text in texts:
-        wide = 18 + _wide(text, SMALL) + 14
-        if x > MARGIN and x + wide > width:
-            x, rows = MARGIN, rows + 1
-        x += wide
-    return rows * LINE + _BELOW
 
 
 def _wide(text: str, size: float) -> float:

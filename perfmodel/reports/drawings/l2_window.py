@@ -35,20 +35,12 @@ class AtRatio:
 
 @record
 class WindowLines:
-    """The bytes of a buffer that lie in the window, by what becomes of their lines.
+    """The bytes of a buffer that lie in the window, by what becomes of their lines."""
 
-    Attributes
-    ----------
-    kept : float
-        Persisting, with room in the set-aside [B].
-    spilled : float
-        Persisting, for which the set-aside has no room: they compete as normal lines do [B].
-    streaming, normal : float
-        Without: first to leave, or in L2's usual order [B].
-    """
-
-    kept: float
+    kept: float  # persisting, with room in the set-aside [B]
+    # persisting, for which the set-aside has no room: they compete as normal lines do [B]
     spilled: float
+    # streaming and normal: not persisting: first to leave, or in L2's usual order [B]
     streaming: float
     normal: float
 
@@ -68,49 +60,25 @@ class OverTime:
 
 @record
 class L2Window:
-    """What is set aside of L2, and what of an access policy window stays there.
-
-    Attributes
-    ----------
-    kernel, device : str
-    l2_bytes : float
-    set_aside : int
-        As asked for [B].
-    ways, way_bytes : float
-        What that takes: whole ways of L2, and how large one is [B].
-    claimed : float
-        Bytes of it that windows of concurrent kernels mark.
-    window : AccessPolicyWindow
-    buffer_bytes : float
-        Of the buffer that the window starts in.
-    picked : float
-        Share of the window's lines that get hitProp.
-    lines : WindowLines
-    rereads_missed : float or None
-        Share of the re-reads of the buffer that miss L2; None of one that is read once.
-    prediction : AtRatio
-        The launch as it was given.
-    ratios : tuple of AtRatio
-        The same launch at hitRatios from 0 to 1, in closed form.
-    over_time : OverTime or None
-        None where nobody asked for it: the simulator takes seconds.
-    """
+    """What is set aside of L2, and what of an access policy window stays there."""
 
     kernel: str
     device: str
     l2_bytes: float
-    set_aside: int
+    set_aside: int  # as asked for [B]
+    # ways and way_bytes: what that takes: whole ways of L2, and how large one is [B]
     ways: float
     way_bytes: float
-    claimed: float
+    claimed: float  # bytes of it that windows of concurrent kernels mark
     window: AccessPolicyWindow
-    buffer_bytes: float
-    picked: float
+    buffer_bytes: float  # of the buffer that the window starts in
+    picked: float  # share of the window's lines that get hitProp
     lines: WindowLines
+    # share of the re-reads of the buffer that miss L2; None of one that is read once
     rereads_missed: float | None
-    prediction: AtRatio
-    ratios: tuple[AtRatio, ...]
-    over_time: OverTime | None = None
+    prediction: AtRatio  # the launch as it was given
+    ratios: tuple[AtRatio, ...]  # the same launch at hitRatios from 0 to 1, in closed form
+    over_time: OverTime | None = None  # None where nobody asked for it: the simulator takes seconds
 
     @property
     def best(self) -> AtRatio:

@@ -12,8 +12,6 @@ from perfmodel.reports.drawings.canvas import (
     MARGIN,
     Canvas,
     canvas,
-    legend_height,
-    paragraph_height,
 )
 from perfmodel.reports.drawings.l2_window import L2Window, OverTime
 from perfmodel.reports.figure_style import (
@@ -53,26 +51,21 @@ _NAMES: Final = {
 
 def l2_window_figure(found: L2Window, width: float) -> Drawing:
     """Draw what is set aside, what becomes of the window's lines, and hitRatios from 0 to 1."""
-    narrow = width < 500
-    legend = _legend(found)
-    texts = (found.text, found.ratios_text)
-    bars = 52.0 + 2 * (_BAR + 26)
-    charts = _ROW * ((2 if narrow else 1) + (found.over_time is not None))
-    height = bars + legend_height([t for _, t in legend], width) + charts + 8
-    height += sum(paragraph_height(text, width) for text in texts)
-    title = f"L2 of {found.device}"
-    with canvas(width, height) as on:
-        on.text(MARGIN, 16, title, size=12.0, weight="bold")
+    with canvas(width) as on:
+        on.text(MARGIN, 16, f"L2 of {found.device}", size=12.0, weight="bold")
         on.text(MARGIN, 34, f"{found.kernel}, window over {found.window.buffer}", color=GREY)
         scale = (width - 2 * MARGIN) / max(found.l2_bytes, found.lines.total)
         _ways(on, found, scale, 62)
         _window(on, found, scale, 62 + _BAR + 26)
-        y = on.legend(bars, legend)
-        for text in texts:
+        y = on.legend(52.0 + 2 * (_BAR + 26), _legend(found))
+        for text in (found.text, found.ratios_text):
             y = on.paragraph(y, text)
         _charts(on, found, y + 4)
+        y += 8 + _ROW * (2 if on.narrow else 1)
         if found.over_time is not None:
-            _over_time(on, found.over_time, height - _ROW)
+            _over_time(on, found.over_time, y)
+            y += _ROW
+        on.end(y)
     return on.made
 
 
@@ -166,9 +159,7 @@ def _over_time(on: Canvas, found: OverTime, y: float) -> None:
 def _axes(on: Canvas, place: Sequence[float], names: tuple[str, str]) -> Axes:
     """Return axes of a chart, in a place of the canvas: what it shows, and over what."""
     what, over = names
-    left, top, wide, tall = place
-    box = (left / on.width, 1 - (top + tall) / on.height, wide / on.width, tall / on.height)
-    axes = on.made.figure.add_axes(box)
+    axes = on.chart(place)
     axes.set_xlabel(over, fontsize=9.5, labelpad=1)
     axes.set_title(what, fontsize=9.5, loc="left")
     axes.tick_params(labelsize=9.2)

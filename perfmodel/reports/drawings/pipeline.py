@@ -51,50 +51,29 @@ class Row:
 
 @record
 class Pipeline:
-    """The steps of a block over time.
-
-    Attributes
-    ----------
-    kernel, device : str
-    ahead : bool
-        Whether data of later steps is copied while a block works, or it waits for each step's.
-    steps : int
-        Steps of a block.
-    stages : int
-        Steps whose data shared memory holds.
-    resident : int
-        Blocks that an SM holds at a time.
-    work_s : float
-        Work of a step with nothing else on the SM [s].
-    memory_s : float
-        Of blocks that copy ahead, what their SM needs to take in the data of a step; of others,
-        how long a block waits for it, barriers included [s].
-    period_s : float
-        From one step of a block to its next [s].
-    pipe, level : str
-        Terms that these are of: of the busiest pipe, and of the memory level that binds.
-    start_s, end_s : float
-        Until the first data is there; after the last step [s].
-    rows : tuple of Row
-    cut : tuple of float or None
-        From when to when nothing is shown [s].
-    """
+    """The steps of a block over time."""
 
     kernel: str
     device: str
+    # whether data of later steps is copied while a block works, or it waits for each step's
     ahead: bool
-    steps: int
-    stages: int
-    resident: int
-    work_s: float
+    steps: int  # steps of a block
+    stages: int  # steps whose data shared memory holds
+    resident: int  # blocks that an SM holds at a time
+    work_s: float  # work of a step with nothing else on the SM [s]
+    # of blocks that copy ahead, what their SM needs to take in the data of a step; of others, how
+    # long a block waits for it, barriers included [s]
     memory_s: float
-    period_s: float
+    period_s: float  # from one step of a block to its next [s]
+    # pipe and level: terms that these are of: of the busiest pipe, and of the memory level that
+    # binds
     pipe: str
     level: str
+    # start_s and end_s: until the first data is there; after the last step [s]
     start_s: float
     end_s: float
     rows: tuple[Row, ...]
-    cut: tuple[float, float] | None = None
+    cut: tuple[float, float] | None = None  # from when to when nothing is shown [s]
 
     @property
     def text(self) -> str:

@@ -11,8 +11,6 @@ from perfmodel.reports.drawings.canvas import (
     MARGIN,
     Canvas,
     canvas,
-    legend_height,
-    paragraph_height,
 )
 from perfmodel.reports.drawings.pipeline import Pipeline, Role, Span
 from perfmodel.reports.figure_style import (
@@ -60,11 +58,8 @@ def pipeline_figure(found: Pipeline, width: float) -> Drawing:
     roles = {span.role for row in found.rows for span in row.spans}
     told = {role: text for role, text in _TOLD[found.ahead].items() if role in roles}
     legend = [(_STYLES[role], text) for role, text in told.items()]
-    note = _note(found)
     rows = 62 + _ROW * len(found.rows)
-    height = rows + 34 + legend_height(list(told.values()), width)
-    height += paragraph_height(found.text, width) + paragraph_height(note, width)
-    with canvas(width, height) as on:
+    with canvas(width) as on:
         on.text(MARGIN, 16, f"Pipeline of {found.kernel}", size=12.0, weight="bold")
         on.text(MARGIN, 34, f"on {found.device}", color=GREY)
         times = _times(found, width, 66.0 if on.narrow else _NAMES)
@@ -77,7 +72,7 @@ def pipeline_figure(found: Pipeline, width: float) -> Drawing:
         _time_axis(on, times, rows - 8)
         y = on.legend(rows + 26, legend)
         y = on.paragraph(y, found.text)
-        on.paragraph(y, note, color=GREY)
+        on.end(on.paragraph(y, _note(found), color=GREY) + 8)
     return on.made
 
 

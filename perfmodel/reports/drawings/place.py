@@ -14,20 +14,11 @@ from perfmodel.records import record
 
 @record
 class Place:
-    """A warp of a block, at some iteration of its loops.
+    """A warp of a block, at some iteration of its loops."""
 
-    Attributes
-    ----------
-    block : tuple of int
-        blockIdx.x, .y and .z.
-    warp : int or None
-        None: the first of the block with a lane that takes part.
-    loops : mapping of str to int
-        Iterations by the loops' variables; those left out are 0.
-    """
-
-    block: tuple[int, int, int] = (0, 0, 0)
-    warp: int | None = None
+    block: tuple[int, int, int] = (0, 0, 0)  # blockIdx.x, .y and .z
+    warp: int | None = None  # None: the first of the block with a lane that takes part
+    # iterations by the loops' variables; those left out are 0
     loops: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -24,36 +24,22 @@ SCHEMA: Final = "perfmodel.draw.sectors/1"
 
 @record
 class WarpRequest:
-    """A request of one warp to global memory.
+    """A request of one warp to global memory."""
 
-    Attributes
-    ----------
-    kernel : str
-        Kernel and mapping, such as "gemm naive".
-    access, buffer, kind : str
-        What it is: ``"load A[m*K + k], every k"``.
-    place : Place
-    width : int
-        Bytes that a lane moves.
-    lanes : tuple of int or None
-        First byte of each of the 32 lanes, from the start of the buffer; None of those that take
-        no part.
-    mean_sectors, mean_lines : float
-        Of all requests of the access in the launch.
-    requests : float
-        How many these are.
-    """
-
-    kernel: str
+    kernel: str  # kernel and mapping, such as "gemm naive"
+    # access, buffer and kind: what it is: ``"load A[m*K + k], every k"``
     access: str
     buffer: str
     kind: str
     place: Place
-    width: int
+    width: int  # bytes that a lane moves
+    # first byte of each of the 32 lanes, from the start of the buffer; None of those that take no
+    # part
     lanes: tuple[int | None, ...]
+    # mean_sectors and mean_lines: of all requests of the access in the launch
     mean_sectors: float
     mean_lines: float
-    requests: float
+    requests: float  # how many these are
 
     @property
     def taking(self) -> list[int]:

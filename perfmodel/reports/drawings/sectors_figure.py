@@ -19,8 +19,6 @@ from perfmodel.reports.drawings.canvas import (
     SMALL,
     Canvas,
     canvas,
-    legend_height,
-    paragraph_height,
 )
 from perfmodel.reports.drawings.sectors import WarpRequest
 from perfmodel.reports.figure_style import BAND, BLUE, FAINT, GREY, INK, Drawing
@@ -57,31 +55,17 @@ class _Line:
 
 def sectors_figure(found: WarpRequest, width: float) -> Drawing:
     """Draw a request: lanes, the sectors of their bytes, and the lines that these are in."""
-    place = _place_text(found)
-    texts = [text for _, text in _LEGEND]
-    top = (
-        10 + paragraph_height(found.access, width, 12.0, bold=True) + paragraph_height(place, width)
-    )
-    below = top + 14 + _LANE + _LINKS + _TALL + 14
-    height = (
-        below
-        + LINE
-        + paragraph_height(found.text, width, bold=True)
-        + paragraph_height(found.mean_text, width)
-        + legend_height(texts, width)
-        + paragraph_height(_NOTE, width)
-    )
-    with canvas(width, height) as on:
+    with canvas(width) as on:
         y = on.paragraph(16, found.access, size=12.0, weight="bold")
-        on.paragraph(y, place, color=GREY)
+        y = on.paragraph(y, _place_text(found), color=GREY) + 8
         lines = _lines_of(found, width)
-        _links(on, found, lines, top + 14 + _LANE)
-        _lanes(on, found, top + 14)
-        _lines(on, found, lines, top + 14 + _LANE + _LINKS)
-        y = on.paragraph(below + LINE, found.text, weight="bold")
+        _links(on, found, lines, y + _LANE)
+        _lanes(on, found, y)
+        _lines(on, found, lines, y + _LANE + _LINKS)
+        y = on.paragraph(y + _LANE + _LINKS + _TALL + 14 + LINE, found.text, weight="bold")
         y = on.paragraph(y, found.mean_text)
         y = on.legend(y, _LEGEND)
-        on.paragraph(y, _NOTE, color=GREY)
+        on.end(on.paragraph(y, _NOTE, color=GREY))
     return on.made
 
 

@@ -58,41 +58,24 @@ class Part:
 
 @record
 class BlockTiles:
-    """What one block of C = A B works on, of A with M rows and B with N columns.
-
-    Attributes
-    ----------
-    kernel : str
-    sizes : tuple of int
-        M, N and K.
-    block : tuple of int
-    step, steps : int
-        Which step along K is shown, and how many there are.
-    element_bytes : int
-        Of A and B.
-    a, b : Part
-        What the block loads in the step.
-    c : Part
-        The block's tile of C.
-    warp, thread : Part or None
-        What a warp and its first thread make of it; None where the description does not say who
-        makes what, as of tensor cores' products.
-    stages : int
-        Steps whose tiles shared memory holds; 0 of a kernel that keeps no tiles.
-    """
+    """What one block of C = A B works on, of A with M rows and B with N columns."""
 
     kernel: str
-    sizes: tuple[int, int, int]
+    sizes: tuple[int, int, int]  # M, N and K
     block: tuple[int, int, int]
+    # step and steps: which step along K is shown, and how many there are
     step: int
     steps: int
-    element_bytes: int
+    element_bytes: int  # of A and B
+    # a and b: what the block loads in the step
     a: Part
     b: Part
-    c: Part
+    c: Part  # the block's tile of C
+    # warp and thread: what a warp and its first thread make of it; None where the description does
+    # not say who makes what, as of tensor cores' products
     warp: Part | None
     thread: Part | None
-    stages: int
+    stages: int  # steps whose tiles shared memory holds; 0 of a kernel that keeps no tiles
 
     @property
     def step_bytes(self) -> int:

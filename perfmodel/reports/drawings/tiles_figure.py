@@ -9,8 +9,6 @@ from perfmodel.reports.drawings.canvas import (
     MARGIN,
     Canvas,
     canvas,
-    legend_height,
-    paragraph_height,
 )
 from perfmodel.reports.drawings.tiles import BlockTiles, Part
 from perfmodel.reports.figure_style import AMBER, BAND, BLUE, GREEN, GREY, VERMILION, Drawing
@@ -58,23 +56,18 @@ class _Field:
 def tiles_figure(found: BlockTiles, width: float) -> Drawing:
     """Draw a block's tiles: in the whole matrices, and enlarged."""
     side = width - 20 if width < _TWO else width / 2 - 16
-    legend = _legend(found)
-    text = f"{found.text[:1].upper()}{found.text[1:]}."
-    top = 36 + paragraph_height(_place(found), width)
     half = side + 34
-    height = top + half * (2 if width < _TWO else 1) + 16
-    height += paragraph_height(text, width) + legend_height([t for _, t in legend], width)
-    with canvas(width, height) as on:
+    with canvas(width) as on:
         on.text(MARGIN, 16, f"Tiles of {found.kernel}", size=12.0, weight="bold")
-        on.paragraph(34, _place(found), color=GREY)
+        top = on.paragraph(34, _place(found), color=GREY) + 2
         on.text(MARGIN, top, "the matrices", color=GREY)
         _whole(on, found, (MARGIN, top + 28, side))
         x, y = (MARGIN, top + half) if width < _TWO else (width / 2 + MARGIN, top)
         on.text(x, y, "the block's tiles, enlarged", color=GREY)
         _enlarged(on, found, (x, y + 28, side))
-        y = on.paragraph(height - paragraph_height(text, width) - 8
-                         - legend_height([t for _, t in legend], width), text)  # fmt: skip
-        on.legend(y, legend)
+        below = top + half * (2 if width < _TWO else 1) + 8
+        y = on.paragraph(below, f"{found.text[:1].upper()}{found.text[1:]}.")
+        on.end(on.legend(y, _legend(found)) + 8)
     return on.made
 
 

@@ -30,24 +30,17 @@ _WAYS: Final = {"read": ("read", 0.85), "written": ("written", 0.5), "atomic": (
 
 @record
 class Flow:
-    """Bytes between two neighbouring levels.
+    """Bytes between two neighbouring levels."""
 
-    Attributes
-    ----------
-    near, far : str
-        "SM", "L1", "L2" or "DRAM"; "shared" for shared memory.
-    read, written, atomic : float
-        Towards the SMs, away from them, and of atomics, which L2 resolves [B].
-    bandwidth : float or None
-        What the far side could deliver [B/s].
-    """
-
+    # near and far: "SM", "L1", "L2" or "DRAM"; "shared" for shared memory
     near: str
     far: str
+    # read, written and atomic: towards the SMs, away from them, and of atomics, which L2 resolves
+    # [B]
     read: float
     written: float
     atomic: float
-    bandwidth: float | None
+    bandwidth: float | None  # what the far side could deliver [B/s]
 
     @property
     def total(self) -> float:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -18,7 +18,12 @@ from markupsafe import Markup
 
 from perfmodel.records import record
 from perfmodel.reports import figure_style
-from perfmodel.reports.figure_style import Drawing, Mark
+from perfmodel.reports.figure_style import Drawing, Mark, check_figure_path, written
+from perfmodel.text_files import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
@@ -41,6 +46,9 @@ _COLOURS: Final = {
     "#000000": "ink",
 }
 """Colours of figures by what the palette calls them."""
+_DOTS: Final = 160
+"""Dots per inch of a PNG."""
+_XML: Final = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
 @record
@@ -154,3 +162,27 @@ def _element(tag: str, text: str) -> Element:
     made = Element(_SVG + tag)
     made.text = text
     return made
+
+
+def save_figure(shown: Figure | Picture, path: str | Path) -> None:
+    """Write a figure or a picture to a file whose suffix says the format; all of it or nothing.
+
+    Raises
+    ------
+    PerfmodelError
+        As `check_figure_path`, or if the file cannot be written.
+    """
+    path = check_figure_path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if not isinstance(shown, Picture):
+        shown = Picture("figure", _title(shown), "", Drawing(shown))
+    if kind == "svg":
+        write_file(path, (_XML + standalone(shown)).encode())
+    else:
+        write_file(path, written(shown.wide.figure, kind, dpi=_DOTS))
+
+
+def _title(figure: Figure) -> str:
+    """Return what stands above a figure."""
+    titles = (axes.get_title(loc) for axes in figure.axes for loc in ("left", "center"))
+    return figure.get_suptitle() or next(filter(None, titles), "")

@@ -23,9 +23,8 @@ from perfmodel.reports.drawings.pipeline import pipeline
 from perfmodel.reports.drawings.place import Place
 from perfmodel.reports.drawings.sectors import warp_request
 from perfmodel.reports.drawings.tiles import block_tiles
-from perfmodel.reports.figure_file import save_figure
 from perfmodel.reports.ladder_figure import ladder_figure
-from perfmodel.reports.page.svg import Picture, standalone
+from perfmodel.reports.page.svg import Picture, save_figure, standalone
 from perfmodel.reports.roofline_figure import roofline_figure
 from perfmodel.reports.sweep_figure import sweep_figure
 from perfmodel.reports.timeline_figure import timeline_figure

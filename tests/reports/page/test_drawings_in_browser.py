@@ -17,8 +17,7 @@ from perfmodel.reports.drawings.pictures import picture
 from perfmodel.reports.drawings.pipeline import pipeline
 from perfmodel.reports.drawings.sectors import warp_request
 from perfmodel.reports.drawings.tiles import block_tiles
-from perfmodel.reports.figure_file import save_figure
-from perfmodel.reports.page.svg import Picture, inline, stylesheet
+from perfmodel.reports.page.svg import Picture, inline, save_figure, stylesheet
 
 Open = Callable[..., Any]
 
