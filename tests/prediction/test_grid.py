@@ -138,7 +138,8 @@ def test_chunks_of_a_large_grid_share_programs(monkeypatch: pytest.MonkeyPatch) 
     some = grid(find_kernel("strided-copy"), {"stride": [2, 3], "n": range(4096, 600000, 768)})
     whole = all_rows(some, some.among)
     (programs,) = module._last[0].programs.values()
-    assert programs is not None and programs.forms
+    assert programs is not None
+    assert programs.forms
     with by_the_models():
         expected = all_rows(some)
     assert whole["time_s"] == pytest.approx(expected["time_s"], rel=1e-12)
