@@ -40,8 +40,8 @@ NAMES = (
     *("iterations", "blocks"),
 )
 """Parameters that are sizes."""
-POWERS = range(10, 41, 6)
-REPEATS = 3
+POWERS = range(10, 41, 10)
+REPEATS = 2
 SOURCES = ("copy", "read", "write", "strided-copy", "gather", "data-reset", "stream-persistent")
 
 
