@@ -49,7 +49,7 @@ def write_rows(
             rows,
             parts,
             lambda number: grid.values(number * step, (number + 1) * step),
-            partial(predicted_rows, grid.launches),
+            partial(predicted_rows, grid.launches, among=grid.among),
             some,
             lambda done: tell(min(done * step, grid.size), grid.size),
         )

@@ -23,6 +23,9 @@ from perfmodel.records import record
 if TYPE_CHECKING:
     from perfmodel.prediction.compiled.forms import Forms
 
+_DRIVERS: Final = L2Control()
+"""What L2 control is unless somebody sets it."""
+
 _asked: Final[set[tuple[object, ...]]] = set()
 _off: Final[ContextVar[bool]] = ContextVar("compiled_forms_off", default=False)
 
@@ -72,7 +75,8 @@ class Conditions:
 
         `at_once`: from the first launch on; a command that predicts once need not import them.
         """
-        if self.l2 is not None or self.mig or self.mps or self.concurrent or _off.get():
+        controlled = self.l2 not in (None, _DRIVERS)
+        if controlled or self.mig or self.mps or self.concurrent or _off.get():
             return None
         key = (id(kernel), id(self.device), self.timing, self.cache)
         if key not in _asked and not at_once:

@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.l2_control import L2Control
+from perfmodel.prediction.conditions import Conditions, by_the_models
 from perfmodel.prediction.memory_size import (
     TooLargeForMemoryError,
     capacity_text,
     needed_bytes,
 )
 from perfmodel.prediction.menu import combinations
-from perfmodel.prediction.predict import Predictions, predict, predict_many
+from perfmodel.prediction.predict import predict
+from perfmodel.prediction.predict_many import Predictions, Prepared, predict_columns, prepared
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.sweep import KNOBS
 from perfmodel.records import record
 
 CHUNK: Final = 1 << 14
 """Predictions that are worked on together, those of open menus among them."""
+_LARGE: Final = 1 << 20
+"""Launches of a grid from which on each process that predicts chunks of it makes programs."""
+_TRIED: Final = 1 << 11
+"""Launches of a large grid that tell which programs serve all of it."""
 SOURCES: Final = 8
 """Launches of a program that are."""
 
 NUMBERS: Final = ("time_s", "dram_read_bytes", "dram_write_bytes", "l2_hit_rate")
 TEXTS: Final = ("bottleneck", "refused")
+
+NOTHING: Final[Mapping[str, Array]] = MappingProxyType({})
 
 _Columns = Mapping[str, Any]  # arrays, or what all rows share
 
@@ -78,15 +87,39 @@ class Grid:
         given = {**self.launches.params, **{axis.name: axis.values for axis in self.axes}}
         return max(1, CHUNK // len(combinations(kernel, given)))
 
+    @property
+    def among(self) -> dict[str, Array]:
+        """Values of parameters of some launches, which tell what forms all take; none of few.
+
+        They are of the whole grid: what its chunks are predicted by does not depend on who predicts
+        which of them, nor on those that were there when it is gone on with.
+        """
+        launches = self.launches
+        if not isinstance(launches.kernel, Kernel) or self.size < _LARGE:
+            return {}
+        rows = np.sort(np.random.default_rng(0).integers(self.size, size=_TRIED))
+        found = {name: column for name, column in self._at(rows).items() if name not in KNOBS}
+        whole = all(column.dtype.kind in "iu" for column in found.values())
+        if not whole or not all(isinstance(v, int) for v in launches.params.values()):
+            return {}
+        found |= {name: np.full(_TRIED, value) for name, value in launches.params.items()}
+        needed = needed_bytes(bind(launches.kernel, dict(found)))
+        held = np.broadcast_to(needed <= launches.platform["device"].dram_size, _TRIED)
+        return {name: column[held] for name, column in found.items()} if held.any() else {}
+
     def values(self, start: int, stop: int) -> dict[str, Array]:
         """Return the values of some configurations, by axis; no more than there are."""
-        rows = np.arange(start, min(stop, self.size))
+        return self._at(np.arange(start, min(stop, self.size)))
+
+    def _at(self, rows: Array) -> dict[str, Array]:
         places = np.unravel_index(rows, [len(axis.values) for axis in self.axes])
         return {a.name: a.values[i] for a, i in zip(self.axes, places, strict=True)}
 
 
-def predicted_rows(launches: Launches, values: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the rows of some configurations, by column.
+def predicted_rows(
+    launches: Launches, values: Mapping[str, Array], among: Mapping[str, Array] = NOTHING
+) -> dict[str, Array]:
+    """Return the rows of some configurations, by column; `among` is that of their grid.
 
     Values of the axes; the time [s], DRAM bytes read and written, L2's hit rate, what binds; and
     "refused": why the device's memory cannot hold the buffers, else empty. Numbers of a refused
@@ -97,6 +130,7 @@ def predicted_rows(launches: Launches, values: Mapping[str, Array]) -> dict[str,
     PerfmodelError
         As `perfmodel.predict_many`, but for buffers over the device's memory.
     """
+    work = _work_on(launches, among)
     count = len(next(iter(values.values())))
     found: dict[str, Array] = {name: np.full(count, np.nan) for name in NUMBERS}
     found |= {name: np.full(count, "", dtype=object) for name in TEXTS}
@@ -110,10 +144,47 @@ def predicted_rows(launches: Launches, values: Mapping[str, Array]) -> dict[str,
 
     for group in _alike(separate, count):
         some = {name: column[group] for name, column in values.items()}
-        for rows, columns in _group(launches, made, some, len(group)):
+        for rows, columns in _group(work, made, some, len(group)):
             for name, column in columns.items():
                 found[name][group[rows]] = column
     return {**values, **found}
+
+
+@dataclass(slots=True)
+class _Work:
+    """Launches whose chunks this process works on, with the programs that serve all of them."""
+
+    launches: Launches
+    among: Mapping[str, Array]
+    programs: dict[L2Control, Prepared | None] = field(default_factory=dict)
+
+    def of(self, under: Conditions) -> Prepared | None:
+        """Return the programs of all launches, made once."""
+        control, kernel = under.l2 or L2Control(), self.launches.kernel
+        if control not in self.programs and isinstance(kernel, Kernel):
+            self.programs[control] = prepared(kernel, under, self.among)
+        return self.programs.get(control)
+
+
+_last: Final[list[_Work]] = []
+
+
+def _work_on(launches: Launches, among: Mapping[str, Array]) -> _Work:
+    """Return what is kept of launches that are those of the last chunk, else a new one.
+
+    Programs are kept by the kernel and device that they are of, not by equal ones, as of a chunk
+    that another process sent.
+    """
+    if not isinstance(launches.kernel, Kernel):
+        return _Work(launches, among)
+    if not _last or _last[0].launches != launches or not _same(_last[0].among, among):
+        _last[:] = [_Work(launches, among)]
+    return _last[0]
+
+
+def _same(some: Mapping[str, Array], others: Mapping[str, Array]) -> bool:
+    same = some.keys() == others.keys()
+    return same and all(np.array_equal(some[name], others[name]) for name in some)
 
 
 def _alike(columns: list[Array], count: int) -> Iterator[Array]:
@@ -128,39 +199,45 @@ def _alike(columns: list[Array], count: int) -> Iterator[Array]:
 
 
 def _group(
-    launches: Launches,
+    work: _Work,
     made: Callable[[tuple[tuple[str, int], ...]], Kernel],
     values: dict[str, Array],
     count: int,
 ) -> Iterator[tuple[Array, _Columns]]:
     """Yield rows with their columns, of configurations that share all knobs, or a launch."""
+    launches = work.launches
     control, platform = launches.control, launches.platform
     for name in [name for name in values if name in KNOBS]:
         control = KNOBS[name](control, values.pop(name)[0])
     if isinstance(launches.kernel, Kernel):
         params = {**launches.params, **values}
-        yield from _of_kernel(launches.kernel, control, platform, params, count)
+        under = Conditions(l2=control, **{"timing": "profiler", "cache": "cold", **platform})
+        programs = work.of(under)
+        yield from _of_kernel(launches.kernel, under, params, count, programs)
         return
     kernel = made(tuple((name, int(column[0])) for name, column in values.items()))
     try:
-        yield np.arange(count), _columns(predict(kernel, l2=control, **platform))
+        # What programs give may hang on what came before, in the last bit: rows must not.
+        with by_the_models():
+            found = predict(kernel, l2=control, **platform)
+        yield np.arange(count), _columns(found)
     except TooLargeForMemoryError as error:
         yield np.arange(count), {"refused": str(error)}
 
 
 def _of_kernel(
     kernel: Kernel,
-    control: L2Control,
-    platform: Mapping[str, Any],
+    under: Conditions,
     params: Mapping[str, Any],
     count: int,
+    programs: Prepared | None,
 ) -> Iterator[tuple[Array, _Columns]]:
     held = np.arange(count)
     try:
-        yield held, _columns(predict_many(kernel, l2=control, **platform, **params))
+        yield held, _columns(predict_columns(kernel, under, params, programs))
         return
     except TooLargeForMemoryError:
-        gpu: Device = platform["device"]
+        gpu = under.device
         needed = np.broadcast_to(needed_bytes(bind(kernel, dict(params))), count)
     for row in np.flatnonzero(needed > gpu.dram_size):
         reason = f"needs {capacity_text(needed[row])} of {capacity_text(gpu.dram_size)} of memory"
@@ -168,7 +245,7 @@ def _of_kernel(
     held = np.flatnonzero(needed <= gpu.dram_size)
     if held.size:
         some = {name: value[held] if np.ndim(value) else value for name, value in params.items()}
-        yield held, _columns(predict_many(kernel, l2=control, **platform, **some))
+        yield held, _columns(predict_columns(kernel, under, some, programs))
 
 
 def _columns(found: Prediction | Predictions) -> _Columns:

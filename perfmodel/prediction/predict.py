@@ -14,6 +14,8 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind, check_bounds
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.kernels.lifted import lifted
+from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.conditions import Conditions, check_protocol, device_of, kernel_of
@@ -96,6 +98,8 @@ def predict(
         alone = {name: np.asarray([value]) for name, value in given.items()}
         picked = fastest(chosen, alone, times_of(chosen, gpu, cache))
         given |= {name: int(values[0]) for name, values in picked.items()}
+    if chosen.translated and not given and traffic == "closed-form":
+        return _of_source(chosen, under)
     forms = under.forms(chosen, given) if traffic == "closed-form" else None
     numbers = None if forms is None else forms.numbers(given)
     if forms is not None and numbers is not None:
@@ -104,14 +108,38 @@ def predict(
             partial(forms.reliability, given, under.evaluated),
         )
         return prediction_from(chosen, gpu, numbers, traffic, timing, cache, behind)
-    instance = bind(chosen, given)
-    check_bounds(instance)
-    if chosen.assumption is not None:
-        doubt = contents_doubt(chosen, lambda kernel: under.details(kernel, given))
-        instance = replace(instance, kernel=replace(chosen, doubt=doubt))
-    found = prediction_of(under.evaluated(instance, traffic, sets), timing, cache, traffic)
+    found = _by_models(chosen, given, under, traffic, sets)
     if forms is not None:
         forms.learn(given, under.evaluated)
+    return found
+
+
+def _by_models(
+    kernel: Kernel, given: Mapping[str, Any], under: Conditions, traffic: Method, sets: int = 1
+) -> Prediction:
+    instance = bind(kernel, given)
+    check_bounds(instance)
+    if kernel.assumption is not None:
+        doubt = contents_doubt(kernel, lambda kernel: under.details(kernel, given))
+        instance = replace(instance, kernel=replace(kernel, doubt=doubt))
+    found = under.evaluated(instance, traffic, sets)
+    return prediction_of(found, under.timing, under.cache, traffic)
+
+
+def _of_source(kernel: Kernel, under: Conditions) -> Prediction:
+    """Predict a kernel from a source, by what earlier ones that differ in numbers have taught."""
+    same = lifted(kernel)
+    forms = None if same is None else under.forms(same.kernel, same.values)
+    if same is None or forms is None:
+        return _by_models(kernel, {}, under, "closed-form")
+    if (numbers := forms.numbers(same.values)) is not None:
+        numbers = replace(numbers, params=parameter_values(kernel, {}))
+        behind = Behind(partial(under.details, kernel, {}), under.timing, under.cache)
+        protocol = under.timing, under.cache
+        return prediction_from(kernel, under.device, numbers, "closed-form", *protocol, behind)
+    found = _by_models(kernel, {}, under, "closed-form")
+    forms.learn(same.values, under.evaluated)
+    forms.hold_to(same.values, found.time_s)
     return found
 
 

@@ -102,9 +102,21 @@ def predict_many(
     >>> predict_many("copy", bytes=np.array([1 << 20, 1 << 30])).time_s.shape
     (2,)
     """
-    chosen = kernel_of(kernel, mapping)
-    check_protocol(timing, cache)
     under = Conditions(device_of(device), timing, cache, l2, mig, mps, concurrent)
+    return predict_columns(kernel_of(kernel, mapping), under, params)
+
+
+def predict_columns(
+    kernel: Kernel,
+    under: Conditions,
+    params: Mapping[str, npt.ArrayLike],
+    programs: Prepared | None = None,
+) -> Predictions:
+    """Predict arrays of launches, as `predict_many`.
+
+    `programs`: where these are a part of many more, those that serve all, see `prepared`.
+    """
+    check_protocol(under.timing, under.cache)
     given = {name: np.asarray(value) for name, value in params.items()}
     try:
         shape = np.broadcast_shapes(*(value.shape for value in given.values()))
@@ -115,8 +127,8 @@ def predict_many(
     if 0 in shape:
         raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
-    flat |= fastest(chosen, flat, times_of(chosen, under.device, cache))
-    found = _Launches(chosen, under, flat, int(np.prod(shape)))
+    flat |= fastest(kernel, flat, times_of(kernel, under.device, under.cache))
+    found = _Launches(kernel, under, flat, int(np.prod(shape)), programs)
     found.work_out()
     terms = {name: column.reshape(shape) for name, column in found.terms.items()}
     return Predictions(
@@ -125,6 +137,30 @@ def predict_many(
         bottleneck=bottleneck(terms),
         traffic={name: column.reshape(shape) for name, column in found.traffic.items()},
     )
+
+
+@record
+class Prepared:
+    """Programs that hold for most of some launches, none if they do not, and their inputs."""
+
+    names: tuple[str, ...]
+    forms: tuple[Form[LaunchNumbers], ...]
+
+
+def prepared(kernel: Kernel, under: Conditions, columns: Mapping[str, Array]) -> Prepared | None:
+    """Return the programs of launches, made if need be; None if parameters are no whole numbers.
+
+    `columns` are the launches' parameters, one-dimensional arrays of one length.
+    """
+    if not columns or not all(column.dtype.kind in "iu" for column in columns.values()):
+        return None
+    forms = under.forms(kernel, dict.fromkeys(columns, 0), at_once=True)
+    if forms is None:
+        return None
+    from perfmodel.prediction.compiled.many import prepare
+
+    whole = {name: column.astype(np.int64) for name, column in columns.items()}
+    return Prepared(forms.names, tuple(prepare(forms.of_numbers, whole, under.evaluated)))
 
 
 def times_of(
@@ -147,6 +183,7 @@ class _Launches:
     under: Conditions
     params: Mapping[str, Array]
     size: int
+    programs: Prepared | None = None  # of more launches than these
     times: Array = field(init=False)
     terms: dict[str, Array] = field(default_factory=dict)
     traffic: dict[str, Array] = field(default_factory=dict)
@@ -156,28 +193,18 @@ class _Launches:
         self.times = np.zeros(self.size)
         self.traffic |= {name: np.zeros(self.size) for name in NUMBERS}
         rows = np.arange(self.size)
-        inputs, forms = self._programs()
-        if forms:
-            left = _side_by_side(lambda some: self._by_programs(forms, inputs, some), rows)
+        found = self._programs()
+        if found is not None and found.forms:
+            inputs = [self.params[name].astype(np.int64) for name in found.names]
+            left = _side_by_side(lambda some: self._by_programs(found.forms, inputs, some), rows)
             rows = np.concatenate(left)
         _side_by_side(self._by_arrays, rows)
 
-    def _programs(self) -> tuple[list[Array], list[Form[LaunchNumbers]]]:
-        """Return columns, and the programs of them that hold for most rows; none if there are none.
-
-        Few rows, and parameters that are no numbers, have none.
-        """
-        whole = all(column.dtype.kind in "iu" for column in self.params.values())
-        if self.size < LEAST or not whole or not self.params:
-            return [], []
-        from perfmodel.prediction.compiled.many import prepare
-
-        forms = self.under.forms(self.kernel, dict.fromkeys(self.params, 0), at_once=True)
-        if forms is None:
-            return [], []
-        columns = {name: column.astype(np.int64) for name, column in self.params.items()}
-        found = prepare(forms.of_numbers, columns, self.under.evaluated)
-        return [columns[name] for name in forms.names], found
+    def _programs(self) -> Prepared | None:
+        """Return the programs that hold for most rows; few rows have none of their own."""
+        if self.programs is not None and {*self.programs.names} == self.params.keys():
+            return self.programs
+        return None if self.size < LEAST else prepared(self.kernel, self.under, self.params)
 
     def _by_programs(
         self, forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array], rows: Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ from perfmodel.kernels import Kernel, find_kernel, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import grid as module
 from perfmodel.prediction import predict, predict_many
+from perfmodel.prediction.conditions import by_the_models
 from perfmodel.prediction.grid import Axis, Grid, Launches, predicted_rows
 from perfmodel.prediction.sweep import sweep
 
@@ -29,9 +31,9 @@ def grid(
     return Grid(Launches(kernel, **{**given, **more}), found)
 
 
-def all_rows(some: Grid) -> dict[str, list[Any]]:
+def all_rows(some: Grid, among: Mapping[str, Any] = module.NOTHING) -> dict[str, list[Any]]:
     chunks = (some.values(at, at + some.step) for at in range(0, some.size, some.step))
-    parts = [predicted_rows(some.launches, values) for values in chunks]
+    parts = [predicted_rows(some.launches, values, among) for values in chunks]
     return {name: [v for part in parts for v in part[name].tolist()] for name in parts[0]}
 
 
@@ -126,3 +128,33 @@ def test_a_kernel_of_a_launch_is_made_once_for_all_knobs(tmp_path: Path) -> None
     for place, (n, granularity) in enumerate(product([1 << 20, 1 << 22], [32, 64])):
         control = L2Control(fetch_granularity=granularity)
         assert rows["time_s"][place] == predict("read", device=H100, l2=control, bytes=n).time_s
+
+
+def test_chunks_of_a_large_grid_share_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: the models; property: the same to the last bit from any chunk on, as where
+    # another process works or it is gone on with, from launches as another process sends them
+    monkeypatch.setattr(module, "_LARGE", 1)
+    monkeypatch.setattr(module, "CHUNK", 500)
+    some = grid(find_kernel("strided-copy"), {"stride": [2, 3], "n": range(4096, 600000, 768)})
+    whole = all_rows(some, some.among)
+    (programs,) = module._last[0].programs.values()
+    assert programs is not None
+    assert programs.forms
+    with by_the_models():
+        expected = all_rows(some)
+    assert whole["time_s"] == pytest.approx(expected["time_s"], rel=1e-12)
+    assert whole["bottleneck"] == expected["bottleneck"]
+    later = slice(2 * some.step, 3 * some.step)
+    sent = pickle.loads(pickle.dumps(some.launches))
+    module._last.clear()
+    rows = predicted_rows(sent, some.values(later.start, later.stop), some.among)
+    assert rows["time_s"].tolist() == whole["time_s"][later]
+
+
+def test_few_launches_and_words_have_no_programs() -> None:
+    # by hand: less than a million, and a word; of the others those that memory holds
+    assert not grid(find_kernel("copy"), {"bytes": range(16, 16000, 16)}).among
+    words = {"dtype": ["int32", "float32"], "n": range(1, 1 << 20)}
+    assert not grid(find_kernel("atomic-add"), words).among
+    some = grid(find_kernel("copy"), {"bytes": range(1 << 20, 1 << 41, 1 << 20)})
+    assert 0 < max(some.among["bytes"]) <= H100.dram_size / 2

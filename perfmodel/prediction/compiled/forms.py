@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +26,8 @@ _FIRST_RELIABILITY: Final = 9
 models have taken about as long as that takes."""
 _MOST_BOUNDS: Final = 12
 """Programs that show a kernel's accesses to fit, at most."""
+_ALIKE: Final = 1e-11
+"""Share by which Python's and NumPy's powers may make times differ."""
 _MOST_KEPT: Final = 64
 """Kernels and devices whose programs are kept, those that were used last."""
 
@@ -103,6 +106,12 @@ class Forms:
         programs = self.of_numbers
         if programs.miss(given) and (self._fits(given) or self._learn_bounds(given)):
             programs.learn(evaluated)
+
+    def hold_to(self, given: Mapping[str, Any], time_s: float) -> None:
+        """Have no programs any more if theirs is not the time [s] that a launch has."""
+        found = self.numbers(given)
+        if found is not None and not math.isclose(found.time_s, time_s, rel_tol=_ALIKE):
+            self.of_numbers.give_up()
 
     def _learn_bounds(self, given: Mapping[str, Any]) -> bool:
         """Make a program that shows a launch to fit, and say whether that was possible."""

@@ -99,6 +99,11 @@ class Programs(Generic[Found]):
                 return form.layout.record(outputs)
         return None
 
+    def give_up(self) -> None:
+        """Have no programs, and make none any more."""
+        self.known.clear()
+        self.failed = _MOST_FAILED
+
     def miss(self, given: Mapping[str, Any]) -> bool:
         """Note a launch that no program held for, and say whether any is worth making yet."""
         self.missed += 1

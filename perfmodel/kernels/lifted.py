@@ -1,0 +1,149 @@
+"""Kernels that differ in numbers alone, such as one source's at many sizes, as one with parameters.
+
+A kernel from a source has the numbers of one launch in it. Where later ones have the same form, the
+numbers that differ become parameters, and what is learnt of launches of that kernel serves all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Final
+
+from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.kernels.kernel import Kernel, Parameter
+from perfmodel.kernels.parameter_values import parameter_values
+from perfmodel.records import record
+
+_MOST_FORMS: Final = 64
+"""Forms of kernels that are remembered, those that came last."""
+_LARGEST: Final = 2**62
+"""Of a parameter."""
+
+
+@record
+class Lifted:
+    """A kernel some of whose numbers are parameters, and those of one launch."""
+
+    kernel: Kernel
+    values: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class _Form:
+    """Kernels of one form: numbers of the first, which of them differed since, and as what."""
+
+    first: tuple[int | float, ...]
+    differing: list[int] = field(default_factory=list)
+    kernel: Kernel | None = None
+
+
+_forms: Final[dict[Any, _Form]] = {}
+
+
+def lifted(kernel: Kernel) -> Lifted | None:
+    """Return a translated kernel with parameters; None if it has none, as the first of a form.
+
+    Kernels with counted accesses, whose counts are not among the expressions, have none.
+    """
+    plain = kernel.assumption is None and kernel.unequal is None and not kernel.block_work
+    if not plain or any(access.counted is not None for access in kernel.accesses):
+        return None
+    numbers: list[int | float] = []
+    # Parameters are those of the launch, and have one value each: its default.
+    own = tuple(p.name for p in kernel.parameters)
+    key = own, _shape(replace(kernel, parameters=(), notes=(), summary=""), numbers)
+    form = _forms.pop(key, None)
+    if form is None:
+        if len(_forms) >= _MOST_FORMS:
+            del _forms[next(iter(_forms))]
+        form = _Form(tuple(numbers))
+    _forms[key] = form
+    return _of_form(form, kernel, numbers)
+
+
+def _of_form(form: _Form, kernel: Kernel, numbers: list[int | float]) -> Lifted | None:
+    new = {i for i, (a, b) in enumerate(zip(numbers, form.first, strict=True)) if a != b}
+    if not new <= {*form.differing}:
+        form.differing = sorted({*form.differing, *new})
+        form.kernel = None
+    own = parameter_values(kernel, {})
+    if not form.differing and not own:
+        return None
+    if form.kernel is None:
+        form.kernel = _with_parameters(kernel, form.differing)
+    values = {k: v for i in form.differing for k, v in _parts(_name(i), numbers[i]).items()}
+    if any(abs(value) > _LARGEST for value in values.values()):
+        return None
+    return Lifted(form.kernel, {**own, **values})
+
+
+def _parts(name: str, number: int | float) -> dict[str, int]:
+    """Return a number as whole ones, by name: a float is exactly one over a power of two."""
+    if isinstance(number, int):
+        return {name: number}
+    return dict(zip(_over(name), number.as_integer_ratio(), strict=True))
+
+
+def _over(name: str) -> tuple[str, str]:
+    return f"{name}_above", f"{name}_below"
+
+
+def _name(place: int) -> str:
+    return f"number_{place}"
+
+
+def _with_parameters(kernel: Kernel, places: list[int]) -> Kernel:
+    """Return a kernel in which numbers at some places are parameters."""
+    count = iter(range(1 << 62))
+    wanted = {*places}
+    names = [p.name for p in kernel.parameters]
+
+    def named(number: Number) -> Node:
+        place = next(count)
+        if place not in wanted:
+            return number
+        parts = [*_parts(_name(place), number.value)]
+        names.extend(parts)
+        found = [Name(part) for part in parts]
+        return Operation("/", tuple(found)) if len(found) > 1 else found[0]
+
+    bare = replace(kernel, parameters=(), notes=(), summary="")
+    found: Kernel = _replaced(bare, named)
+    parameters = tuple(Parameter(name, None, -_LARGEST, _LARGEST) for name in names)
+    return replace(found, parameters=parameters)
+
+
+def _shape(value: Any, numbers: list[int | float]) -> Any:
+    """Return what kernels of one form have in common, their numbers left out and noted."""
+    kind = type(value)
+    if kind is Number:
+        numbers.append(value.value)
+        return type(value.value)
+    if kind is tuple:
+        return tuple([_shape(part, numbers) for part in value])
+    if kind is str or not is_dataclass(kind):
+        return value
+    return (kind, *[_shape(getattr(value, name), numbers) for name in _names(kind)])
+
+
+def _replaced(value: Any, named: Callable[[Number], Node]) -> Any:
+    """Return a record with other nodes for its numbers, asked for in the order of `_shape`."""
+    kind = type(value)
+    if kind is Number:
+        return named(value)
+    if kind is tuple:
+        return tuple(_replaced(part, named) for part in value)
+    if kind is str or not is_dataclass(kind):
+        return value
+    new = {name: _replaced(getattr(value, name), named) for name in _names(kind)}
+    return replace(value, **new)
+
+
+_known: Final[dict[type, tuple[str, ...]]] = {}
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    if kind not in _known:
+        _known[kind] = tuple(f.name for f in fields(kind) if f.init)
+    return _known[kind]
