@@ -20,8 +20,8 @@ from perfmodel.prediction.conditions import Conditions, check_protocol, device_o
 from perfmodel.prediction.contents import contents_doubt
 from perfmodel.prediction.evaluate import prediction_of
 from perfmodel.prediction.launch_numbers import prediction_from
-from perfmodel.prediction.menu import fastest, open_parameters
-from perfmodel.prediction.predict_many import Predictions, predict_many, times_of
+from perfmodel.prediction.menu import open_parameters
+from perfmodel.prediction.predict_many import Predictions, picked, predict_many
 from perfmodel.prediction.record import Behind, Method, Prediction
 
 __all__ = ["Predictions", "predict", "predict_many"]
@@ -91,12 +91,12 @@ def predict(
     under = Conditions(device_of(device), timing, cache, l2, mig, mps, concurrent)
     gpu = under.device
     given = _scalars(params)
+    compiled = traffic == "closed-form" and under.came_before(chosen)
     if open_parameters(chosen, given):
-        # What the profiler sees decides: a library does not know how it will be timed.
         alone = {name: np.asarray([value]) for name, value in given.items()}
-        picked = fastest(chosen, alone, times_of(chosen, gpu, cache))
-        given |= {name: int(values[0]) for name, values in picked.items()}
-    forms = under.forms(chosen, given) if traffic == "closed-form" else None
+        found = picked(chosen, alone, under, compiled)
+        given |= {name: int(values[0]) for name, values in found.items()}
+    forms = under.forms(chosen, given) if compiled else None
     numbers = None if forms is None else forms.numbers(given)
     if forms is not None and numbers is not None:
         behind = Behind(
@@ -109,10 +109,10 @@ def predict(
     if chosen.assumption is not None:
         doubt = contents_doubt(chosen, lambda kernel: under.details(kernel, given))
         instance = replace(instance, kernel=replace(chosen, doubt=doubt))
-    found = prediction_of(under.evaluated(instance, traffic, sets), timing, cache, traffic)
+    predicted = prediction_of(under.evaluated(instance, traffic, sets), timing, cache, traffic)
     if forms is not None:
         forms.learn(given, under.evaluated)
-    return found
+    return predicted
 
 
 def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:

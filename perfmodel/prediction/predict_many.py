@@ -115,8 +115,9 @@ def predict_many(
     if 0 in shape:
         raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
-    flat |= fastest(chosen, flat, times_of(chosen, under.device, cache))
-    found = _Launches(chosen, under, flat, int(np.prod(shape)))
+    size = int(np.prod(shape))
+    flat |= picked(chosen, flat, under, under.came_before(chosen))
+    found = _Launches(chosen, under, flat, size)
     found.work_out()
     terms = {name: column.reshape(shape) for name, column in found.terms.items()}
     return Predictions(
@@ -127,16 +128,21 @@ def predict_many(
     )
 
 
-def times_of(
-    kernel: Kernel, gpu: Device, cache: CacheState
-) -> Callable[[Mapping[str, Array]], Array]:
-    """Return a function of columns of parameters that gives the profiler's times [s]."""
+def picked(
+    kernel: Kernel, given: Mapping[str, Array], under: Conditions, compiled: bool
+) -> dict[str, Array]:
+    """Return what a library picks for the parameters that launches leave open.
+
+    What the profiler sees decides: a library does not know how it will be timed. `compiled`: by
+    programs, if there are some.
+    """
+    alone = Conditions(under.device, "profiler", under.cache)
 
     def times(every: Mapping[str, Array]) -> Array:
         params: dict[str, Any] = dict(every)
-        return predict_many(kernel, device=gpu, cache=cache, **params).time_s
+        return predict_many(kernel, device=alone.device, cache=alone.cache, **params).time_s
 
-    return times
+    return fastest(kernel, given, times, alone if compiled else None)
 
 
 @dataclass(slots=True)
@@ -172,7 +178,7 @@ class _Launches:
             return [], []
         from perfmodel.prediction.compiled.many import prepare
 
-        forms = self.under.forms(self.kernel, dict.fromkeys(self.params, 0), at_once=True)
+        forms = self.under.forms(self.kernel, dict.fromkeys(self.params, 0))
         if forms is None:
             return [], []
         columns = {name: column.astype(np.int64) for name, column in self.params.items()}
