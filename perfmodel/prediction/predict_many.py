@@ -200,7 +200,7 @@ class _Launches:
 
     def _by_arrays(self, rows: Array) -> None:
         """Predict rows by the models themselves, on arrays."""
-        waiting = list(_batches(self.kernel, self.params, rows))
+        waiting = list(batches_of(self.kernel, self.params, rows))
         while waiting:
             places, instance = waiting.pop()
             try:
@@ -213,7 +213,7 @@ class _Launches:
             self._keep(places, found.time.time_s, found.time.terms_s, totals)
 
     def _bound(self, rows: Array) -> tuple[Array, Instance]:
-        return rows, bind(self.kernel, {name: c[rows] for name, c in self.params.items()})
+        return rows, bind(self.kernel, _chosen(self.params, rows))
 
     def _keep(
         self, rows: Array, time: Any, terms: Mapping[str, Any], traffic: Mapping[str, Any]
@@ -247,11 +247,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _batches(
-    kernel: Kernel, params: Mapping[str, Array], rows: Array
+def batches_of(
+    kernel: Kernel, params: Mapping[str, Any], rows: Array
 ) -> Iterator[tuple[Array, Instance]]:
     """Yield configurations that share a block shape and access widths: places, and bound."""
-    instance = bind(kernel, {name: value[rows] for name, value in params.items()})
+    instance = bind(kernel, _chosen(params, rows))
     returns = [kind.returns for kind in instance.atomics if kind is not None]
     keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
     keys += runs_once(instance)
@@ -264,4 +264,9 @@ def _batches(
     _, inverse = np.unique(np.stack(differing), axis=1, return_inverse=True)
     for group in range(int(inverse.max()) + 1):
         places = rows[np.ravel(inverse) == group]
-        yield places, bind(kernel, {name: value[places] for name, value in params.items()})
+        yield places, bind(kernel, _chosen(params, places))
+
+
+def _chosen(params: Mapping[str, Any], rows: Array) -> dict[str, Any]:
+    """Return some rows of columns; what is one for all, as it is."""
+    return {name: value[rows] if np.ndim(value) else value for name, value in params.items()}

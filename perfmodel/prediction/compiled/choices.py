@@ -7,7 +7,7 @@ such launches come, the more programs are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -15,10 +15,12 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance, bind
 from perfmodel.kernels.expansion import expanded
+from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
@@ -26,6 +28,7 @@ from perfmodel.prediction.compiled.many import blocks
 from perfmodel.prediction.compiled.programs import Programs, run
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.conditions import Conditions
+from perfmodel.prediction.predict_many import batches_of
 from perfmodel.records import record
 
 Times = Callable[[Mapping[str, Any]], Array]
@@ -41,8 +44,12 @@ _ALIKE: Final = 1 + 1e-11
 """Times that differ less are the same, by which programs and models may differ."""
 _MOST: Final = 32
 """Programs of the launches, and of what they take at least, at most."""
-_MISSED: Final = 3
-"""Times that launches came which programs did not hold for, after which another is made."""
+_MORE: Final = 8
+"""Programs after which one launch more must have come with choices that none holds for."""
+_OTHERS: Final = 1 << 10
+"""Launches of other sizes among which some are sought that a program holds for too."""
+_TIMES: Final = (1, 1, 2, 3, 7)
+"""Factors by which their sizes differ."""
 _SAMPLE: Final = 60
 """Launches that a program is made of at most."""
 _MANY: Final = 256
@@ -166,26 +173,30 @@ class Choices:
 
     def _timed(self, columns: Mapping[str, Array]) -> Array:
         """Return the times of launches with all parameters given [s]."""
-        inputs = [columns[name] for name in self.forms.names]
-        times = np.full(len(inputs[0]), np.nan)
+        inputs = np.stack([columns[name] for name in self.forms.names])
+        times = np.full(inputs.shape[1], np.nan)
         self._fill(times, inputs)
-        while np.isnan(times).any() and self._learn(times, inputs):
-            self._fill(times, inputs)
         left = np.isnan(times)
+        while left.sum() >= max(_MANY, _FEW * len(left)) and self._learn(inputs[:, left]):
+            self._fill(times, inputs)
+            left = np.isnan(times)
         if left.any():
             some = {name: column[left] for name, column in columns.items()}
             times[left] = self.times({**some, **self.words})
+            self.forms.undecided += 1
+            if self.forms.undecided > len(self.forms.of_numbers.known) // _MORE:
+                self._learn(inputs[:, left])
         return times
 
-    def _fill(self, times: Array, inputs: list[Array]) -> None:
+    def _fill(self, times: Array, inputs: Array) -> None:
         """Put in the times that programs know of those that are NaN."""
         left = np.flatnonzero(np.isnan(times))
         known = self.forms.of_numbers.known
         if len(left) >= _MANY:
-            for _, places, outputs in blocks(known, [column[left] for column in inputs]):
+            for _, places, outputs in blocks(known, [*inputs[:, left]]):
                 times[left[places]] = outputs[0]
             return
-        for place, *launch in zip(left.tolist(), *(c[left].tolist() for c in inputs), strict=True):
+        for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             for number, form in enumerate(known):
                 found = run(form.of_one, launch)
                 if found is not None:
@@ -193,17 +204,53 @@ class Choices:
                     known.insert(0, known.pop(number))
                     break
 
-    def _learn(self, times: Array, inputs: list[Array]) -> bool:
-        """Make a program of launches without a time, if enough of them have come."""
-        programs, left = self.forms.of_numbers, np.isnan(times)
-        self.forms.undecided += 1
-        enough = left.sum() >= max(_MANY, _FEW * len(left)) or self.forms.undecided >= _MISSED
-        if not enough or len(programs.known) >= _MOST:
-            return False
+    def _learn(self, columns: Array) -> bool:
+        """Make a program of launches that none holds for, and say whether that was possible."""
         self.forms.undecided = 0
-        return programs.learn_of(self._sample([c[left] for c in inputs]), self.evaluated)
+        programs = self.forms.of_numbers
+        if len(programs.known) >= _MOST:
+            return False
+        columns = np.concatenate([self._others(columns), columns], axis=1)
+        return programs.learn_of(self._alike(columns), self.evaluated)
 
-    def _sample(self, inputs: list[Array]) -> list[dict[str, Any]]:
+    def _others(self, columns: Array) -> Array:
+        """Return launches of other sizes with any of the choices, for a program to hold for both.
+
+        Sizes are multiples of those that came, which are divided by as much.
+        """
+        random = np.random.default_rng(0)
+        found = columns[:, random.integers(0, columns.shape[1], _OTHERS)]
+        chosen = random.integers(0, len(next(iter(self.rows.values()))), _OTHERS)
+        for place, name in enumerate(self.forms.names):
+            if name in self.rows:
+                found[place] = self.rows[name][chosen]
+            else:
+                times = random.choice(_TIMES, _OTHERS)
+                found[place] *= np.where(found[place] > 1, times, 1)
+        return found
+
+    def _alike(self, columns: Array) -> list[dict[str, Any]]:
+        """Return some of the launches that the models have the same forms for as for the last."""
+        every: dict[str, Any] = {**dict(zip(self.forms.names, columns, strict=True)), **self.words}
+        rows = np.arange(columns.shape[1])
+        try:
+            batches = (places for places, _ in batches_of(self.forms.kernel, every, rows))
+            rows = next(places for places in batches if places[-1] == rows[-1])
+            while True:
+                try:
+                    self.evaluated(self._bound(columns[:, rows]))
+                    break
+                except DisagreementError as parted:
+                    rows = rows[parted.labels == parted.labels[-1]]
+        except PerfmodelError:  # of other sizes, which may be too large for the GPU
+            rows = rows[-1:]
+        return self._sample([column[rows] for column in columns])
+
+    def _bound(self, columns: Array) -> Instance:
+        given = dict(zip(self.forms.names, columns, strict=True))
+        return bind(self.forms.kernel, {**given, **self.words})
+
+    def _sample(self, inputs: Sequence[Array]) -> list[dict[str, Any]]:
         """Return some of many launches, by their parameters."""
         every = len(inputs[0])
         some = np.unique(np.linspace(0, every - 1, _SAMPLE).astype(np.int64))
