@@ -193,12 +193,13 @@ class Choices:
         left = np.flatnonzero(np.isnan(times))
         known = self.forms.of_numbers.known
         if len(left) >= _MANY:
-            for _, places, outputs in blocks(known, [*inputs[:, left]]):
+            forms = [form.timing for form in known]
+            for _, places, outputs in blocks(forms, [*inputs[:, left]]):
                 times[left[places]] = outputs[0]
             return
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             for number, form in enumerate(known):
-                found = run(form.of_one, launch)
+                found = run(form.timing.of_one, launch)
                 if found is not None:
                     times[place] = found[0]
                     known.insert(0, known.pop(number))
