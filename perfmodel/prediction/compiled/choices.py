@@ -36,12 +36,12 @@ Times = Callable[[Mapping[str, Any]], Array]
 
 _AT_ONCE: Final = 16
 """Launches whose choices are bounded at a time: few enough for a core's caches."""
-_DECIDED: Final = 1 << 12
+_DECIDED: Final = 1 << 13
 """Launches that are decided together."""
 _FIRST: Final = 2
 """Choices of a launch that are timed first, the likeliest; then twice as many, and so on."""
 _ALIKE: Final = 1 + 1e-11
-"""Times that differ less are the same, by which programs and models may differ."""
+"""Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
 """Programs of the launches, and of what they take at least, at most."""
 _MORE: Final = 8
@@ -125,7 +125,7 @@ class Choices:
         while True:
             launch, place = _likeliest(left, best * _ALIKE, together)
             if not len(launch):
-                return np.asarray(np.argmax(times <= best[:, None] * _ALIKE, axis=1))
+                return np.argmin(times, axis=1)
             columns = {name: column[launch] for name, column in given.items()}
             columns |= {name: values[place] for name, values in self.rows.items()}
             times[launch, place] = self._timed(columns)
@@ -193,9 +193,13 @@ class Choices:
         left = np.flatnonzero(np.isnan(times))
         known = self.forms.of_numbers.known
         if len(left) >= _MANY:
-            forms = [form.timing for form in known]
-            for _, places, outputs in blocks(forms, [*inputs[:, left]]):
-                times[left[places]] = outputs[0]
+            held = {}
+            for form in known:  # of all launches one after the other: few programs see few launches
+                for _, places, outputs in blocks([form.timing], [*inputs[:, left]]):
+                    times[left[places]] = outputs[0]
+                held[form] = np.count_nonzero(~np.isnan(times[left]))
+                left = left[np.isnan(times[left])]
+            known.sort(key=lambda form: -held[form])
             return
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             for number, form in enumerate(known):
