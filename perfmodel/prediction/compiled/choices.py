@@ -125,7 +125,7 @@ class Choices:
         while True:
             launch, place = _likeliest(left, best * _ALIKE, together)
             if not len(launch):
-                return np.argmin(times, axis=1)
+                return np.asarray(np.argmin(times, axis=1))
             columns = {name: column[launch] for name, column in given.items()}
             columns |= {name: values[place] for name, values in self.rows.items()}
             times[launch, place] = self._timed(columns)

@@ -40,7 +40,7 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     every = picked(PRODUCT, given, under, compiled=False)
     for _ in range(2):  # programs are made, and used
         found = picked(PRODUCT, given, under, compiled=True)
-        # Tiles whose times differ in the last bit may change places: Python's powers are not NumPy's.
+        # tiles whose times differ in the last bit may change places: Python's powers, NumPy's
         same = np.all([found[name] == values for name, values in every.items()], axis=0)
         assert same.sum() >= 14
         with by_the_models():
@@ -52,8 +52,10 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     words = {n: v for n, v in others.items() if isinstance(v, str)}
     numbers = dict.fromkeys([*(n for n in given if n not in words), *every], 0)
     forms = forms_of(PRODUCT, under.device, {**numbers, **words}, "profiler", "cold")
-    assert forms is not None and forms.of_bounds is not None
-    assert forms.of_bounds.known and not forms.of_bounds.failed
+    assert forms is not None
+    assert forms.of_bounds is not None
+    assert forms.of_bounds.known
+    assert not forms.of_bounds.failed
 
 
 def test_one_after_another() -> None:
