@@ -151,9 +151,9 @@ class Choices:
                 self._learn_bounds([*np.broadcast_arrays(*inputs)], unknown)
             form = self.bounds.known[tried]
             tried += 1
-            assert form.of_many is not None
+            assert form.of_arrays is not None
             with np.errstate(all="ignore"):
-                held, outputs = form.of_many(*inputs)
+                held, outputs = form.of_arrays(*inputs)
             held = held & unknown
             np.copyto(there, outputs[0] != 0, where=held)
             np.copyto(least, outputs[1], where=held)
@@ -167,7 +167,7 @@ class Choices:
         sample = self._sample([column[unknown] for column in inputs])
         bind(self.forms.kernel, sample[-1])  # an error of the launch's is one, and no program's
         made = len(known) < _MOST and self.bounds.learn_of(sample, _itself)
-        if not made or known[0].of_many is None:
+        if not made or known[0].of_arrays is None:
             raise NoProgramError("what choices take at least")
         known.append(known.pop(0))
 

@@ -21,6 +21,7 @@ from perfmodel.prediction.compiled.layouts import Layout, Read
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, RecordedLaunches, record_launches
+from perfmodel.prediction.compiled.vector_code import vector_function
 
 Found = TypeVar("Found")
 
@@ -53,6 +54,14 @@ class Form(Generic[Found]):
     @cached_property
     def of_many(self) -> ArrayFunction | None:
         """The function of arrays of launches; None if some step takes one at a time."""
+        try:
+            return vector_function(self.program)
+        except NoProgramError:
+            return self.of_arrays
+
+    @cached_property
+    def of_arrays(self) -> ArrayFunction | None:
+        """The same by NumPy: of arrays that broadcast."""
         try:
             return array_function(self.program)
         except NoProgramError:
