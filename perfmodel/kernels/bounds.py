@@ -100,10 +100,12 @@ def _fits(
     if guard is not None:
         ranges.assume(guard)
     found, count = ranges.of(index), int(whole(vector))
-    last = whole(instance.lengths[access.buffer]) - count
-    inside = found is not None and found.low >= 0 and found.high <= last
     still = {name: 0 for name, most in largest.items() if most == 0}
-    return bool(inside), count == 1 or divisor(index, known | still, count) == count
+    aligned = count == 1 or divisor(index, known | still, count) == count
+    end = whole(instance.lengths[access.buffer])
+    # An aligned vector that starts before the end ends there at the latest, if that is aligned.
+    last = end - end % count if aligned else end - count + 1
+    return bool(found is not None and found.low >= 0 and found.high < last), aligned
 
 
 def _check_access(instance: Instance, access: Access, vector: int) -> None:

@@ -70,6 +70,7 @@ class PipelineValues:
     parts_ns: Integers
     part_bytes: Integers
     result_bytes: Integers
+    loaded_bytes: Integers
 
 
 @record(slots=False, eq=False)

@@ -175,6 +175,8 @@ class Pipeline:
     parts_ns: Node = _ZERO  # nanoseconds that this launch takes besides moving its bytes
     part_bytes: Node = _ZERO  # bytes of one part of all results
     result_bytes: Node = _ZERO  # bytes of the results
+    # Bytes that all blocks load, each as often as one does, at least: tells early what is slow.
+    loaded_bytes: Node = _ZERO
 
 
 @record

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -150,8 +151,7 @@ def _check_range(
             f"{what} must be {least} to {most}, not {shown(int(low if low < least else high))}"
         )
     if parameter.choices:
-        wrong = {low} if array is None else set(np.unique(array).tolist())
-        wrong -= set(parameter.choices)
+        wrong = _not_among(parameter.choices, np.asanyarray(low if array is None else array))
         if wrong and len(parameter.choices) == 1:
             raise PerfmodelError(
                 f"{what} is {parameter.choices[0]} in this launch, not {min(wrong)}: of a kernel "
@@ -179,3 +179,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype(np.int64) if value.dtype.kind == "b" else value
     return int(value) if isinstance(value, bool) else value
+
+
+def _not_among(choices: Sequence[int], values: npt.NDArray[Any]) -> set[int]:
+    """Return the values that are none of some choices."""
+    among = reduce(np.logical_or, [values == choice for choice in choices])
+    return set() if np.all(among) else set(np.ravel(values).tolist()) - set(choices)

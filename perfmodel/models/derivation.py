@@ -225,6 +225,11 @@ def number(value: Any) -> float:
     return float(value)
 
 
+def glimpse(value: Any) -> Any:
+    """Return a number as a plain one, for what no result may depend on: an order to try first."""
+    return _plain(value)
+
+
 def records_parts() -> bool:
     """Return whether formulas that are worked out another way are recorded as what that does."""
     return _in_parts.get()

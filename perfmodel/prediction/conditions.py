@@ -68,19 +68,18 @@ class Conditions:
         """Return a launch of a kernel with its parameters evaluated."""
         return self.evaluated(bind(kernel, given))
 
-    def forms(
-        self, kernel: Kernel, given: Mapping[str, Any], *, at_once: bool = False
-    ) -> Forms | None:
-        """Return the compiled forms of such launches; None where there may be none.
+    def came_before(self, kernel: Kernel) -> bool:
+        """Say whether such launches came before: for one, a command need not import programs."""
+        key = (id(kernel), id(self.device), self.timing, self.cache)
+        if key in _asked:
+            return True
+        _asked.add(key)
+        return False
 
-        `at_once`: from the first launch on; a command that predicts once need not import them.
-        """
+    def forms(self, kernel: Kernel, given: Mapping[str, Any]) -> Forms | None:
+        """Return the compiled forms of such launches; None where there may be none."""
         controlled = self.l2 not in (None, _DRIVERS)
         if controlled or self.mig or self.mps or self.concurrent or _off.get():
-            return None
-        key = (id(kernel), id(self.device), self.timing, self.cache)
-        if key not in _asked and not at_once:
-            _asked.add(key)
             return None
         from perfmodel.prediction.compiled.forms import forms_of
 

@@ -15,7 +15,12 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
-from perfmodel.models.launch.occupancy import Occupancy, check_block, occupancy
+from perfmodel.models.launch.occupancy import (
+    Occupancy,
+    check_block,
+    most_registers,
+    occupancy,
+)
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.models.traffic_stage import closed_form_traffic
@@ -80,11 +85,12 @@ def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
     """Return the occupancy of bound launches, which a device must be able to run."""
     check_capability(instance.kernel, gpu)
     threads = prod(triple(instance.block))
-    # The largest stand for all: what one block may use has upper limits only.
-    registers, shared = int(np.max(instance.registers)), int(np.max(instance.shared_bytes))
-    check_block(gpu, threads, registers, shared)
-    used = (alike(np.asanyarray(n)) for n in (instance.registers, instance.shared_bytes))
-    return occupancy(gpu, threads, *used)
+    registers, shared = map(np.asanyarray, (instance.registers, instance.shared_bytes))
+    check_block(gpu, threads)
+    # Read as numbers only where they are refused: programs hold for any that are not.
+    if np.any((registers > most_registers(gpu, threads)) | (shared > gpu.shared_per_block_max)):
+        check_block(gpu, threads, int(np.max(registers)), int(np.max(shared)))
+    return occupancy(gpu, threads, alike(registers), alike(shared))
 
 
 def prediction_of(

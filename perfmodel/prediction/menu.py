@@ -16,6 +16,7 @@ from perfmodel.expressions import evaluate
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.parameter_values import parameter_values
+from perfmodel.prediction.conditions import Conditions
 
 Array = npt.NDArray[Any]
 
@@ -49,19 +50,37 @@ def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> npt.NDArr
 
 
 def fastest(
-    kernel: Kernel, given: Mapping[str, Array], time: Callable[[Mapping[str, Array]], Array]
+    kernel: Kernel,
+    given: Mapping[str, Array],
+    time: Callable[[Mapping[str, Array]], Array],
+    under: Conditions | None = None,
 ) -> dict[str, Array]:
     """Return the values of a kernel's open parameters that make each configuration fastest.
 
     `given`: what the caller chose, one-dimensional arrays of one length. `time` gives the predicted
-    times of configurations, all parameters of menus given [s].
+    times of configurations, all parameters of menus given [s]. `under`: what programs may tell
+    these times of; None: none.
     """
     names = open_parameters(kernel, given)
     if not names:
         return {}
     choices = combinations(kernel, given)
+    places = None if under is None else _by_programs(kernel, given, choices, time, under)
+    if places is None:
+        places = _by_time(kernel, given, choices, time)
+    return {name: choices[places, i] for i, name in enumerate(names)}
+
+
+def _by_time(
+    kernel: Kernel,
+    given: Mapping[str, Array],
+    choices: Array,
+    time: Callable[[Mapping[str, Array]], Array],
+) -> Array:
+    """Return the place of the fastest choice for each configuration: all of them are timed."""
+    names = open_parameters(kernel, given)
     size = max((len(values) for values in given.values()), default=1)
-    best = np.empty((size, len(names)), dtype=np.int64)
+    best = np.empty(size, dtype=np.int64)
     step = max(1, _MOST_AT_ONCE // len(choices))
     for start in range(0, size, step):
         some = {name: np.asarray(values)[start : start + step] for name, values in given.items()}
@@ -71,5 +90,34 @@ def fastest(
         there = offered(kernel, every, count)
         times = np.full(there.size, np.inf)
         times[there] = time({name: values[there] for name, values in every.items()})
-        best[start : start + count] = choices[np.argmin(times.reshape(count, -1), axis=1)]
-    return {name: best[:, i] for i, name in enumerate(names)}
+        best[start : start + count] = np.argmin(times.reshape(count, -1), axis=1)
+    return best
+
+
+def _by_programs(
+    kernel: Kernel,
+    given: Mapping[str, Array],
+    choices: Array,
+    time: Callable[[Mapping[str, Array]], Array],
+    under: Conditions,
+) -> Array | None:
+    """Return the same by programs, where there may be some; words are the same in all."""
+    columns = {name: np.asarray(values) for name, values in given.items()}
+    texts = {name: c for name, c in columns.items() if c.dtype.kind == "U"}
+    numbers = {name: c for name, c in columns.items() if c.dtype.kind in "iu"}
+    alike = all((c == c[0]).all() for c in texts.values())
+    if kernel.pipeline is None or not numbers or not alike or len(texts | numbers) < len(columns):
+        return None
+    words = {name: str(c[0]) for name, c in texts.items()}
+    rows = {n: choices[:, i] for i, n in enumerate(open_parameters(kernel, given))}
+    forms = under.forms(kernel, {**dict.fromkeys(columns, 0), **words, **dict.fromkeys(rows, 0)})
+    if forms is None:
+        return None
+    from perfmodel.prediction.compiled.array_functions import NoProgramError
+    from perfmodel.prediction.compiled.choices import Choices
+
+    found = Choices.of(forms, rows, words, under, time)
+    try:
+        return found.fastest({name: column.astype(np.int64) for name, column in numbers.items()})
+    except NoProgramError:
+        return None

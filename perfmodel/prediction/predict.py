@@ -22,8 +22,8 @@ from perfmodel.prediction.conditions import Conditions, check_protocol, device_o
 from perfmodel.prediction.contents import contents_doubt
 from perfmodel.prediction.evaluate import prediction_of
 from perfmodel.prediction.launch_numbers import prediction_from
-from perfmodel.prediction.menu import fastest, open_parameters
-from perfmodel.prediction.predict_many import Predictions, predict_many, times_of
+from perfmodel.prediction.menu import open_parameters
+from perfmodel.prediction.predict_many import Predictions, picked, predict_many
 from perfmodel.prediction.record import Behind, Method, Prediction
 
 __all__ = ["Predictions", "predict", "predict_many"]
@@ -93,14 +93,14 @@ def predict(
     under = Conditions(device_of(device), timing, cache, l2, mig, mps, concurrent)
     gpu = under.device
     given = _scalars(params)
+    compiled = traffic == "closed-form" and under.came_before(chosen)
     if open_parameters(chosen, given):
-        # What the profiler sees decides: a library does not know how it will be timed.
         alone = {name: np.asarray([value]) for name, value in given.items()}
-        picked = fastest(chosen, alone, times_of(chosen, gpu, cache))
-        given |= {name: int(values[0]) for name, values in picked.items()}
+        found = picked(chosen, alone, under, compiled)
+        given |= {name: int(values[0]) for name, values in found.items()}
     if chosen.translated and not given and traffic == "closed-form":
         return _of_source(chosen, under)
-    forms = under.forms(chosen, given) if traffic == "closed-form" else None
+    forms = under.forms(chosen, given) if compiled else None
     numbers = None if forms is None else forms.numbers(given)
     if forms is not None and numbers is not None:
         behind = Behind(
@@ -108,10 +108,10 @@ def predict(
             partial(forms.reliability, given, under.evaluated),
         )
         return prediction_from(chosen, gpu, numbers, traffic, timing, cache, behind)
-    found = _by_models(chosen, given, under, traffic, sets)
+    predicted = _by_models(chosen, given, under, traffic, sets)
     if forms is not None:
         forms.learn(given, under.evaluated)
-    return found
+    return predicted
 
 
 def _by_models(
@@ -129,7 +129,8 @@ def _by_models(
 def _of_source(kernel: Kernel, under: Conditions) -> Prediction:
     """Predict a kernel from a source, by what earlier ones that differ in numbers have taught."""
     same = lifted(kernel)
-    forms = None if same is None else under.forms(same.kernel, same.values)
+    known = same is not None and under.came_before(same.kernel)
+    forms = under.forms(same.kernel, same.values) if same is not None and known else None
     if same is None or forms is None:
         return _by_models(kernel, {}, under, "closed-form")
     if (numbers := forms.numbers(same.values)) is not None:

@@ -127,8 +127,9 @@ def predict_columns(
     if 0 in shape:
         raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
-    flat |= fastest(kernel, flat, times_of(kernel, under.device, under.cache))
-    found = _Launches(kernel, under, flat, int(np.prod(shape)), programs)
+    size = int(np.prod(shape))
+    flat |= picked(kernel, flat, under, under.came_before(kernel))
+    found = _Launches(kernel, under, flat, size, programs)
     found.work_out()
     terms = {name: column.reshape(shape) for name, column in found.terms.items()}
     return Predictions(
@@ -154,7 +155,7 @@ def prepared(kernel: Kernel, under: Conditions, columns: Mapping[str, Array]) ->
     """
     if not columns or not all(column.dtype.kind in "iu" for column in columns.values()):
         return None
-    forms = under.forms(kernel, dict.fromkeys(columns, 0), at_once=True)
+    forms = under.forms(kernel, dict.fromkeys(columns, 0))
     if forms is None:
         return None
     from perfmodel.prediction.compiled.many import prepare
@@ -163,16 +164,21 @@ def prepared(kernel: Kernel, under: Conditions, columns: Mapping[str, Array]) ->
     return Prepared(forms.names, tuple(prepare(forms.of_numbers, whole, under.evaluated)))
 
 
-def times_of(
-    kernel: Kernel, gpu: Device, cache: CacheState
-) -> Callable[[Mapping[str, Array]], Array]:
-    """Return a function of columns of parameters that gives the profiler's times [s]."""
+def picked(
+    kernel: Kernel, given: Mapping[str, Array], under: Conditions, compiled: bool
+) -> dict[str, Array]:
+    """Return what a library picks for the parameters that launches leave open.
+
+    What the profiler sees decides: a library does not know how it will be timed. `compiled`: by
+    programs, if there are some.
+    """
+    alone = Conditions(under.device, "profiler", under.cache)
 
     def times(every: Mapping[str, Array]) -> Array:
         params: dict[str, Any] = dict(every)
-        return predict_many(kernel, device=gpu, cache=cache, **params).time_s
+        return predict_many(kernel, device=alone.device, cache=alone.cache, **params).time_s
 
-    return times
+    return fastest(kernel, given, times, alone if compiled else None)
 
 
 @dataclass(slots=True)
@@ -221,7 +227,7 @@ class _Launches:
 
     def _by_arrays(self, rows: Array) -> None:
         """Predict rows by the models themselves, on arrays."""
-        waiting = list(_batches(self.kernel, self.params, rows))
+        waiting = list(batches_of(self.kernel, self.params, rows))
         while waiting:
             places, instance = waiting.pop()
             try:
@@ -234,7 +240,7 @@ class _Launches:
             self._keep(places, found.time.time_s, found.time.terms_s, totals)
 
     def _bound(self, rows: Array) -> tuple[Array, Instance]:
-        return rows, bind(self.kernel, {name: c[rows] for name, c in self.params.items()})
+        return rows, bind(self.kernel, _chosen(self.params, rows))
 
     def _keep(
         self, rows: Array, time: Any, terms: Mapping[str, Any], traffic: Mapping[str, Any]
@@ -268,11 +274,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _batches(
-    kernel: Kernel, params: Mapping[str, Array], rows: Array
+def batches_of(
+    kernel: Kernel, params: Mapping[str, Any], rows: Array
 ) -> Iterator[tuple[Array, Instance]]:
     """Yield configurations that share a block shape and access widths: places, and bound."""
-    instance = bind(kernel, {name: value[rows] for name, value in params.items()})
+    instance = bind(kernel, _chosen(params, rows))
     returns = [kind.returns for kind in instance.atomics if kind is not None]
     keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
     keys += runs_once(instance)
@@ -285,4 +291,9 @@ def _batches(
     _, inverse = np.unique(np.stack(differing), axis=1, return_inverse=True)
     for group in range(int(inverse.max()) + 1):
         places = rows[np.ravel(inverse) == group]
-        yield places, bind(kernel, {name: value[places] for name, value in params.items()})
+        yield places, bind(kernel, _chosen(params, places))
+
+
+def _chosen(params: Mapping[str, Any], rows: Array) -> dict[str, Any]:
+    """Return some rows of columns; what is one for all, as it is."""
+    return {name: value[rows] if np.ndim(value) else value for name, value in params.items()}

@@ -66,7 +66,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
     buffer = ("name", "length", "element_bytes", "space")
     pipeline = (
         *("tiles", "launched", "resident", "waits", "parts", "parts_ns"),
-        *("part_bytes", "result_bytes"),
+        *("part_bytes", "result_bytes", "loaded_bytes"),
     )
     menus = {
         "menus": [fields_of(menu, "parameters", "rows") for menu in kernel.menus],

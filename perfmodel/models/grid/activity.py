@@ -17,6 +17,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.agreement import check_alike
+from perfmodel.models.derivation import glimpse
 from perfmodel.models.grid.affine import Plane, Variable, plane
 from perfmodel.records import record
 
@@ -145,7 +146,7 @@ def _numbers(
         if len(moving) > 1:
             columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, reach)))
             facts += [*np.argsort(columns, axis=0, kind="stable")]
-        moving.sort(key=lambda v: np.max(np.abs(f.strides[v.name])))
+        moving.sort(key=lambda v: np.max(np.abs(glimpse(f.strides[v.name]))))
         found = _bounds(f, moving, facts)
         if found is None:
             check_alike(facts)  # others may be solved alone

@@ -20,7 +20,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batches import DRAM_SPREAD
-from perfmodel.models.mechanism import mechanism
+from perfmodel.models.mechanism import mechanism, switched_off
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.traffic import Traffic
 
@@ -54,12 +54,23 @@ def cold_start(
     A warm launch has next to no reads from DRAM, or none to wait for. `waits` are the reads from
     DRAM that a block waits for, one after the other; for `idle` see `COLD_START`.
     """
-    late = COLD_START(
+    late = _late(blocks, device, waits, idle)
+    fetched = traffic.dram_read_bytes
+    return np.where(fetched > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors, late, 0.0)
+
+
+def _late(blocks: Array, device: Device, waits: Any, idle: Any) -> Array:
+    return COLD_START(
         spread=DRAM_SPREAD(device),
         n=np.maximum(np.minimum(blocks, 1.0 * device.sm_count), 1.0),
         w=np.maximum(waits, 1.0),
         power=WAITS_POWER(device),
         idle=np.where(np.asanyarray(waits) <= 1, idle, 0.0),
     )
-    fetched = traffic.dram_read_bytes
-    return np.where(fetched > COLD_SHARE(device) * SECTOR * traffic.l2_read_sectors, late, 0.0)
+
+
+def cold_start_of(blocks: Array, device: Device) -> Array:
+    """Return the same of a launch that is known to read from DRAM, once a block [s]."""
+    if "cold_start" in switched_off():
+        return np.zeros(1)
+    return _late(blocks, device, 1.0, 0.0)

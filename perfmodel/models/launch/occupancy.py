@@ -153,17 +153,28 @@ def check_block(
             f"shared_per_block is {shared} B, over the {device.shared_per_block_max} B that "
             f"a block of {where} may opt in to; use a smaller tile or fewer stages"
         )
-    partitions, unit = device.warp_allocation_granularity, device.register_allocation_unit
-    warps = _ceil_div(threads, WARP_SIZE)
-    needed = _round_up(registers * WARP_SIZE, unit) * _round_up(warps, partitions)
-    if needed > device.max_registers_per_block:
-        per_warp = device.max_registers_per_block // _round_up(warps, partitions)
-        most = per_warp // unit * unit // WARP_SIZE
+    most = most_registers(device, threads)
+    if registers > most:
         raise PerfmodelError(
-            f"registers_per_thread {registers} x threads_per_block {threads} takes {needed} "
-            f"registers as allocated, over the {device.max_registers_per_block} that a block of "
-            f"{where} has; use at most {most} registers (__launch_bounds__) or a smaller block"
+            f"registers_per_thread {registers} x threads_per_block {threads} takes "
+            f"{_allocated(device, registers, threads)} registers as allocated, over the "
+            f"{device.max_registers_per_block} that a block of {where} has; use at most {most} "
+            "registers (__launch_bounds__) or a smaller block"
         )
+
+
+def most_registers(device: Device, threads: int) -> int:
+    """Return the registers that each of a block's threads may have at most."""
+    warps = _round_up(_ceil_div(threads, WARP_SIZE), device.warp_allocation_granularity)
+    unit = device.register_allocation_unit
+    per_warp = device.max_registers_per_block // warps // unit * unit
+    return int(min(per_warp // WARP_SIZE, device.max_registers_per_thread))
+
+
+def _allocated(device: Device, registers: int, threads: int) -> int:
+    """Return the registers of a block as they are allocated: by warps, of whole sub-partitions."""
+    warps = _round_up(_ceil_div(threads, WARP_SIZE), device.warp_allocation_granularity)
+    return int(_round_up(registers * WARP_SIZE, device.register_allocation_unit) * warps)
 
 
 def _blocks_by_registers(device: Device, warps: Integers, registers: Integers) -> Integers:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.derivation import glimpse
 from perfmodel.models.formula import Formula
 from perfmodel.records import record
 
@@ -52,7 +53,7 @@ def footprint(
     sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
     with a granule.
     """
-    ordered = _by_stride(extents)
+    ordered = by_stride(extents)
     if not ordered:
         return np.asanyarray(1.0)
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
@@ -91,7 +92,7 @@ def footprint(
     return np.asanyarray(within * repeats * _granules(run + into, width, step, granule))
 
 
-def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
+def by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     """Return strides and counts of what moves, the smallest stride first in every configuration.
 
     Where a variable does not move it has a stride of 0 and a count of 1: it lengthens nothing.
@@ -109,7 +110,7 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     if len(found) < 2:
         return found
     # Configurations of one kernel mostly order their strides alike.
-    found.sort(key=lambda pair: pair[0].max())
+    found.sort(key=lambda pair: np.max(glimpse(pair[0])))
     before = np.zeros(())
     for stride, _ in found:
         if np.any((stride < before) & (stride > 0)):

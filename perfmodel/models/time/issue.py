@@ -190,6 +190,12 @@ def instructions_of(execution: Execution) -> Instructions:
     return Instructions(executed, warp_instructions(instance, requests, taken, True), most)
 
 
+def instructions_of_loops(instance: Instance) -> dict[str, Array]:
+    """Return those warp instructions by pipe that no guard of an access may leave out."""
+    guarded = dict.fromkeys((a.loop for a in instance.kernel.accesses if a.loop), np.zeros(1))
+    return warp_instructions(instance, np.zeros(1), guarded)
+
+
 def issued(instructions: Mapping[str, Any], device: Device) -> Array:
     """Return the issue slots of all instructions of a launch, by `warp_instructions`.
 

@@ -12,7 +12,8 @@ same mean. Split-K products add the reduction of their parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.block_waits import RAMP_TIME
@@ -134,7 +136,7 @@ def pipeline_time(
     An empty launch takes `floor`, and DRAM `dram` for the bytes [s]; `clocks` are those of issue
     and the pipes, averaged over SMs.
     """
-    tiles = tiles_of(execution)
+    tiles = tiles_of(execution.instance, execution.device)
     traffic, device, clock = execution.traffic, execution.device, execution.device.sm_clock
     blocks = np.atleast_1d(execution.blocks)
     busy = {name: each for name, each in clocks.items() if np.any(each > 0)}
@@ -148,17 +150,19 @@ def pipeline_time(
         "l2": np.atleast_1d(L2_STREAMS.of(streams)),
         "dram": np.atleast_1d(dram) / DRAM_SHARE(device),
     }
-    ramp, waits = _start(execution, tiles.tiles, touch), _waits(execution, tiles, work, touch)
+    ramp = _start(execution, tiles.tiles, touch)
+    latency = partial(_slowest_sector, device, traffic, touch)
+    waits = waits_time(execution.instance, tiles, work, latency)
     every = besides_steps(tiles.turns, tiles.waves, bytes_out, device)
     first = besides_steps(np.ones(1), tiles.waves / tiles.turns, bytes_out, device)
-    steps = _together(
+    steps = together(
         OVERLAP(device),
         **memory,
         work=work,
         between=np.maximum(every - first, 0.0),
         waits=np.zeros_like(work) if waits is None else waits,
     )
-    parts = _parts(execution)
+    parts = parts_time(execution.instance, device)
     time = TILED_TIME(
         **{"launch": floor, "ramp": ramp, "first": first, "steps": steps},
         parts=0.0 if parts is None else parts,
@@ -200,9 +204,11 @@ def _start(execution: Execution, tiles: Array, touch: Array) -> Array:
     return np.atleast_1d(RAMP_TIME(fetch=fetch, block=latency, touch=touch))
 
 
-def _waits(execution: Execution, tiles: Tiles, work: Array, touch: Array) -> Array | None:
-    """Return the time of blocks that wait at their steps [s]; None where none does."""
-    stated = execution.instance.pipeline
+def waits_time(
+    instance: Instance, tiles: Tiles, work: Array, latency: Callable[[], Any]
+) -> Array | None:
+    """Return the time of blocks that wait at their steps, for a latency [s]; None: none does."""
+    stated = instance.pipeline
     assert stated is not None
     waits = np.atleast_1d(np.asanyarray(stated.waits, dtype=float))
     if not np.any(waits > 0):
@@ -210,16 +216,16 @@ def _waits(execution: Execution, tiles: Tiles, work: Array, touch: Array) -> Arr
     time = WAITS_TIME(
         turns=tiles.turns,
         waits=waits,
-        latency=_slowest_sector(execution.device, execution.traffic, touch),
+        latency=latency(),
         work=work,
         waves=tiles.waves,
     )
     return np.where(waits > 0, time, 0.0)
 
 
-def _parts(execution: Execution) -> Array | None:
+def parts_time(instance: Instance, device: Device) -> Array | None:
     """Return the time to add up parts along K [s]; None where there are none."""
-    stated = execution.instance.pipeline
+    stated = instance.pipeline
     assert stated is not None
     parts = np.atleast_1d(np.asanyarray(stated.parts, dtype=float))
     if not np.any(parts > 1):
@@ -229,7 +235,7 @@ def _parts(execution: Execution) -> Array | None:
         parts=parts,
         part=np.asanyarray(stated.part_bytes, dtype=float),
         result=np.asanyarray(stated.result_bytes, dtype=float),
-        bandwidth=execution.device.l2_read_bandwidth,
+        bandwidth=device.l2_read_bandwidth,
     )
     return np.where(parts > 1, time, 0.0)
 
@@ -246,7 +252,7 @@ def _slowest_sector(device: Device, traffic: Traffic, touch: Array) -> Array:
     return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
-def _together(p: Any, **parts: Array) -> Array:
+def together(p: Any, **parts: Array) -> Array:
     """Evaluate `TOGETHER` without underflow."""
     return np.asanyarray(TOGETHER.by(_scaled_together, p=p, **parts))
 

@@ -18,7 +18,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.execution import Execution
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.launch.waves import unevenness
 from perfmodel.models.mechanism import mechanism
@@ -97,17 +97,17 @@ class Tiles:
         return BUSY_TIME(cycles=clocks, clock=clock, waves=self.waves, b=blocks, m=self.sms)
 
 
-def tiles_of(execution: Execution) -> Tiles:
+def tiles_of(instance: Instance, device: Device) -> Tiles:
     """Return how a launch's tiles fall on the SMs."""
-    stated = execution.instance.pipeline
+    stated = instance.pipeline
     assert stated is not None
-    sms = 1.0 * execution.device.sm_count
+    sms = 1.0 * device.sm_count
     tiles = np.asanyarray(stated.tiles, dtype=float)
-    tiles = np.where(tiles > 0, tiles, np.atleast_1d(execution.blocks))
+    tiles = np.where(tiles > 0, tiles, np.atleast_1d(np.asanyarray(instance.blocks, dtype=float)))
     resident = np.asanyarray(stated.resident, dtype=float)
     launched = np.maximum(np.asanyarray(stated.launched, dtype=float), tiles)
     waves = np.atleast_1d(WAVES(t=tiles, p=launched, r=resident, m=sms))
-    uneven = unevenness(execution.instance, sms * resident / tiles)
+    uneven = unevenness(instance, sms * resident / tiles)
     waves = np.where(uneven > 1, UNEQUAL_WAVES(t=tiles, m=sms, uneven=uneven), waves)
     return Tiles(tiles, sms, waves, np.atleast_1d(np.ceil(waves / resident)))
 

@@ -63,6 +63,8 @@ class Forms:
     of_reliability: Programs[Reliability]
     bounds: list[Function] = field(default_factory=list)  # those that show accesses to fit
     off: object = field(default_factory=switched_off)  # mechanisms, while they are used
+    of_bounds: Programs[Any] | None = None  # of what they take at least, where a menu needs that
+    undecided: int = 0  # times that choices from a menu had no program, since one was made
 
     @classmethod
     def of(

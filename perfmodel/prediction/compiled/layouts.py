@@ -37,7 +37,7 @@ class Layout(Protocol[Found_co]):
         """Return outputs, plain ones or arrays, as the record that they were taken from."""
 
 
-Read = Callable[[Details], tuple[Layout[Found_co], tuple[Any, ...]]]
+Read = Callable[[Any], tuple[Layout[Found_co], tuple[Any, ...]]]
 """Takes the outputs of a program from evaluated launches."""
 
 

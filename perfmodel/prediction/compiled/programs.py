@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
@@ -54,12 +54,23 @@ class Form(Generic[Found]):
     @cached_property
     def of_many(self) -> ArrayFunction | None:
         """The function of arrays of launches; None if some step takes one at a time."""
-        for made in (vector_function, array_function):
-            try:
-                return made(self.program)
-            except NoProgramError:
-                continue
-        return None
+        try:
+            return vector_function(self.program)
+        except NoProgramError:
+            return self.of_arrays
+
+    @cached_property
+    def of_arrays(self) -> ArrayFunction | None:
+        """The same by NumPy: of arrays that broadcast."""
+        try:
+            return array_function(self.program)
+        except NoProgramError:
+            return None
+
+    @cached_property
+    def timing(self) -> Form[Found]:
+        """A form of the first output alone, which is the time."""
+        return Form(replace(self.program, outputs=self.program.outputs[:1]), self.layout)
 
     def agrees(self, recorded: RecordedLaunches[Found]) -> bool:
         """Say whether it gives the models' numbers for the launches that it was made of."""

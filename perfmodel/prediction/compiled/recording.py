@@ -16,11 +16,10 @@ from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import ROWS
 from perfmodel.prediction.compiled.layouts import Layout, Read
 from perfmodel.prediction.compiled.lowering import Moved, Program, program
-from perfmodel.prediction.details import Details
 
 Found = TypeVar("Found")
-Evaluated = Callable[[Instance], Details]
-"""Evaluates bound launches."""
+Evaluated = Callable[[Instance], Any]
+"""Evaluates bound launches, as far as what is read of them needs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.models.execution import Execution
 from perfmodel.models.time.step_work import work_times
 from perfmodel.models.time.steps import block_time
 from perfmodel.models.time.tiles import tiles_of
@@ -198,7 +197,7 @@ def _waiting(prediction: Prediction) -> Pipeline:
 def _ahead(prediction: Prediction) -> Pipeline:
     """Return the steps of blocks that copy the data of later ones."""
     details, terms = prediction.details, prediction.terms_s
-    tiles = tiles_of(_execution(prediction))
+    tiles = tiles_of(details.instance, details.device)
     waves, turns = scalar(tiles.waves), scalar(tiles.turns)
     steps = _steps_of_tile(prediction)
     pipes = {name: time for name, time in terms.items() if name not in _OTHERS}
@@ -307,10 +306,3 @@ def _steps_of_tile(prediction: Prediction) -> int:
     nests = [instance.kernel.loop_nest(r.access.loop) for r in prediction.details.requests
              if r.access.kind == "load"]  # fmt: skip
     return max([1, *(int(scalar(np.asarray(instance.trips[n[0].variable]))) for n in nests if n)])
-
-
-def _execution(prediction: Prediction) -> Execution:
-    d = prediction.details
-    return Execution(
-        d.instance, d.requests, d.traffic, d.occupied, d.device, prediction.timing, d.on_chip
-    )

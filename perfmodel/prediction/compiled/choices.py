@@ -1,0 +1,288 @@
+"""Choices from a menu by programs: of the few that may be fastest, the one that is.
+
+A program of what each choice takes at least (`perfmodel.models.time.least_time`) leaves a few. The
+programs of the kernel's launches give their times; where none holds, the models do, and the more of
+such launches come, the more programs are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import evaluate
+from perfmodel.hardware import Device
+from perfmodel.kernels import Instance, bind
+from perfmodel.kernels.expansion import expanded
+from perfmodel.models.agreement import DisagreementError
+from perfmodel.models.time.least_time import least_time
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.forms import Forms
+from perfmodel.prediction.compiled.many import blocks
+from perfmodel.prediction.compiled.programs import Programs, run
+from perfmodel.prediction.compiled.recording import Evaluated
+from perfmodel.prediction.conditions import Conditions
+from perfmodel.prediction.predict_many import batches_of
+from perfmodel.records import record
+
+Times = Callable[[Mapping[str, Any]], Array]
+"""Gives the models' times of launches [s], by columns of their parameters."""
+
+_AT_ONCE: Final = 16
+"""Launches whose choices are bounded at a time: few enough for a core's caches."""
+_DECIDED: Final = 1 << 13
+"""Launches that are decided together."""
+_FIRST: Final = 2
+"""Choices of a launch that are timed first, the likeliest; then twice as many, and so on."""
+_ALIKE: Final = 1 + 1e-11
+"""Factor of the fastest's time within which all are timed: programs and models differ by less."""
+_MOST: Final = 32
+"""Programs of the launches, and of what they take at least, at most."""
+_MORE: Final = 8
+"""Programs after which one launch more must have come with choices that none holds for."""
+_OTHERS: Final = 1 << 10
+"""Launches of other sizes among which some are sought that a program holds for too."""
+_TIMES: Final = (1, 1, 2, 3, 7)
+"""Factors by which their sizes differ."""
+_SAMPLE: Final = 60
+"""Launches that a program is made of at most."""
+_MANY: Final = 256
+"""Launches from which on programs work on arrays of them."""
+_FEW: Final = 0.01
+"""Share of many launches that is left to the models."""
+_SURELY: Final = 1 - 1e-9
+"""Factor of what a choice takes at least, as programs are exact to their last bits."""
+
+
+@record
+class _Bounds:
+    """Outputs of a program: whether a library has a choice, and what it takes at least [s]."""
+
+    rest: int = 0
+
+    def record(self, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return outputs as they are."""
+        return outputs
+
+
+@dataclass(slots=True, repr=False)
+class Choices:
+    """Choices for the parameters that launches of a kernel leave open."""
+
+    forms: Forms  # of launches with all parameters given
+    rows: Mapping[str, Array]  # of each open parameter the values, by choice
+    words: Mapping[str, str]  # parameters that are the same in all launches
+    evaluated: Evaluated
+    times: Times
+    bounds: Programs[tuple[Any, ...]]
+
+    @classmethod
+    def of(
+        cls,
+        forms: Forms,
+        rows: Mapping[str, Array],
+        words: Mapping[str, str],
+        under: Conditions,
+        times: Times,
+    ) -> Choices:
+        """Return the choices of launches that forms are of."""
+        if forms.of_bounds is None:
+            read = partial(_read_bounds, device=forms.device, cold=under.cache == "cold")
+            forms.of_bounds = Programs(forms.kernel, forms.names, read, 1)
+        return cls(forms, rows, words, under.evaluated, times, forms.of_bounds)
+
+    def fastest(self, given: Mapping[str, Array]) -> Array:
+        """Return the place of the fastest choice of each launch.
+
+        `given` are columns of whole numbers: the parameters that launches do not leave open.
+
+        Raises
+        ------
+        NoProgramError
+            If no program tells what choices take at least.
+        """
+        size = len(next(iter(given.values())))
+        starts = range(0, size, _DECIDED)
+        return np.concatenate(
+            [self._decided({n: c[at : at + _DECIDED] for n, c in given.items()}) for at in starts]
+        )
+
+    def _decided(self, given: Mapping[str, Array]) -> Array:
+        size = len(next(iter(given.values())))
+        left = np.concatenate(
+            [
+                self._least({name: c[at : at + _AT_ONCE] for name, c in given.items()})
+                for at in range(0, size, _AT_ONCE)
+            ]
+        )
+        times, best, together = np.full(left.shape, np.inf), np.full(size, np.inf), _FIRST
+        while True:
+            launch, place = _likeliest(left, best * _ALIKE, together)
+            if not len(launch):
+                return np.asarray(np.argmin(times, axis=1))
+            columns = {name: column[launch] for name, column in given.items()}
+            columns |= {name: values[place] for name, values in self.rows.items()}
+            times[launch, place] = self._timed(columns)
+            left[launch, place] = np.inf
+            best, together = times.min(axis=1), 2 * together
+
+    def _least(self, given: Mapping[str, Array]) -> Array:
+        """Return what choices take at least [s], (launches, choices): infinity if there is none.
+
+        Raises
+        ------
+        NoProgramError
+            If no program tells.
+        """
+        columns = {name: column[:, None] for name, column in given.items()}
+        columns |= {name: values[None, :] for name, values in self.rows.items()}
+        inputs = [columns[name] for name in self.forms.names]
+        shape = np.broadcast_shapes(*(column.shape for column in inputs))
+        there, least = np.zeros(shape, dtype=bool), np.zeros(shape)
+        unknown, tried = np.ones(shape, dtype=bool), 0
+        while unknown.any():
+            if tried == len(self.bounds.known):
+                self._learn_bounds([*np.broadcast_arrays(*inputs)], unknown)
+            form = self.bounds.known[tried]
+            tried += 1
+            assert form.of_arrays is not None
+            with np.errstate(all="ignore"):
+                held, outputs = form.of_arrays(*inputs)
+            held = held & unknown
+            np.copyto(there, outputs[0] != 0, where=held)
+            np.copyto(least, outputs[1], where=held)
+            unknown &= ~held
+        there |= ~there.any(axis=1, keepdims=True)  # a launch that has none of them has all
+        return np.where(there, least * _SURELY, np.inf)
+
+    def _learn_bounds(self, inputs: list[Array], unknown: Array) -> None:
+        """Make a program of what some launches take at least, the last of those that are known."""
+        known = self.bounds.known
+        sample = self._sample([column[unknown] for column in inputs])
+        bind(self.forms.kernel, sample[-1])  # an error of the launch's is one, and no program's
+        made = len(known) < _MOST and self.bounds.learn_of(sample, _itself)
+        if not made or known[0].of_arrays is None:
+            raise NoProgramError("what choices take at least")
+        known.append(known.pop(0))
+
+    def _timed(self, columns: Mapping[str, Array]) -> Array:
+        """Return the times of launches with all parameters given [s]."""
+        inputs = np.stack([columns[name] for name in self.forms.names])
+        times = np.full(inputs.shape[1], np.nan)
+        self._fill(times, inputs)
+        left = np.isnan(times)
+        while left.sum() >= max(_MANY, _FEW * len(left)) and self._learn(inputs[:, left]):
+            self._fill(times, inputs)
+            left = np.isnan(times)
+        if left.any():
+            some = {name: column[left] for name, column in columns.items()}
+            times[left] = self.times({**some, **self.words})
+            self.forms.undecided += 1
+            if self.forms.undecided > len(self.forms.of_numbers.known) // _MORE:
+                self._learn(inputs[:, left])
+        return times
+
+    def _fill(self, times: Array, inputs: Array) -> None:
+        """Put in the times that programs know of those that are NaN."""
+        left = np.flatnonzero(np.isnan(times))
+        known = self.forms.of_numbers.known
+        if len(left) >= _MANY:
+            held = {}
+            for form in known:  # of all launches one after the other: few programs see few launches
+                for _, places, outputs in blocks([form.timing], [*inputs[:, left]]):
+                    times[left[places]] = outputs[0]
+                held[form] = np.count_nonzero(~np.isnan(times[left]))
+                left = left[np.isnan(times[left])]
+            known.sort(key=lambda form: -held[form])
+            return
+        for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
+            for number, form in enumerate(known):
+                found = run(form.timing.of_one, launch)
+                if found is not None:
+                    times[place] = found[0]
+                    known.insert(0, known.pop(number))
+                    break
+
+    def _learn(self, columns: Array) -> bool:
+        """Make a program of launches that none holds for, and say whether that was possible."""
+        self.forms.undecided = 0
+        programs = self.forms.of_numbers
+        if len(programs.known) >= _MOST:
+            return False
+        columns = np.concatenate([self._others(columns), columns], axis=1)
+        return programs.learn_of(self._alike(columns), self.evaluated)
+
+    def _others(self, columns: Array) -> Array:
+        """Return launches of other sizes with any of the choices, for a program to hold for both.
+
+        Sizes are multiples of those that came, which are divided by as much.
+        """
+        random = np.random.default_rng(0)
+        found = columns[:, random.integers(0, columns.shape[1], _OTHERS)]
+        chosen = random.integers(0, len(next(iter(self.rows.values()))), _OTHERS)
+        for place, name in enumerate(self.forms.names):
+            if name in self.rows:
+                found[place] = self.rows[name][chosen]
+            else:
+                times = random.choice(_TIMES, _OTHERS)
+                found[place] *= np.where(found[place] > 1, times, 1)
+        return found
+
+    def _alike(self, columns: Array) -> list[dict[str, Any]]:
+        """Return some of the launches that the models have the same forms for as for the last."""
+        every: dict[str, Any] = {**dict(zip(self.forms.names, columns, strict=True)), **self.words}
+        rows = np.arange(columns.shape[1])
+        try:
+            batches = (places for places, _ in batches_of(self.forms.kernel, every, rows))
+            rows = next(places for places in batches if places[-1] == rows[-1])
+            while True:
+                try:
+                    self.evaluated(self._bound(columns[:, rows]))
+                    break
+                except DisagreementError as parted:
+                    rows = rows[parted.labels == parted.labels[-1]]
+        except PerfmodelError:  # of other sizes, which may be too large for the GPU
+            rows = rows[-1:]
+        return self._sample([column[rows] for column in columns])
+
+    def _bound(self, columns: Array) -> Instance:
+        given = dict(zip(self.forms.names, columns, strict=True))
+        return bind(self.forms.kernel, {**given, **self.words})
+
+    def _sample(self, inputs: Sequence[Array]) -> list[dict[str, Any]]:
+        """Return some of many launches, by their parameters."""
+        every = len(inputs[0])
+        some = np.unique(np.linspace(0, every - 1, _SAMPLE).astype(np.int64))
+        launches = zip(*(column[some].tolist() for column in inputs), strict=True)
+        names = self.forms.names
+        return [{**dict(zip(names, launch, strict=True)), **self.words} for launch in launches]
+
+
+def _likeliest(least: Array, most: Array, together: int) -> tuple[Array, Array]:
+    """Return launches, and of each at most so many choices that take the least and may be worth it.
+
+    `least` they take, (launches, choices), infinity where one is known; to be at `most` so much.
+    """
+    together = min(together, least.shape[1])
+    likely = np.argpartition(least, together - 1, axis=1)[:, :together]
+    takes = np.take_along_axis(least, likely, axis=1)
+    launch, which = np.nonzero((takes <= most[:, None]) & np.isfinite(takes))
+    return launch, likely[launch, which]
+
+
+def _itself(instance: Instance) -> Any:
+    return instance
+
+
+def _read_bounds(instance: Any, device: Device, cold: bool) -> tuple[_Bounds, tuple[Any, ...]]:
+    """Return whether a library has some launches, and what they take at least."""
+    kernel = instance.kernel
+    there = evaluate(expanded(kernel, kernel.offered), instance.known)
+    # What the profiler sees: a library does not know how it will be timed.
+    return _Bounds(), (np.asanyarray(there) != 0, least_time(instance, device, "profiler", cold))

@@ -1,0 +1,87 @@
+"""Tiles chosen by programs are those that the models, asked for every tile, find fastest."""
+
+import numpy as np
+import pytest
+
+from perfmodel import load_device, predict, predict_many
+from perfmodel.kernels import bind, find_kernel
+from perfmodel.models.time.least_time import least_time
+from perfmodel.prediction.compiled.forms import forms_of
+from perfmodel.prediction.conditions import Conditions, by_the_models
+from perfmodel.prediction.menu import combinations, offered, open_parameters
+from perfmodel.prediction.predict_many import picked
+
+PRODUCT = find_kernel("gemm", "tensor-core")
+
+
+def sizes(seed: int, count: int, multiple: int, most: float = 13) -> dict[str, np.ndarray]:
+    """Draw products whose sides are multiples, as many small as large ones."""
+    random = np.random.default_rng(seed)
+    return {
+        side: multiple * np.maximum(2 ** random.uniform(4, most, count) / multiple, 1).astype(int)
+        for side in "MNK"
+    }
+
+
+@pytest.mark.parametrize(
+    ("device", "multiple", "others"),
+    [
+        ("h100-sxm", 8, {}),
+        ("h100-sxm", 1, {}),
+        ("a100-sxm-80", 8, {"dtype": "fp16", "batch": 3}),
+        ("a100-sxm-80", 2, {"dtype": "fp16", "operation": "matmul"}),
+    ],
+)
+def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, str | int]) -> None:
+    # independent: the models time every tile of 15 products each
+    given = sizes(multiple, 15, multiple)
+    given |= {name: np.full(15, value) for name, value in others.items()}
+    under = Conditions(load_device(device), "profiler", "cold")
+    every = picked(PRODUCT, given, under, compiled=False)
+    for _ in range(2):  # programs are made, and used
+        found = picked(PRODUCT, given, under, compiled=True)
+        # tiles whose times differ in the last bit may change places: Python's powers, NumPy's
+        same = np.all([found[name] == values for name, values in every.items()], axis=0)
+        assert same.sum() >= 14
+        with by_the_models():
+            times = [
+                predict_many(PRODUCT, device=under.device, **given, **some).time_s
+                for some in (found, every)
+            ]
+        np.testing.assert_allclose(*times, rtol=1e-12)
+    words = {n: v for n, v in others.items() if isinstance(v, str)}
+    numbers = dict.fromkeys([*(n for n in given if n not in words), *every], 0)
+    forms = forms_of(PRODUCT, under.device, {**numbers, **words}, "profiler", "cold")
+    assert forms is not None
+    assert forms.of_bounds is not None
+    assert forms.of_bounds.known
+    assert not forms.of_bounds.failed
+
+
+def test_one_after_another() -> None:
+    # independent: the models, asked for all tiles
+    for n in (1024, 2048, 3072, 4096):
+        found = predict("gemm", mapping="tensor-core", N=n)
+        with by_the_models():
+            expected = predict("gemm", mapping="tensor-core", N=n)
+        assert found.params == expected.params
+        assert found.time_s == pytest.approx(expected.time_s, rel=1e-12)
+
+
+@pytest.mark.parametrize("cold", [True, False])
+@pytest.mark.parametrize(("device", "multiple"), [("h100-sxm", 8), ("a100-sxm-80", 1)])
+def test_no_tile_takes_less_than_it_must(device: str, multiple: int, cold: bool) -> None:
+    # property: what the models give is never below
+    gpu, given = load_device(device), sizes(3, 4, multiple)
+    choices = combinations(PRODUCT, given)
+    every = {name: np.repeat(column, len(choices)) for name, column in given.items()}
+    names = open_parameters(PRODUCT, given)
+    every |= {name: np.tile(choices[:, i], 4) for i, name in enumerate(names)}
+    there = offered(PRODUCT, every, 4)
+    every = {name: column[there] for name, column in every.items()}
+    with by_the_models():
+        times = predict_many(PRODUCT, device=gpu, cache="cold" if cold else "warm", **every).time_s
+    least = least_time(bind(PRODUCT, every), gpu, "profiler", cold)
+    assert np.all(least <= times)
+    # and it tells something: half of the fastest's time, by choice
+    assert least.max() > 0.5 * times.min()
