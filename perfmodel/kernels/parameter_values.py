@@ -181,7 +181,7 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _not_among(choices: Sequence[int], values: npt.NDArray[Any]) -> set[int]:
+def _not_among(choices: Sequence[int], values: Array) -> set[int]:
     """Return the values that are none of some choices."""
     among = reduce(np.logical_or, [values == choice for choice in choices])
     return set() if np.all(among) else set(np.ravel(values).tolist()) - set(choices)

@@ -10,17 +10,17 @@ from itertools import product
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import evaluate
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.prediction.conditions import Conditions
 
-Array = npt.NDArray[Any]
-
 _MOST_AT_ONCE: Final = 1 << 17
+_SAME: Final = 1 + 1e-12
+"""Factor within which times are the same: programs and models differ by less."""
 
 
 def open_parameters(kernel: Kernel, given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def combinations(kernel: Kernel, given: Mapping[str, Any]) -> Array:
     return np.array([sum(parts, ()) for parts in product(*rows)], dtype=np.int64)
 
 
-def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> npt.NDArray[np.bool_]:
+def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> Array:
     """Return which configurations there are; of launches that have none of theirs, all are.
 
     `every`: parameters of all combinations of menus, a launch's in a row. `count`: launches.
@@ -71,6 +71,14 @@ def fastest(
     return {name: choices[places, i] for i, name in enumerate(names)}
 
 
+def first_of_fastest(times: Array) -> Array:
+    """Return the place of the fastest choice of each launch, the first of those that are the same.
+
+    `times` are (launches, choices), infinity where there is no such choice.
+    """
+    return np.asarray(np.argmax(times <= times.min(axis=1, keepdims=True) * _SAME, axis=1))
+
+
 def _by_time(
     kernel: Kernel,
     given: Mapping[str, Array],
@@ -90,7 +98,7 @@ def _by_time(
         there = offered(kernel, every, count)
         times = np.full(there.size, np.inf)
         times[there] = time({name: values[there] for name, values in every.items()})
-        best[start : start + count] = np.argmin(times.reshape(count, -1), axis=1)
+        best[start : start + count] = first_of_fastest(times.reshape(count, -1))
     return best
 
 

@@ -28,6 +28,7 @@ from perfmodel.prediction.compiled.many import blocks
 from perfmodel.prediction.compiled.programs import Programs, run
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.conditions import Conditions
+from perfmodel.prediction.menu import first_of_fastest
 from perfmodel.prediction.predict_many import batches_of
 from perfmodel.records import record
 
@@ -125,7 +126,7 @@ class Choices:
         while True:
             launch, place = _likeliest(left, best * _ALIKE, together)
             if not len(launch):
-                return np.asarray(np.argmin(times, axis=1))
+                return first_of_fastest(times)
             columns = {name: column[launch] for name, column in given.items()}
             columns |= {name: values[place] for name, values in self.rows.items()}
             times[launch, place] = self._timed(columns)
