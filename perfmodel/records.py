@@ -94,7 +94,10 @@ def _values(some: Iterable[Field[Any]]) -> Callable[[Any], tuple[Any, ...]]:
     names = [f.name for f in some]
     if len(names) > 1:
         return attrgetter(*names)
-    return lambda record: tuple(getattr(record, name) for name in names)
+    if not names:
+        return lambda record: ()
+    (name,) = names
+    return lambda record: (getattr(record, name),)
 
 
 def _repr(self: Any) -> str:

@@ -263,8 +263,9 @@ def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, wh
             f"{where}, line {line} has {len(cells)} cells, but {len(columns)} columns are named: "
             "the line is cut short or broken"
         )
+    place = f"{where}, line {line}"
     values = {
-        name: _value(name, cell, f"{where}, line {line}")
+        name: _value(name, cell, place)
         for name, cell in zip(columns, cells, strict=True)
         if cell != ""
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,19 @@ def rows(topic: str, folder: Path = FOLDER, **wanted: Any) -> list[dict[str, Any
     about a row is absent from it: ``rows("gemm", mapping="naive", timing="profiler")``. There is
     one row at least.
     """
-    with (folder / f"{topic}.csv").open(newline="") as file:
-        parsed = [
+    parsed = _parsed(folder / f"{topic}.csv")
+    found = [dict(row) for row in parsed if all(row.get(k) == v for k, v in wanted.items())]
+    assert found, f"{topic}.csv has no row with {wanted}"  # a loop over none would test nothing
+    return found
+
+
+@cache
+def _parsed(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="") as file:
+        return [
             {name: _value(name, cell) for name, cell in row.items() if cell != ""}
             for row in csv.DictReader(file)
         ]
-    found = [row for row in parsed if all(row.get(k) == v for k, v in wanted.items())]
-    assert found, f"{topic}.csv has no row with {wanted}"  # a loop over none would test nothing
-    return found
 
 
 def times(launches: Iterable[dict[str, Any]], sizes: Iterable[str]) -> np.ndarray:

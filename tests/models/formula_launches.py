@@ -24,7 +24,7 @@ from benchmarks.record.launches import Values, values  # noqa: E402
 from perfmodel import predict  # noqa: E402
 from perfmodel.hardware import load_device  # noqa: E402
 from perfmodel.measure import folders  # noqa: E402
-from perfmodel.measure.recorded import Row, read_recording  # noqa: E402
+from perfmodel.measure.recorded import Recording, Row, read_recording  # noqa: E402
 from perfmodel.models.formula import Formula  # noqa: E402
 from perfmodel.models.mechanism import mechanisms  # noqa: E402
 from perfmodel.prediction.conditions import by_the_models  # noqa: E402
@@ -64,17 +64,22 @@ def recorded(device: str) -> store.Table:
 
 
 @cache
-def _rows(device: str, folder: str) -> dict[str, tuple[Sweep, Row]]:
-    recording = read_recording(folders.root() / folder)
-    return {f"{row.topic} {row.line}": (sweep, row) for sweep, row in matched(recording)}
+def _recording(folder: str) -> Recording:
+    return read_recording(folders.root() / folder)
+
+
+@cache
+def _rows(folder: str) -> dict[str, tuple[Sweep, Row]]:
+    found = matched(_recording(folder))
+    return {f"{row.topic} {row.line}": (sweep, row) for sweep, row in found}
 
 
 @cache
 def _launch(name: str) -> dict[str, Any]:
     device, folder, row_name = name.split(" ", 2)
-    sweep, row = _rows(device, folder)[row_name]
-    recording = read_recording(folders.root() / folder)
-    return launch_of(sweep, row, as_timed(load_device(device), recording, row))
+    sweep, row = _rows(folder)[row_name]
+    timed = as_timed(load_device(device), _recording(folder), row)
+    return launch_of(sweep, row, timed)
 
 
 @cache
@@ -82,6 +87,12 @@ def _kept() -> list[Any]:
     """Return the caches of the models' functions."""
     modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
     return [f for m in modules for f in vars(m).values() if isinstance(f, _lru_cache_wrapper)]
+
+
+@cache
+def first_predicted(name: str) -> Values:
+    """Return what the models as they are say of a launch, worked out once."""
+    return predicted(name)
 
 
 def predicted(name: str) -> Values:
@@ -126,7 +137,7 @@ def _candidates() -> Iterator[str]:
         for recording in find_recordings(device):
             folder = folders.name(recording.folder)
             topics = defaultdict(list)
-            for name in _rows(device, folder):
+            for name in _rows(folder):
                 topics[name.split()[0]].append(f"{device} {folder} {name}")
             for names in topics.values():
                 yield from names[:: max(len(names) // 8, 1)]

@@ -82,7 +82,12 @@ class Sum:
     @property
     def names(self) -> frozenset[str]:
         """Names of all variables, those inside opaque factors included."""
-        return frozenset().union(*(names(f) for f in self.factors))
+        return _names(self)
+
+
+@lru_cache(maxsize=4096)
+def _names(value: Sum) -> frozenset[str]:
+    return frozenset().union(*(names(f) for f in value.factors))
 
 
 def constant(value: int) -> Sum:

@@ -74,7 +74,7 @@ def _computed(machine: Machine, instruction: Instruction) -> Step | None:
     getters = [machine.getter(o, t) for o, t in zip(operands[1:], types, strict=False)]
 
     def run(active: Active) -> None:
-        write(work(*(get(active) for get in getters)), active)
+        write(work(*[get(active) for get in getters]), active)
 
     return run
 

@@ -208,8 +208,8 @@ class LockStep:
             if guard is None:
                 run(active)
                 continue
-            held = np.broadcast_to(guard(active), (len(active.lanes),))
-            some = active.lanes[held]
+            held = guard(active)
+            some = active.lanes[held if held.ndim else np.full(len(active.lanes), held)]
             if len(some):
                 run(self.machine.some(some))
         if segment.barrier:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,14 +17,17 @@ _ADDRESS: Final = np.dtype(np.uint64)
 _BITS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
-class Active(NamedTuple):
+class Active:
     """Lanes that take part: `select` picks them out of an array of all, `lanes` are their numbers.
 
     Both are in increasing order.
     """
 
-    select: Any
-    lanes: Array
+    __slots__ = ("_starts", "lanes", "select")
+
+    def __init__(self, select: Any, lanes: Array) -> None:
+        self.select, self.lanes = select, lanes
+        self._starts: Array | None = None
 
     @property
     def warps(self) -> int:
@@ -34,10 +37,12 @@ class Active(NamedTuple):
     @property
     def starts(self) -> Array:
         """Where in `lanes` each warp begins."""
-        warp = self.lanes >> 5
-        first = np.ones(len(warp), dtype=bool)
-        first[1:] = warp[1:] != warp[:-1]
-        return np.flatnonzero(first)
+        if self._starts is None:
+            warp = self.lanes >> 5
+            first = np.ones(len(warp), dtype=bool)
+            np.not_equal(warp[1:], warp[:-1], out=first[1:])
+            self._starts = np.flatnonzero(first)
+        return self._starts
 
     @property
     def numbers(self) -> Array:
@@ -82,7 +87,13 @@ class Machine:
 
     def some(self, lanes: Array) -> Active:
         """Return lanes, given by their numbers in increasing order, as those that take part."""
-        return self.everyone if len(lanes) == self.lanes else Active(lanes, lanes)
+        count = len(lanes)
+        if count == self.lanes:
+            return self.everyone
+        # A slice is read and written much faster than places one by one.
+        if count and int(lanes[-1]) - int(lanes[0]) == count - 1:
+            return Active(slice(int(lanes[0]), int(lanes[-1]) + 1), lanes)
+        return Active(lanes, lanes)
 
     def skip(self, name: str) -> None:
         """Note an instruction that is not emulated."""
@@ -119,7 +130,7 @@ class Machine:
     def each(self, operand: ptx.Operand, dtype: np.dtype[Any]) -> Getter:
         """Return a function that reads an operand as a type, one value a lane."""
         read = self.getter(operand, dtype)
-        return lambda active: np.broadcast_to(read(active), (len(active.lanes),))
+        return lambda active: _for_each(read(active), active)
 
     def setters(self, operand: ptx.Operand) -> list[Setter]:
         """Return functions that write the parts of an operand; what is no register, they leave."""
@@ -175,9 +186,14 @@ def address_of(machine: Machine, operand: ptx.Operand) -> Getter:
     offset = np.asarray(operand.offset & (1 << 64) - 1, dtype=np.uint64)
 
     def read(active: Active) -> Array:
-        return np.broadcast_to(base(active) + offset, (len(active.lanes),))
+        return _for_each(base(active) + offset, active)
 
     return read
+
+
+def _for_each(value: Array, active: Active) -> Array:
+    """Return a value a lane."""
+    return value if value.ndim else np.broadcast_to(value, (len(active.lanes),))
 
 
 def seen(value: Array, dtype: np.dtype[Any]) -> Array:

@@ -176,9 +176,12 @@ class Memory:
         found = np.zeros(len(address), dtype=whole)
         for which, region, offset in self.parts(address, lanes, width):
             if isinstance(region, Region):
-                found[which] = region.load(offset, width, kind)
+                held = region.load(offset, width, kind)
             else:
-                found[which] = region.view(whole)[offset // width]
+                held = region.view(whole)[offset // width]
+            if len(held) == len(address):
+                return held.astype(whole, copy=False)
+            found[which] = held
         return found
 
     def store(self, address: Array, lanes: Array, width: int, value: Array) -> None:
@@ -235,19 +238,26 @@ class Memory:
         self, which: Any, at: Array, lanes: Array, width: int, count: int
     ) -> list[tuple[Any, Region | Array, Array]]:
         """As `parts`, for shared and local memory."""
+        if at.max() < LOCAL_BASE:  # as nearly always: all of them are in shared memory
+            return [(which, self.shared, self._near_places(at, lanes, width, local=False))]
         places = np.arange(count)[which]
         is_local = at >= LOCAL_BASE
         found: list[tuple[Any, Region | Array, Array]] = []
-        for chosen, memory, base, size, owner in (
-            (~is_local, self.shared, SHARED_BASE, self.shared_bytes, self.block_of[lanes]),
-            (is_local, self.local, LOCAL_BASE, self.local_bytes, lanes),
-        ):
+        for local, memory in ((False, self.shared), (True, self.local)):
+            chosen = is_local == local
             if chosen.any():
-                offset = (at[chosen] - base) // width * width
-                if offset.min() < 0 or offset.max() + width > size:
-                    # Dynamic shared memory may be longer than is stated.
-                    outside = (offset < 0) | (offset >= max(size, _MOST_SHARED))
-                    self.strayed += int(np.count_nonzero(outside))
-                    offset = offset % (size // width * width)
-                found.append((places[chosen], memory, owner[chosen] * size + offset))
+                offset = self._near_places(at[chosen], lanes[chosen], width, local=local)
+                found.append((places[chosen], memory, offset))
         return found
+
+    def _near_places(self, at: Array, lanes: Array, width: int, *, local: bool) -> Array:
+        """Return where in shared or local memory of all blocks the addresses of lanes are."""
+        base, size = (LOCAL_BASE, self.local_bytes) if local else (SHARED_BASE, self.shared_bytes)
+        owner = lanes if local else self.block_of[lanes]
+        offset = (at - base) // width * width
+        if offset.min() < 0 or offset.max() + width > size:
+            # Dynamic shared memory may be longer than is stated.
+            outside = (offset < 0) | (offset >= max(size, _MOST_SHARED))
+            self.strayed += int(np.count_nonzero(outside))
+            offset = offset % (size // width * width)
+        return np.asarray(owner * size + offset)

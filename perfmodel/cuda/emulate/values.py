@@ -181,6 +181,8 @@ def _shift(opcode: str, dtype: np.dtype[Any]) -> Work:
     bits = 8 * dtype.itemsize
 
     def shift(a: Array, by: Array) -> Array:
+        if by.ndim == 0 and int(by) < bits:  # an immediate
+            return np.asarray(a << dtype.type(by) if opcode == "shl" else a >> dtype.type(by))
         amount = by.astype(np.uint64)
         inside = np.minimum(amount, np.uint64(bits - 1)).astype(dtype)
         if opcode == "shl":
@@ -265,6 +267,8 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     """
     found = np.asarray(a * b + c)
     cancelled = found == 0
+    if cancelled.any():
+        cancelled = cancelled & (a != 0) & (b != 0)  # a product with 0 is exact
     if not cancelled.any():
         return found
     wide = np.longdouble if found.dtype == np.float64 else np.float64
