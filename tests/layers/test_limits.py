@@ -20,7 +20,7 @@ MOST_LINES: Final = 400
 LONG: Final = {
     "test_l2_control.py": 581,
     "test_simulate.py": 442,
-    "test_translate.py": 433,
+    "test_translate.py": 432,
 }
 """Modules that were longer when the limit came, by file name, with the most they may have."""
 

@@ -17,7 +17,7 @@ from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.cuda.parse.memory_instructions import moved
-from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.parse.reader import parse_ptx, read_ptx
 from perfmodel.cuda.parse.syntax import Module
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import text
@@ -422,8 +422,6 @@ def test_deep_loops_and_long_expressions_end_soon() -> None:
 
 def test_predictions_of_triton_and_numba_samples() -> None:
     from programs import SAMPLES
-
-    from perfmodel.cuda.parse.reader import read_ptx
 
     hist: dict[str, Any] = {"param_2": 1000000, "param_0": 4000000, "param_1": 4096}
     spec = launch(1024, 128, **hist)
