@@ -131,6 +131,12 @@ def time_in_slots(order: Sequence[float], slots: int) -> float:
     return max(ends)
 
 
+def load_loop() -> None:
+    """Load the compiled loop, where numba is installed: many batches of grids will come."""
+    if find_spec("numba") is not None:
+        from perfmodel.models.launch import handout_loop  # noqa: F401
+
+
 def _one_by_one(grids: Array, axes: int, sm_count: int) -> Array:
     """Return the work of the SM that ends last; `grids` are counts, cuts and blocks held."""
     loaded = f"{__name__}_loop" in sys.modules

@@ -31,8 +31,7 @@ def busiest_of_grids(counts: Array, cuts: Array, held: Array, sm_count: int) -> 
         left, turn = np.prod(counts[grid]), 0
         while left > 0:
             given = min(sm_count, left)
-            for block in range(given):
-                works[block] = _next_work(place, counts[grid], cuts[grid])
+            _next_works(works[:given], place, counts[grid], cuts[grid])
             if turn < size:  # places that were never taken, one on each SM
                 for sm in range(given):
                     ends[turn, sm] = (ends[turn - 1, sm] if turn else 0.0) + works[sm]
@@ -45,18 +44,26 @@ def busiest_of_grids(counts: Array, cuts: Array, held: Array, sm_count: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def _next_work(place: Array, counts: Array, cuts: Array) -> float:
-    """Return the work of the block at a place of the grid, and go on to the next."""
-    work, carry = 1.0, True
-    for axis in range(len(counts)):
-        if place[axis] == counts[axis] - 1:
-            work *= cuts[axis]
-        if carry:
-            place[axis] += 1
-            carry = place[axis] == counts[axis]
-            if carry:
+def _next_works(works: Array, place: Array, counts: Array, cuts: Array) -> None:
+    """Set the work of the next blocks of a grid, and go on to the place after them."""
+    block = 0
+    while block < len(works):
+        row, last = 1.0, cuts[0]  # work of the blocks of a row, and of its last
+        for axis in range(1, len(counts)):
+            if place[axis] == counts[axis] - 1:
+                row, last = row * cuts[axis], last * cuts[axis]
+        end = min(block + counts[0] - place[0], len(works))
+        works[block:end] = row
+        place[0] += end - block
+        block = end
+        if place[0] == counts[0]:
+            works[end - 1] = last
+            place[0] = 0
+            for axis in range(1, len(counts)):
+                place[axis] += 1
+                if place[axis] < counts[axis]:
+                    break
                 place[axis] = 0
-    return work
 
 
 @njit(cache=True, nogil=True)

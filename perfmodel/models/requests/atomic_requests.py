@@ -205,10 +205,15 @@ def _of_few(
     found: Array, few: Array, m: Array, count: Array, pitch: Array, start: Array, granule: int
 ) -> Array:
     """Return granules with those of few elements, which warps go round, counted."""
-    found = np.array(found)
-    for i in np.flatnonzero(few):
-        given = (int(m[i]), int(count[i]), float(pitch[i]), float(start[i]))
-        found[i] = _wrapped(*given, granule)
+    found, some = np.array(found), np.flatnonzero(few)
+    if not len(some):
+        return found
+    given = np.stack([column[some] for column in (m, count, pitch, start)])
+    order = np.lexsort(given)  # equal ones together: each is counted once
+    given = given[:, order]
+    first = np.append(True, np.any(given[:, 1:] != given[:, :-1], axis=0))
+    each = [_wrapped(int(n), int(c), p, s, granule) for n, c, p, s in given[:, first].T.tolist()]
+    found[some[order]] = np.array(each)[np.cumsum(first) - 1]
     return found
 
 

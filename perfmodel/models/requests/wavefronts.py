@@ -8,6 +8,7 @@ slow as the busier stage: 268 patterns in measurements/suite, foundation/l1-patt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +36,9 @@ _WARPS: Final = np.arange(32)
 _STEPS: Final = (0.31 + 0.618034 * _WARPS) % 1
 # Patterns whose lanes are worked out at a time: few enough for the CPU's caches.
 _TOGETHER: Final = 32
+_KNOWN: Final[dict[tuple[int, bool], dict[tuple[int, ...], tuple[float, float]]]] = {}
+_MOST_KNOWN: Final = 1 << 15
+"""Patterns whose wavefronts are kept, for a width of access and a memory: sweeps repeat them."""
 
 
 def _tag_tables() -> tuple[Array, Array]:
@@ -155,14 +159,27 @@ def _pattern_wavefronts(
     for column, factor in zip(columns, (1, 64, 1_000_003, 4099, 29, 7_919_999), strict=True):
         key = key * 31 + column * factor
     chosen, inverse = _distinct(key)
-    *some, at, by = (column[chosen] for column in columns)
-    distinct = Box(*some)
-    parts = [slice(i, i + _TOGETHER) for i in range(0, len(chosen), _TOGETHER)]
-    tags = np.concatenate(
-        [_mean_tag_wavefronts(Box(*(c[p] for c in some)), at[p], by[p]) for p in parts]
-    )
-    data = _box_data_wavefronts(distinct, at, width, shared)
+    data, tags = _known_wavefronts([column[chosen] for column in columns], width, shared)
     return data[inverse].reshape(shape), tags[inverse].reshape(shape)
+
+
+def _known_wavefronts(patterns: Sequence[Array], width: int, shared: bool) -> Array:
+    """Return data and tag wavefronts of patterns, worked out unless they came before."""
+    known = _KNOWN.setdefault((width, shared), {})
+    rows = list(zip(*(column.tolist() for column in patterns), strict=True))
+    found = [known.get(row) for row in rows]
+    new = [place for place, both in enumerate(found) if both is None]
+    if new:
+        *box, at, by = (column[new] for column in patterns)
+        parts = [slice(i, i + _TOGETHER) for i in range(0, len(new), _TOGETHER)]
+        tags = [_mean_tag_wavefronts(Box(*(c[p] for c in box)), at[p], by[p]) for p in parts]
+        data = _box_data_wavefronts(Box(*box), at, width, shared)
+        both = zip(data.tolist(), np.concatenate(tags).tolist(), strict=True)
+        for place, one in zip(new, both, strict=True):
+            found[place] = known[rows[place]] = one
+        if len(known) > _MOST_KNOWN:
+            known.clear()
+    return np.array(found).T
 
 
 def _distinct(key: Array) -> tuple[Array, Array]:

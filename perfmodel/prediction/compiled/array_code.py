@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import Call
 from perfmodel.prediction.compiled.expression_scalars import GROWING
 from perfmodel.prediction.compiled.lowering import Guard, Program
@@ -108,10 +107,8 @@ class _OnArrays(Writer):
         self.written.append(("", f"ok &= _absolute({text}) <= {LARGEST}.0"))
 
     def called(self, call: Call) -> Any:
-        function = call.function
-        if any(shape[-1:] not in ((), (1,)) for shape in (*function.shapes, *function.results)):
-            raise NoProgramError(f"{function.name}, whose launches are no axis of their own")
-        return function.of_rows
+        call.function.check_rows()
+        return call.function.of_rows
 
     def if_needed(self, text: str, needed: str) -> str:
         return text

@@ -103,6 +103,11 @@ class Function:
 
         return work
 
+    def check_rows(self) -> None:
+        """Raise `NoProgramError` unless launches are an axis of their own in all that it takes."""
+        if any(shape[-1:] not in ((), (1,)) for shape in (*self.shapes, *self.results)):
+            raise NoProgramError(f"{self.name}, whose launches are no axis of their own")
+
     def of_rows(self, *columns: Any) -> list[Array]:
         """Return the same of many launches: an array for each number, and for each result."""
         size = max(np.size(column) for column in columns)

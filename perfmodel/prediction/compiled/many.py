@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.launch.handout import load_loop
 from perfmodel.prediction.compiled.programs import Form, Programs
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.launch_numbers import LaunchNumbers
@@ -19,8 +20,8 @@ _TRIED: Final = 1 << 11
 _TOGETHER: Final = 60
 """Launches that a program is made of at most."""
 _MOST_MADE: Final = 3
-_ENOUGH: Final = 0.01
-"""Programs that are made at most, and the share of launches that may be left to arrays."""
+_WORTH: Final = 1 << 14
+"""Programs that are made at most, and launches that one has to save the models."""
 _FEW: Final = 0.02
 _POOR: Final = 0.5
 """Share of launches under which a program is not worth while, nor all of them together."""
@@ -35,13 +36,14 @@ def prepare(
 
     `columns` are the launches' parameters.
     """
+    load_loop()
     size = len(next(iter(columns.values())))
     some = np.unique(np.linspace(0, size - 1, _TRIED).astype(np.int64))
     tried = {name: column[some] for name, column in columns.items()}
     for made in range(_MOST_MADE + 1):
         shares = _shares(programs, tried)
         left = np.flatnonzero(sum(shares.values(), np.zeros(len(some))) == 0)
-        if len(left) <= _ENOUGH * len(some) or made == _MOST_MADE:
+        if len(left) * size < _WORTH * len(some) or made == _MOST_MADE:
             break
         launches = [*_rows(tried, left[:: max(len(left) // _TOGETHER, 1)])]
         if not programs.learn_of(launches, evaluated):

@@ -21,6 +21,7 @@ from perfmodel.prediction.compiled.layouts import Layout, Read
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, RecordedLaunches, record_launches
+from perfmodel.prediction.compiled.vector_code import vector_function
 
 Found = TypeVar("Found")
 
@@ -53,10 +54,12 @@ class Form(Generic[Found]):
     @cached_property
     def of_many(self) -> ArrayFunction | None:
         """The function of arrays of launches; None if some step takes one at a time."""
-        try:
-            return array_function(self.program)
-        except NoProgramError:
-            return None
+        for made in (vector_function, array_function):
+            try:
+                return made(self.program)
+            except NoProgramError:
+                continue
+        return None
 
     def agrees(self, recorded: RecordedLaunches[Found]) -> bool:
         """Say whether it gives the models' numbers for the launches that it was made of."""

@@ -38,7 +38,7 @@ class Writer:
         left = [value]
         while left:
             scalar = left[-1]
-            missing = [o for o in _sources(scalar) if o not in self.texts]
+            missing = [o for o in sources(scalar) if o not in self.texts]
             if missing:
                 left += missing
                 continue
@@ -102,7 +102,8 @@ class Writer:
         raise NotImplementedError
 
 
-def _sources(scalar: Scalar) -> Iterator[Scalar]:
+def sources(scalar: Scalar) -> Iterator[Scalar]:
+    """Yield the scalars that one is made of."""
     operands = scalar.operands
     if scalar.operator == "call":
         operands = (*operands[0].operands, operands[0].needed)
@@ -118,7 +119,7 @@ def uses(program: Program) -> Counter[Scalar]:
     found = Counter(ends)
     left, seen = list(found), set(found)
     while left:
-        for source in _sources(left.pop()):
+        for source in sources(left.pop()):
             found[source] += 1
             if source not in seen:
                 seen.add(source)

@@ -13,6 +13,7 @@ from perfmodel.prediction.compiled.array_code import array_function
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import ROWS
 from perfmodel.prediction.compiled.lowering import Moved, program
+from perfmodel.prediction.compiled.programs import Form
 from perfmodel.prediction.compiled.python_code import python_function
 from perfmodel.prediction.compiled.writer import uses
 
@@ -44,6 +45,11 @@ FUNCTIONS = {
 NUMBERS = st.floats(-20, 20).map(lambda x: round(x * 4) / 4)
 
 
+def vectors(found):
+    """Return a program as machine code, or on arrays where there is no LLVM."""
+    return Form(found, None).of_many
+
+
 def recorded(work, a: float, b: float):
     with recording() as decisions:
         inputs = [figure("a", np.array([a])), figure("b", np.array([b]))]
@@ -57,14 +63,15 @@ def recorded(work, a: float, b: float):
 def test_functions_on_other_numbers(name: str, a: float, b: float, others) -> None:
     work = FUNCTIONS[name]
     found = recorded(work, a, b)
-    one, many = python_function(found), array_function(found)
+    one = python_function(found)
     columns = [np.array(column) for column in zip(*others, strict=True)]
     expected = work(*columns)
     for pair, value in zip(others, expected, strict=True):
         assert one(*pair)[0] == pytest.approx(value, rel=1e-14, abs=1e-14)
-    held, (outputs,) = many(*columns)
-    assert held.all()
-    np.testing.assert_allclose(outputs, expected, rtol=1e-14, atol=1e-14)
+    for many in (array_function(found), vectors(found)):
+        held, (outputs,) = many(*columns)
+        assert held.all()
+        np.testing.assert_allclose(outputs, expected, rtol=1e-14, atol=1e-14)
 
 
 def test_a_decision_is_a_guard() -> None:

@@ -1,0 +1,243 @@
+"""A program of scalars as machine code for many launches, a few of them at a time in vectors.
+
+Compiled by LLVM, which numba brings along. What goes by calls of Python's functions splits the
+program into stages: each is one loop over the launches, and columns hold what passes between them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.lowering import Program
+from perfmodel.prediction.compiled.python_code import LARGEST
+from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars
+from perfmodel.prediction.compiled.vector_operators import DECLARATIONS, LANES, VectorOperators
+from perfmodel.prediction.compiled.writer import sources
+
+_DTYPES: Final[Mapping[Kind, Any]] = {"b": np.bool_, "i": np.int64, "f": np.float64}
+_LONGEST: Final = 128
+"""Operations in one basic block: LLVM's selection of instructions takes longer for long ones."""
+
+ArrayFunction = Callable[..., tuple[Array, tuple[Any, ...]]]
+
+
+def vector_function(program: Program) -> ArrayFunction:
+    """Return a function of the inputs' columns, as `array_function` does.
+
+    The outputs are columns that the next call in the same thread writes again.
+
+    Raises
+    ------
+    NoProgramError
+        If LLVM is not there, or something in the program has no instruction.
+    """
+    if sys.platform not in ("linux", "darwin") or find_spec("llvmlite") is None:
+        raise NoProgramError("no LLVM that finds the C library's functions")
+    return _Staged(program)
+
+
+def _held(program: Program) -> Any:
+    """Return the scalar that says whether a program holds."""
+    scalars = Scalars()
+    held: Any = True
+    for guard in program.guards:
+        met = guard.value
+        if not isinstance(guard.answer, bool):
+            met = scalars.apply("equal", met, guard.answer)
+        elif not guard.answer:
+            met = scalars.apply("not", met)
+        held = scalars.apply("and", held, met)
+    for product in program.products:
+        first, second = (scalars.cast(operand, "f") for operand in product.operands)
+        if product.operator == "left_shift":
+            second = scalars.apply("power", 2.0, second)
+        operator = "power" if product.operator == "integer_power" else "multiply"
+        size = scalars.apply("absolute", scalars.apply(operator, first, second))
+        held = scalars.apply("and", held, scalars.apply("less_equal", size, float(LARGEST)))
+    return held
+
+
+class _Staged:
+    """Loops over columns of launches, and the calls between them."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.held = _held(program)
+        ends = [end for end in (self.held, *program.outputs) if isinstance(end, Scalar)]
+        order = list(_in_order(ends))
+        self.stages = _stages(order, ends)
+        self.columns = {s: i for i, s in enumerate(self._passed_on(order, ends))}
+        self.calls = [s for s in order if s.operator == "call"]
+        self.parts: dict[Scalar, list[Scalar]] = {call: [] for call in self.calls}
+        for scalar in self.columns:
+            if scalar.operator == "part":
+                self.parts[scalar.operands[0]].append(scalar)
+        for call in self.calls:
+            call.operands[0].function.check_rows()
+        last = max(self.stages.values(), default=0)
+        work = [[s for s in order if self.stages[s] == stage] for stage in range(last + 1)]
+        texts = [_loop(f"stage{i}", some, self.columns) for i, some in enumerate(work)]
+        self.engine, self.loops = _compiled("\n".join(texts), len(texts))
+        self.kept = threading.local()
+
+    def _passed_on(self, order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, None]:
+        """Return the scalars that need a column: what a later stage, a call or the end takes."""
+        given = [s for s in order if s.operator in ("input", "part")]
+        later = (
+            s
+            for scalar in order
+            for s in sources(scalar)
+            if s.operator != "call"
+            and (scalar.operator == "call" or self.stages[s] < self.stages[scalar])
+        )
+        return dict.fromkeys(chain(given, later, ends))
+
+    def __call__(self, *inputs: Array) -> tuple[Array, tuple[Any, ...]]:
+        """Return of which launches the outputs hold, and those: columns or plain numbers."""
+        size = len(inputs[0])
+        columns, pointers = self._space(size)
+        named = dict(zip(self.program.inputs, inputs, strict=True))
+        for scalar, place in self.columns.items():
+            if scalar.operator == "input":
+                columns[place][:size] = named[scalar.operands[0]]
+        for stage, loop in enumerate(self.loops):
+            for call in self.calls:
+                if self.stages[call] == stage:
+                    self._call(call, columns, size)
+            loop(size, pointers)
+        return self._value(self.held, columns, size), tuple(
+            self._value(output, columns, size) for output in self.program.outputs
+        )
+
+    def _call(self, call: Scalar, columns: Sequence[Array], size: int) -> None:
+        made = call.operands[0]
+        rows = made.function.of_rows(*(self._value(o, columns, size) for o in made.operands))
+        for part in self.parts[call]:
+            columns[self.columns[part]][:size] = rows[part.operands[1]]
+
+    def _value(self, value: Any, columns: Sequence[Array], size: int) -> Any:
+        if isinstance(value, Scalar):
+            return columns[self.columns[value]][:size]
+        return np.full(size, value) if isinstance(value, bool) else value
+
+    def _space(self, size: int) -> tuple[list[Array], Any]:
+        """Return columns for so many launches, and where they are."""
+        if size > getattr(self.kept, "size", 0):
+            whole = -(-size // LANES) * LANES
+            self.kept.size = whole
+            self.kept.columns = [np.zeros(whole, _DTYPES[s.kind]) for s in self.columns]
+            places = [column.ctypes.data for column in self.kept.columns]
+            self.kept.pointers = (ctypes.c_void_p * len(places))(*places)
+        return self.kept.columns, self.kept.pointers
+
+
+def _in_order(ends: Sequence[Scalar]) -> Iterator[Scalar]:
+    """Yield scalars, each after what it is made of."""
+    done: set[Scalar] = set()
+    left = list(reversed(ends))
+    while left:
+        scalar = left[-1]
+        missing = [s for s in sources(scalar) if s not in done]
+        if missing:
+            left += missing
+            continue
+        left.pop()
+        if scalar not in done:
+            done.add(scalar)
+            yield scalar
+
+
+def _stages(order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, int]:
+    """Return the stage that each scalar is worked out in: a call begins one.
+
+    Each in the one that first takes it, as then fewer have to pass from stage to stage.
+    """
+    stages: dict[Scalar, int] = {}
+    for scalar in order:
+        before = max((stages[s] for s in sources(scalar)), default=0)
+        stages[scalar] = before + (scalar.operator == "call")
+    first = dict.fromkeys(ends, max(stages.values(), default=0))
+    for scalar in reversed(order):
+        call = scalar.operator == "call"
+        if scalar.operator not in ("input", "part", "call"):
+            stages[scalar] = first[scalar]
+        for source in sources(scalar):
+            needed = stages[scalar] - call
+            first[source] = min(first.get(source, needed), needed)
+    return stages
+
+
+def _loop(name: str, scalars: Sequence[Scalar], columns: Mapping[Scalar, int]) -> str:
+    """Return the text of a loop that works out some scalars, of columns, `LANES` at a time."""
+    made = {s for s in scalars if s.operator not in ("input", "part", "call")}
+    taken = dict.fromkeys(s for scalar in made for s in sources(scalar) if s not in made)
+    written = [s for s in scalars if s in made and s in columns]
+    code = VectorOperators()
+    entry = [_pointer(place) for place in (columns[s] for s in (*taken, *written))]
+    for scalar in taken:
+        code.load(scalar, columns[scalar])
+    for count, scalar in enumerate(s for s in scalars if s in made):
+        code.work_out(scalar)
+        if scalar in columns:
+            code.store(scalar, columns[scalar])
+        if count % _LONGEST == _LONGEST - 1:
+            code.next_block()
+    body = "\n ".join(code.lines)
+    return f"""define void @{name}(i64 %size, ptr %columns) {{
+entry:
+ {f"{chr(10)} ".join(dict.fromkeys(entry))}
+ br label %head
+head:
+ %at = phi i64 [0, %entry], [%next, %{code.block}]
+ br label %block0
+block0:
+ {body}
+ %next = add i64 %at, {LANES}
+ %more = icmp slt i64 %next, %size
+ br i1 %more, label %head, label %done
+done:
+ ret void
+}}"""
+
+
+def _pointer(place: int) -> str:
+    return (
+        f"%where{place} = getelementptr ptr, ptr %columns, i64 {place}\n "
+        f"%column{place} = load ptr, ptr %where{place}"
+    )
+
+
+def _compiled(text: str, stages: int) -> tuple[Any, list[Any]]:
+    """Return an engine that holds machine code, and its loops, functions of a size and columns.
+
+    Raises
+    ------
+    NoProgramError
+        If the text is not of this LLVM's language: before its version 15, it has other pointers.
+    """
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    try:
+        module = binding.parse_assembly(f"{DECLARATIONS}\n{text}")
+    except RuntimeError as error:
+        raise NoProgramError(str(error)) from error
+    module.verify()
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=2
+    )
+    engine = binding.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
+    return engine, [kind(engine.get_function_address(f"stage{i}")) for i in range(stages)]

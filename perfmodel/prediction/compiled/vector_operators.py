@@ -1,0 +1,305 @@
+"""Operators of a program's scalars in LLVM's language, on vectors of several launches' numbers."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.scalars import OPERATORS, Kind, Scalar, kind_of
+
+LANES: Final = 8
+"""Launches in a vector: of doubles, AVX-512 has as many, and others take it in parts."""
+
+_ELEMENTS: Final[Mapping[Kind, str]] = {"f": "double", "i": "i64", "b": "i1"}
+TYPES: Final = {kind: f"<{LANES} x {element}>" for kind, element in _ELEMENTS.items()}
+"""Types of vectors by the kind of number."""
+_BYTES: Final = f"<{LANES} x i8>"
+
+_ARITHMETIC: Final = {
+    "add": {"f": "fadd", "i": "add"},
+    "subtract": {"f": "fsub", "i": "sub"},
+    "multiply": {"f": "fmul", "i": "mul"},
+    "divide": {"f": "fdiv"},
+    "and": {"b": "and", "i": "and"},
+    "or": {"b": "or", "i": "or"},
+    "xor": {"b": "xor", "i": "xor"},
+    "left_shift": {"i": "shl"},
+    "right_shift": {"i": "ashr"},
+}
+_COMPARISONS: Final = {
+    "less": ("olt", "slt"),
+    "less_equal": ("ole", "sle"),
+    "greater": ("ogt", "sgt"),
+    "greater_equal": ("oge", "sge"),
+    "equal": ("oeq", "eq"),
+    "not_equal": ("une", "ne"),
+}
+_INTRINSICS: Final = {
+    **{name: name for name in ("floor", "ceil", "rint", "sqrt", "log", "log2", "exp", "copysign")},
+    "absolute": "fabs",
+    "power": "pow",
+}
+_SMALL_POWERS: Final = frozenset(range(1, 17))
+"""Powers that a few multiplications give, each within a unit in the last place."""
+_LIBRARY: Final = ("expm1", "log1p")
+
+DECLARATIONS: Final = "\n".join(
+    [
+        *(
+            f"declare {TYPES['f']} @llvm.{name}.v{LANES}f64({', '.join(each)})"
+            for name in _INTRINSICS.values()
+            for each in [[TYPES["f"]] * (2 if name in ("pow", "copysign") else 1)]
+        ),
+        *(f"declare double @{name}(double)" for name in _LIBRARY),
+        """define internal i64 @gcd(i64 %a, i64 %b) {
+entry:
+ br label %head
+head:
+ %x = phi i64 [%a, %entry], [%y, %body]
+ %y = phi i64 [%b, %entry], [%rest, %body]
+ %end = icmp eq i64 %y, 0
+ br i1 %end, label %done, label %body
+body:
+ %rest = srem i64 %x, %y
+ br label %head
+done:
+ %minus = sub i64 0, %x
+ %below = icmp slt i64 %x, 0
+ %found = select i1 %below, i64 %minus, i64 %x
+ ret i64 %found
+}""",
+    ]
+)
+"""What the operators call: LLVM's own functions, the C library's, and one of this module."""
+
+
+class VectorOperators:
+    """Lines that work out scalars, each of those before it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.block = "block0"
+        self._names: dict[tuple[Scalar, Kind], str] = {}
+        self._count = 0
+
+    def next_block(self) -> None:
+        """Begin a basic block."""
+        self._count += 1
+        block = f"block{self._count}"
+        self.lines += [f"br label %{block}", f"{block}:"]
+        self.block = block
+
+    def load(self, scalar: Scalar, column: int) -> None:
+        """Take a scalar from its column."""
+        stored = _BYTES if scalar.kind == "b" else TYPES[scalar.kind]
+        element = "i8" if scalar.kind == "b" else _ELEMENTS[scalar.kind]
+        place = self._line(f"getelementptr {element}, ptr %column{column}, i64 %at")
+        found = self._line(f"load {stored}, ptr {place}, align 1")
+        if scalar.kind == "b":
+            found = self._line(f"trunc {_BYTES} {found} to {TYPES['b']}")
+        self._names[scalar, scalar.kind] = found
+
+    def store(self, scalar: Scalar, column: int) -> None:
+        """Put a scalar that was worked out into its column."""
+        value, stored, element = self._names[scalar, scalar.kind], TYPES[scalar.kind], "i8"
+        if scalar.kind == "b":
+            value, stored = self._line(f"zext {TYPES['b']} {value} to {_BYTES}"), _BYTES
+        else:
+            element = _ELEMENTS[scalar.kind]
+        place = self._line(f"getelementptr {element}, ptr %column{column}, i64 %at")
+        self.lines.append(f"store {stored} {value}, ptr {place}, align 1")
+
+    def work_out(self, scalar: Scalar) -> None:
+        """Work a scalar out, as NumPy does of numbers of its operands' kinds.
+
+        Raises
+        ------
+        NoProgramError
+            If there is no instruction for it.
+        """
+        name, operands = scalar.operator, scalar.operands
+        kind = scalar.kind
+        if name == "where":
+            condition, chosen, other = operands
+            found = self._chosen(
+                self._of(condition, "b"), self._of(chosen, kind), self._of(other, kind), kind
+            )
+        elif name in ("float", "integer", "truth"):
+            found = self._of(operands[0], kind)
+        elif name == "power" and operands[1] in _SMALL_POWERS:
+            found = self._power(self._of(operands[0], "f"), int(operands[1]))
+        else:
+            given = "f" if OPERATORS[name].kind == "f" else _widest(operands)
+            found = self._operation(name, given, [self._of(o, given) for o in operands])
+        self._names[scalar, scalar.kind] = found
+
+    def _operation(self, name: str, kind: Kind, given: list[str]) -> str:
+        if name in _COMPARISONS:
+            return self._compared(name, kind, *given)
+        if name == "not":
+            return self._line(f"xor {TYPES['b']} {self._cast(given[0], kind, 'b')}, {_splat(True)}")
+        if kind in _ARITHMETIC.get(name, {}):
+            return self._line(f"{_ARITHMETIC[name][kind]} {TYPES[kind]} {', '.join(given)}")
+        if name in ("minimum", "maximum") and kind != "b":
+            less = self._compared("less" if name == "minimum" else "greater", kind, *given)
+            return self._chosen(less, given[0], given[1], kind)
+        if kind == "f" and name in _INTRINSICS:
+            each = ", ".join(f"{TYPES['f']} {value}" for value in given)
+            return self._line(f"call {TYPES['f']} @llvm.{_INTRINSICS[name]}.v{LANES}f64({each})")
+        own: Callable[..., str] | None = getattr(self, f"_{name}_{kind}", None)
+        if own is not None:
+            return own(*given)
+        if name in _LIBRARY:
+            return self._by_lanes(name, "f", given)
+        raise NoProgramError(f"{name} of numbers of kind {kind}")
+
+    def _power(self, base: str, exponent: int) -> str:
+        """Return a small whole power, by multiplying."""
+        found = (
+            self._power(self._operation("multiply", "f", [base, base]), exponent // 2)
+            if (exponent > 1)
+            else ""
+        )
+        if exponent % 2:
+            return self._operation("multiply", "f", [found, base]) if found else base
+        return found
+
+    def _negative_f(self, value: str) -> str:
+        return self._line(f"fneg {TYPES['f']} {value}")
+
+    def _negative_i(self, value: str) -> str:
+        return self._line(f"sub {TYPES['i']} {_splat(0)}, {value}")
+
+    def _absolute_i(self, value: str) -> str:
+        below = self._compared("less", "i", value, _splat(0))
+        return self._chosen(below, self._negative_i(value), value, "i")
+
+    def _sign_f(self, value: str) -> str:
+        return self._cast(self._sign_of(value, "f"), "i", "f")
+
+    def _sign_i(self, value: str) -> str:
+        return self._sign_of(value, "i")
+
+    def _sign_of(self, value: str, kind: Kind) -> str:
+        zero = _splat(0.0 if kind == "f" else 0)
+        above, below = (
+            self._cast(self._compared(name, kind, value, zero), "b", "i")
+            for name in ("greater", "less")
+        )
+        return self._operation("subtract", "i", [above, below])
+
+    def _gcd_i(self, first: str, second: str) -> str:
+        return self._by_lanes("gcd", "i", [first, second])
+
+    def _floor_divide_i(self, first: str, second: str) -> str:
+        return self._divided(first, second)[0]
+
+    def _remainder_i(self, first: str, second: str) -> str:
+        return self._divided(first, second)[1]
+
+    def _divided(self, first: str, second: str) -> tuple[str, str]:
+        """Return quotient, rounded down, and rest; both 0 where the divisor is."""
+        kind, none = TYPES["i"], self._compared("equal", "i", second, _splat(0))
+        minus = self._compared("equal", "i", second, _splat(-1))  # the least number by it traps
+        by = self._chosen(self._operation("or", "b", [none, minus]), _splat(1), second, "i")
+        quotient = self._line(f"sdiv {kind} {first}, {by}")
+        rest = self._line(f"sub {kind} {first}, {self._line(f'mul {kind} {quotient}, {by}')}")
+        other = self._compared("less", "i", self._line(f"xor {kind} {rest}, {by}"), _splat(0))
+        left = self._compared("not_equal", "i", rest, _splat(0))
+        down = self._operation("and", "b", [other, left])
+        lower = self._operation("subtract", "i", [quotient, _splat(1)])
+        quotient = self._chosen(down, lower, quotient, "i")
+        quotient = self._chosen(minus, self._negative_i(first), quotient, "i")
+        rest = self._chosen(down, self._operation("add", "i", [rest, by]), rest, "i")
+        return (
+            self._chosen(none, _splat(0), quotient, "i"),
+            self._chosen(none, _splat(0), rest, "i"),
+        )
+
+    def _floor_divide_f(self, first: str, second: str) -> str:
+        return self._divided_floats(first, second)[0]
+
+    def _remainder_f(self, first: str, second: str) -> str:
+        return self._divided_floats(first, second)[1]
+
+    def _divided_floats(self, first: str, second: str) -> tuple[str, str]:
+        """Return quotient, rounded down, and rest, as Python's floats have them."""
+        do, zero = self._operation, _splat(0.0)
+        rest = self._line(f"frem {TYPES['f']} {first}, {second}")
+        quotient = do("divide", "f", [do("subtract", "f", [first, rest]), second])
+        signs = [self._compared("less", "f", value, zero) for value in (rest, second)]
+        left = self._compared("not_equal", "f", rest, zero)
+        down = do("and", "b", [left, do("xor", "b", signs)])
+        rest = self._chosen(down, do("add", "f", [rest, second]), rest, "f")
+        quotient = self._chosen(down, do("subtract", "f", [quotient, _splat(1.0)]), quotient, "f")
+        floor = do("floor", "f", [quotient])
+        over = self._compared("greater", "f", do("subtract", "f", [quotient, floor]), _splat(0.5))
+        return self._chosen(over, do("add", "f", [floor, _splat(1.0)]), floor, "f"), rest
+
+    def _integer_power_i(self, base: str, exponent: str) -> str:
+        power = self._operation(
+            "power", "f", [self._cast(base, "i", "f"), self._cast(exponent, "i", "f")]
+        )
+        return self._cast(power, "f", "i")
+
+    def _compared(self, name: str, kind: Kind, first: str, second: str) -> str:
+        of_floats, of_others = _COMPARISONS[name]
+        how = f"fcmp {of_floats}" if kind == "f" else f"icmp {of_others}"
+        return self._line(f"{how} {TYPES[kind]} {first}, {second}")
+
+    def _chosen(self, condition: str, chosen: str, other: str, kind: Kind) -> str:
+        of = TYPES[kind]
+        return self._line(f"select {TYPES['b']} {condition}, {of} {chosen}, {of} {other}")
+
+    def _by_lanes(self, name: str, kind: Kind, given: list[str]) -> str:
+        """Call a function of single numbers for each launch."""
+        element, found = _ELEMENTS[kind], "undef"
+        for lane in range(LANES):
+            numbers = [self._line(f"extractelement {TYPES[kind]} {g}, i32 {lane}") for g in given]
+            each = ", ".join(f"{element} {number}" for number in numbers)
+            one = self._line(f"call {element} @{name}({each})")
+            found = self._line(f"insertelement {TYPES[kind]} {found}, {element} {one}, i32 {lane}")
+        return found
+
+    def _of(self, value: Any, kind: Kind) -> str:
+        """Return the name of a scalar, or a constant, as of a kind."""
+        if not isinstance(value, Scalar):
+            return _splat({"f": float, "i": int, "b": bool}[kind](value))
+        found = self._names.get((value, kind))
+        if found is None:
+            found = self._cast(self._names[value, value.kind], value.kind, kind)
+            self._names[value, kind] = found
+        return found
+
+    def _cast(self, value: str, given: Kind, wanted: Kind) -> str:
+        if given == wanted:
+            return value
+        if wanted == "b":
+            zero = _splat(0.0 if given == "f" else 0)
+            return self._compared("not_equal", given, value, zero)
+        how = {"if": "sitofp", "bf": "uitofp", "bi": "zext", "fi": "fptosi"}[given + wanted]
+        return self._line(f"{how} {TYPES[given]} {value} to {TYPES[wanted]}")
+
+    def _line(self, text: str) -> str:
+        """Write an instruction, and return the name of its result."""
+        self._count += 1
+        self.lines.append(f"%v{self._count} = {text}")
+        return f"%v{self._count}"
+
+
+def _widest(operands: tuple[Any, ...]) -> Kind:
+    kinds: tuple[Kind, ...] = ("b", "i", "f")
+    return kinds[max(kinds.index(kind_of(operand)) for operand in operands)]
+
+
+def _splat(value: bool | int | float) -> str:
+    """Return a constant, the same for all launches."""
+    if isinstance(value, bool):
+        element, text = "i1", str(value).lower()
+    elif isinstance(value, int):
+        element, text = "i64", str(value)
+    else:
+        element, text = "double", f"0x{struct.pack('>d', value).hex().upper()}"
+    return f"<{', '.join([f'{element} {text}'] * LANES)}>"

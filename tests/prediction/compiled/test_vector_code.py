@@ -1,0 +1,107 @@
+"""Programs as machine code; expected values are NumPy's, and those of programs on arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.lowering import Guard, Program
+from perfmodel.prediction.compiled.scalars import OPERATORS, Scalars
+from perfmodel.prediction.compiled.vector_code import vector_function
+
+scalars = Scalars()
+INPUTS = {
+    "f": [scalars.made("float", (scalars.made("input", (n,), "i"),), "f") for n in "ab"],
+    "i": [scalars.made("input", (n,), "i") for n in "ab"],
+}
+OF_ONE = (
+    *("negative", "absolute", "sign", "floor", "ceil", "rint", "sqrt", "log", "log2", "exp"),
+    *("expm1", "log1p", "float", "integer", "truth", "not"),
+)
+OF_WHOLE = ("gcd", "left_shift", "right_shift", "and", "or", "xor", "integer_power")
+LIMITS = np.iinfo(np.int64)
+
+
+def made(*outputs, guards=(), products=()):
+    try:
+        return vector_function(Program(("a", "b"), tuple(guards), tuple(products), outputs))
+    except NoProgramError as error:
+        if "LLVM" in str(error) or "expected type" in str(error):
+            pytest.skip("no LLVM, or one of before its version 15")
+        raise
+
+
+def check(name, kind, a, b):
+    inputs = INPUTS[kind][: 1 if name in OF_ONE else 2]
+    if kind == "f":  # halves and negative numbers too
+        inputs = [scalars.apply("multiply", i, 0.5) for i in inputs]
+    found = scalars.apply(name, *inputs)
+    _, (ours,) = made(found)(a, b)
+    arrays = [column * 0.5 if kind == "f" else column for column in (a, b)]
+    with np.errstate(all="ignore"):
+        numbers = OPERATORS[name].function(*arrays[: len(inputs)])
+    np.testing.assert_allclose(ours, numbers, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("name", sorted({*OPERATORS} - {*OF_WHOLE}))
+def test_operators_on_floats(name: str) -> None:
+    random = np.random.default_rng(3)
+    a, b = random.integers(-40, 40, (2, 37))
+    if name in ("sqrt", "log", "log2", "log1p", "power"):
+        a = np.abs(a)
+    check(name, "f", a, b)
+
+
+@pytest.mark.parametrize("name", sorted({*OPERATORS} - {"power"}))
+def test_operators_on_whole_numbers(name: str) -> None:
+    random = np.random.default_rng(4)
+    a, b = random.integers(-900, 900, (2, 37))
+    if "shift" in name or name == "integer_power":
+        b = np.abs(b) % 6
+    elif name in ("exp", "expm1", "sqrt", "log", "log2", "log1p"):
+        a = np.abs(a) % 20
+    check(name, "i", a, b)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+def test_whole_division_never_traps(name: str) -> None:
+    a = np.array([LIMITS.min, LIMITS.min, LIMITS.max, 7, -7, 7, -7, 0, 5])
+    b = np.array([-1, 0, -1, 2, 2, -2, -2, 0, -1])
+    check(name, "i", a, b)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 16))
+def test_small_powers_are_multiplied(exponent: int) -> None:
+    base = scalars.apply("multiply", INPUTS["f"][0], 0.37)
+    numbers = np.arange(-8, 9)
+    _, (found,) = made(scalars.apply("power", base, float(exponent)))(numbers, numbers)
+    np.testing.assert_allclose(found, (numbers * 0.37) ** float(exponent), rtol=1e-15 * exponent)
+
+
+def test_choices_guards_and_products() -> None:
+    # by hand: where a > b, a * b, elsewhere b, of launches whose a is above 1
+    a, b = INPUTS["i"]
+    product = scalars.apply("multiply", a, b)
+    chosen = scalars.where(scalars.apply("greater", a, b), product, b)
+    guard = Guard(scalars.apply("greater", a, 1), True)
+    other = Guard(scalars.apply("remainder", b, 2), 1)
+    run = made(chosen, 4.5, guards=[guard, other], products=[product])
+    held, (outputs, constant) = run(
+        np.array([5, 1, 2, 1 << 40, 3]), np.array([3, 3, 7, 2**31 + 1, 2])
+    )
+    assert held.tolist() == [True, False, True, False, False]
+    assert outputs[held].tolist() == [15, 7]
+    assert constant == 4.5
+
+
+def test_fewer_launches_after_more() -> None:
+    run = made(scalars.apply("add", *INPUTS["i"]))
+    for size in (100, 3, 41):
+        numbers = np.arange(size)
+        held, (found,) = run(numbers, numbers)
+        assert held.all()
+        assert found.tolist() == (2 * numbers).tolist()
