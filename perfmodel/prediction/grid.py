@@ -29,7 +29,7 @@ from perfmodel.records import record
 
 CHUNK: Final = 1 << 14
 """Predictions that are worked on together, those of open menus among them."""
-_LARGE: Final = 1 << 20
+_LARGE: Final = 1 << 18
 """Launches of a grid from which on each process that predicts chunks of it makes programs."""
 _TRIED: Final = 1 << 11
 """Launches of a large grid that tell which programs serve all of it."""
@@ -162,7 +162,7 @@ class _Work:
         """Return the programs of all launches, made once."""
         control, kernel = under.l2 or L2Control(), self.launches.kernel
         if control not in self.programs and isinstance(kernel, Kernel):
-            self.programs[control] = prepared(kernel, under, self.among)
+            self.programs[control] = prepared(kernel, under, self.among, _LARGE)
         return self.programs.get(control)
 
 

@@ -148,10 +148,13 @@ class Prepared:
     forms: tuple[Form[LaunchNumbers], ...]
 
 
-def prepared(kernel: Kernel, under: Conditions, columns: Mapping[str, Array]) -> Prepared | None:
+def prepared(
+    kernel: Kernel, under: Conditions, columns: Mapping[str, Array], size: int
+) -> Prepared | None:
     """Return the programs of launches, made if need be; None if parameters are no whole numbers.
 
-    `columns` are the launches' parameters, one-dimensional arrays of one length.
+    `columns` are the launches' parameters, one-dimensional arrays of one length, or those of some
+    that stand for all `size` of them.
     """
     if not columns or not all(column.dtype.kind in "iu" for column in columns.values()):
         return None
@@ -161,7 +164,7 @@ def prepared(kernel: Kernel, under: Conditions, columns: Mapping[str, Array]) ->
     from perfmodel.prediction.compiled.many import prepare
 
     whole = {name: column.astype(np.int64) for name, column in columns.items()}
-    return Prepared(forms.names, tuple(prepare(forms.of_numbers, whole, under.evaluated)))
+    return Prepared(forms.names, tuple(prepare(forms.of_numbers, whole, under.evaluated, size)))
 
 
 def picked(
@@ -210,7 +213,9 @@ class _Launches:
         """Return the programs that hold for most rows; few rows have none of their own."""
         if self.programs is not None and {*self.programs.names} == self.params.keys():
             return self.programs
-        return None if self.size < LEAST else prepared(self.kernel, self.under, self.params)
+        return (
+            None if self.size < LEAST else prepared(self.kernel, self.under, self.params, self.size)
+        )
 
     def _by_programs(
         self, forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array], rows: Array

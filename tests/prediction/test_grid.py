@@ -16,6 +16,7 @@ from perfmodel.kernels import Kernel, find_kernel, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction import grid as module
 from perfmodel.prediction import predict, predict_many
+from perfmodel.prediction.compiled import many
 from perfmodel.prediction.conditions import by_the_models
 from perfmodel.prediction.grid import Axis, Grid, Launches, predicted_rows
 from perfmodel.prediction.sweep import sweep
@@ -134,6 +135,7 @@ def test_chunks_of_a_large_grid_share_programs(monkeypatch: pytest.MonkeyPatch) 
     # independent: the models; property: the same to the last bit from any chunk on, as where
     # another process works or it is gone on with, from launches as another process sends them
     monkeypatch.setattr(module, "_LARGE", 1)
+    monkeypatch.setattr(many, "_WORTH", 0.001)
     monkeypatch.setattr(module, "CHUNK", 500)
     some = grid(find_kernel("strided-copy"), {"stride": [2, 3], "n": range(4096, 600000, 768)})
     whole = all_rows(some, some.among)
@@ -152,7 +154,7 @@ def test_chunks_of_a_large_grid_share_programs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_few_launches_and_words_have_no_programs() -> None:
-    # by hand: less than a million, and a word; of the others those that memory holds
+    # by hand: few launches, and a word; of the others those that memory holds
     assert not grid(find_kernel("copy"), {"bytes": range(16, 16000, 16)}).among
     words = {"dtype": ["int32", "float32"], "n": range(1, 1 << 20)}
     assert not grid(find_kernel("atomic-add"), words).among

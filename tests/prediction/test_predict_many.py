@@ -14,6 +14,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.prediction import predict, predict_many
+from perfmodel.prediction.compiled import many
 from perfmodel.prediction.conditions import by_the_models
 
 DEVICES = ("h100-sxm", "h200-sxm", "a100-sxm-80")
@@ -90,6 +91,7 @@ def test_programs_give_what_arrays_give(
     by_arrays: list[int] = []
     whole = module._Launches._by_arrays
     monkeypatch.setattr(module, "LEAST", 1)
+    monkeypatch.setattr(many, "_WORTH", 15)
     monkeypatch.setattr(
         module._Launches,
         "_by_arrays",

@@ -11,11 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, largest
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Timing
-from perfmodel.models.extremes import largest
 from perfmodel.models.latency.block_waits import RAMP_TIME
 from perfmodel.models.latency.cold_start import cold_start_of
 from perfmodel.models.requests.coalescing import SECTOR

@@ -30,15 +30,15 @@ Columns = Mapping[str, Array]
 
 
 def prepare(
-    programs: Programs[LaunchNumbers], columns: Columns, evaluated: Evaluated
+    programs: Programs[LaunchNumbers], columns: Columns, evaluated: Evaluated, size: int
 ) -> list[Form[LaunchNumbers]]:
     """Return programs that hold for most of some launches, made if need be; none if they do not.
 
-    `columns` are the launches' parameters.
+    `columns` are the launches' parameters, or those of some that stand for all `size` of them.
     """
     load_loop()
-    size = len(next(iter(columns.values())))
-    some = np.unique(np.linspace(0, size - 1, _TRIED).astype(np.int64))
+    given = len(next(iter(columns.values())))
+    some = np.unique(np.linspace(0, given - 1, _TRIED).astype(np.int64))
     tried = {name: column[some] for name, column in columns.items()}
     for made in range(_MOST_MADE + 1):
         shares = _shares(programs, tried)
