@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfmodel.prediction.compiled import vector_code
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Guard, Program
+from perfmodel.prediction.compiled.programs import Form
 from perfmodel.prediction.compiled.scalars import OPERATORS, Scalars
 from perfmodel.prediction.compiled.vector_code import vector_function
 
@@ -105,3 +107,14 @@ def test_fewer_launches_after_more() -> None:
         held, (found,) = run(numbers, numbers)
         assert held.all()
         assert found.tolist() == (2 * numbers).tolist()
+
+
+def test_without_llvm_numpy_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scalars.apply("multiply", *INPUTS["f"])
+    program = Program(("a", "b"), (), (), (found,))
+    monkeypatch.setattr(vector_code, "find_spec", lambda name: None)
+    many = Form(program, None).of_many
+    assert many is not None
+    held, (products,) = many(np.arange(5), np.arange(5))
+    assert held.all()
+    assert products.tolist() == [0.0, 1.0, 4.0, 9.0, 16.0]
