@@ -53,7 +53,7 @@ def footprint(
     sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
     with a granule.
     """
-    ordered = by_stride(extents)
+    ordered = _by_stride(extents)
     if not ordered:
         return np.asanyarray(1.0)
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
@@ -92,7 +92,7 @@ def footprint(
     return np.asanyarray(within * repeats * _granules(run + into, width, step, granule))
 
 
-def by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
+def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     """Return strides and counts of what moves, the smallest stride first in every configuration.
 
     Where a variable does not move it has a stride of 0 and a count of 1: it lengthens nothing.
