@@ -34,7 +34,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # parts_ns = 1400                     # of the launch that adds them up, besides its bytes
     # part_bytes = "4*n"                  # of one part of all results
     # result_bytes = "4*n"
-    # loaded_bytes = "4*k*(m + n)"        # that all blocks load, each as often as one does
+    # loaded_bytes = "8*n"                # that all blocks load, each as often as one does
 
     [launch]                              # 1 to 3 dimensions, or one bare entry
     grid = ["ceil_div(n, block)"]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,19 +131,19 @@ def test_an_interrupted_command_goes_on(run: Run, monkeypatch: pytest.MonkeyPatc
     run(*GRID, "-o", "whole.csv")
     asked: list[int] = []
 
-    def predicted(launches: grid.Launches, values: Any, stop: int) -> dict[str, Any]:
+    def predicted(stop: int, launches: grid.Launches, values: Any, among: Any) -> dict[str, Any]:
         asked.append(int(values["M"][0]))
         if len(asked) > stop:
             raise KeyboardInterrupt
-        return rows_of(launches, values)
+        return rows_of(launches, values, among)
 
     rows_of = grid.predicted_rows
-    monkeypatch.setattr(grid, "predicted_rows", lambda *args: predicted(*args, 3))
+    monkeypatch.setattr(grid, "predicted_rows", partial(predicted, 3))
     with pytest.raises(AssertionError):
         run(*GRID, "-o", "rows.csv")
     assert not Path("rows.csv").exists()
     assert len(list(Path("rows.csv.parts").iterdir())) == 3
-    monkeypatch.setattr(grid, "predicted_rows", lambda *args: predicted(*args, 99))
+    monkeypatch.setattr(grid, "predicted_rows", partial(predicted, 99))
     run(*GRID, "-o", "rows.csv")
     # by hand: chunks of 100, of one M; the fourth was asked for twice
     assert asked == [1, 2, 3, 4, *range(4, 41)]
