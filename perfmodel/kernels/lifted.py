@@ -6,6 +6,7 @@ numbers that differ become parameters, and what is learnt of launches of that ke
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Final
@@ -95,12 +96,12 @@ def _name(place: int) -> str:
 
 def _with_parameters(kernel: Kernel, places: list[int]) -> Kernel:
     """Return a kernel in which numbers at some places are parameters."""
-    count = iter(range(1 << 62))
+    places_of_all = itertools.count()
     wanted = {*places}
     names = [p.name for p in kernel.parameters]
 
     def named(number: Number) -> Node:
-        place = next(count)
+        place = next(places_of_all)
         if place not in wanted:
             return number
         parts = [*_parts(_name(place), number.value)]

@@ -96,7 +96,7 @@ def work_by_rules(kernel: Analysed, shares: Sequence[tuple[float, float]]) -> Wa
 def chain_clocks(
     body: Sequence[tuple[Instruction, Mapping[str, float], float]], loop: bool
 ) -> float:
-    """Return the clocks of a body, or of an iteration, waits for global memory apart.
+    """Return the clocks of a body, or of an iteration, without waits for global memory.
 
     `body`: each with its machine instructions by pipe, and the share of warps that run it; `loop`:
     whether the last leads to the first.

@@ -22,7 +22,7 @@ class Took(NamedTuple):
     """What a lone warp takes for some instructions."""
 
     clocks: float
-    """Waits for global memory apart."""
+    """Without waits for global memory."""
     waits: float
     """For loads from global memory, one after the other."""
 
@@ -38,7 +38,7 @@ class WarpWork:
     branches: frozenset[int]
     """Blocks of PTX whose branch is left one."""
     meetings: Mapping[str | None, float]
-    """Places where a warp's lanes meet again that are among the paces, each as long as a branch."""
+    """Places where a warp's lanes reconverge that are among the paces, each as long as a branch."""
     origin: str = ""
     """What to say of where this is from, if it is not machine code."""
     doubt: Doubt = SURE

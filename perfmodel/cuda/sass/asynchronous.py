@@ -1,4 +1,4 @@
-"""What a kernel does asynchronously: copies that go on beside its work; TMA, mbarriers, wgmma.
+"""What a kernel does asynchronously: copies that run while it computes; TMA, mbarriers, wgmma.
 
 Their instructions, their bytes and the clocks of tensor cores are counted. When a copy arrives, who
 waits at an mbarrier, how warps share registers and blocks a cluster is not followed

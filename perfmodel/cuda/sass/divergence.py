@@ -1,7 +1,7 @@
 """Where lanes of a warp may part and how often they do, and where one acts for all of them.
 
 A branch at which some lanes go one way and some the other has the warp go both, one after the
-other, and wait where they meet.
+other, and wait where they reconverge.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _starts(instruction: Instruction) -> bool:
 
 
 def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
-    """Return the blocks whose branch lanes may part at, to meet again later in the kernel."""
+    """Return the blocks whose branch lanes may diverge at, to reconverge later in the kernel."""
     parting = parting_registers(function)
     found = set()
     for number, block in enumerate(flow.blocks):
@@ -158,7 +158,7 @@ def partings(
 ) -> dict[str | None, float]:
     """Return the branches of an iteration at which lanes part, by loop; None is outside of loops.
 
-    `branches` are the blocks that end with one at which lanes may part, and meet again.
+    `branches` are the blocks that end with one at which lanes may diverge, and reconverge.
     """
     by_block = {run.block: run for run in runs}
     found: dict[str | None, float] = {}

@@ -45,7 +45,7 @@ def body_takes(
 ) -> list[tuple[float, float]]:
     """Return what each block of a body takes when it is run, one after the other.
 
-    The clocks, waits for global memory apart, and these waits, of loads one after the other.
+    The clocks without waits for global memory, and these waits, of loads one after the other.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.mechanism import switched_off
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.compiled.layouts import read_numbers, read_reliability
-from perfmodel.prediction.compiled.programs import Programs, run
+from perfmodel.prediction.compiled.programs import ALIKE, Programs, run
 from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, record_bounds
 from perfmodel.prediction.launch_numbers import LaunchNumbers
@@ -26,8 +26,6 @@ _FIRST_RELIABILITY: Final = 9
 models have taken about as long as that takes."""
 _MOST_BOUNDS: Final = 12
 """Programs that show a kernel's accesses to fit, at most."""
-_ALIKE: Final = 1e-11
-"""Share by which Python's and NumPy's powers may make times differ."""
 _MOST_KEPT: Final = 64
 """Kernels and devices whose programs are kept, those that were used last."""
 
@@ -112,7 +110,7 @@ class Forms:
     def hold_to(self, given: Mapping[str, Any], time_s: float) -> None:
         """Have no programs any more if theirs is not the time [s] that a launch has."""
         found = self.numbers(given)
-        if found is not None and not math.isclose(found.time_s, time_s, rel_tol=_ALIKE):
+        if found is not None and not math.isclose(found.time_s, time_s, rel_tol=ALIKE):
             self.of_numbers.give_up()
 
     def _learn_bounds(self, given: Mapping[str, Any]) -> bool:

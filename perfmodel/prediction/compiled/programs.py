@@ -31,7 +31,7 @@ _AGAIN: Final = 3
 """How many times as many launches without a program each next one is made at."""
 _TOGETHER: Final = 48
 """Launches that a program is made of at most."""
-_ALIKE: Final = 1e-11
+ALIKE: Final = 1e-11
 _NOTHING: Final = 1e-4
 """What a program's numbers may differ by from the models': a share, by Python's and NumPy's powers,
 and sectors or bytes that are left of the difference of large numbers."""
@@ -79,7 +79,7 @@ class Form(Generic[Found]):
         held = [(ours, models) for ours, models in found if ours is not None]
         rest = len(recorded.outputs[0]) - self.layout.rest
         return bool(held) and all(
-            math.isclose(a, b, rel_tol=_ALIKE, abs_tol=_NOTHING if place >= rest else 0.0)
+            math.isclose(a, b, rel_tol=ALIKE, abs_tol=_NOTHING if place >= rest else 0.0)
             for ours, models in held
             for place, (a, b) in enumerate(zip(ours, models, strict=True))
         )

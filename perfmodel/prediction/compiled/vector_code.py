@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain
 from typing import Any, Final
@@ -22,7 +22,7 @@ from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import LARGEST
 from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars
 from perfmodel.prediction.compiled.vector_operators import DECLARATIONS, LANES, VectorOperators
-from perfmodel.prediction.compiled.writer import sources
+from perfmodel.prediction.compiled.writer import in_order, sources
 
 _DTYPES: Final[Mapping[Kind, Any]] = {"b": np.bool_, "i": np.int64, "f": np.float64}
 _LONGEST: Final = 128
@@ -74,7 +74,7 @@ class _Staged:
         self.program = program
         self.held = _held(program)
         ends = [end for end in (self.held, *program.outputs) if isinstance(end, Scalar)]
-        order = list(_in_order(ends))
+        order = list(in_order(ends))
         self.stages = _stages(order, ends)
         self.columns = {s: i for i, s in enumerate(self._passed_on(order, ends))}
         self.calls = [s for s in order if s.operator == "call"]
@@ -139,22 +139,6 @@ class _Staged:
             places = [column.ctypes.data for column in self.kept.columns]
             self.kept.pointers = (ctypes.c_void_p * len(places))(*places)
         return self.kept.columns, self.kept.pointers
-
-
-def _in_order(ends: Sequence[Scalar]) -> Iterator[Scalar]:
-    """Yield scalars, each after what it is made of."""
-    done: set[Scalar] = set()
-    left = list(reversed(ends))
-    while left:
-        scalar = left[-1]
-        missing = [s for s in sources(scalar) if s not in done]
-        if missing:
-            left += missing
-            continue
-        left.pop()
-        if scalar not in done:
-            done.add(scalar)
-            yield scalar
 
 
 def _stages(order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from perfmodel.prediction.compiled.calls import Call
@@ -35,16 +35,8 @@ class Writer:
         """Return how to write a scalar, once what it needs is assigned."""
         if not isinstance(value, Scalar):
             return _constant(value)
-        left = [value]
-        while left:
-            scalar = left[-1]
-            missing = [o for o in sources(scalar) if o not in self.texts]
-            if missing:
-                left += missing
-                continue
-            left.pop()
-            if scalar not in self.texts:
-                self.texts[scalar] = self._assigned(scalar)
+        for scalar in in_order([value], self.texts):
+            self.texts[scalar] = self._assigned(scalar)
         return self.texts[value]
 
     def _assigned(self, scalar: Scalar) -> str:
@@ -110,6 +102,21 @@ def sources(scalar: Scalar) -> Iterator[Scalar]:
     for operand in operands:
         if isinstance(operand, Scalar):
             yield operand
+
+
+def in_order(ends: Sequence[Scalar], known: Container[Scalar] = ()) -> Iterator[Scalar]:
+    """Yield scalars that are not known, each once and after what it is made of."""
+    done: set[Scalar] = set()
+    left = list(reversed(ends))
+    while left:
+        scalar = left[-1]
+        if scalar in done or scalar in known:
+            left.pop()
+        elif missing := [s for s in sources(scalar) if s not in done and s not in known]:
+            left += missing
+        else:
+            done.add(left.pop())
+            yield scalar
 
 
 def uses(program: Program) -> Counter[Scalar]:
