@@ -177,23 +177,26 @@ _NOTHING: Final[dict[str, tuple[Any, Any]]] = {
 """What recorded arrays hold by their kind of type: nothing that anybody should read."""
 _decisions: Final[ContextVar[list[Decision] | None]] = ContextVar("decisions", default=None)
 _in_parts: Final[ContextVar[bool]] = ContextVar("in_parts", default=False)
+_general: Final[ContextVar[bool]] = ContextVar("general", default=False)
 _scope: Final[ContextVar[Access | None]] = ContextVar("scope", default=None)
 
 
 @contextmanager
-def recording(*, in_parts: bool = False) -> Iterator[list[Decision]]:
+def recording(*, in_parts: bool = False, general: bool = False) -> Iterator[list[Decision]]:
     """Note decisions by recorded numbers within the block.
 
     `in_parts`: formulas that a function works out another way are recorded as what that does.
+    `general`: steps that change nothing are recorded too, as other launches may need them.
     """
     decisions: list[Decision] = []
-    tokens = _decisions.set(decisions), _in_parts.set(in_parts)
+    tokens = _decisions.set(decisions), _in_parts.set(in_parts), _general.set(general)
     try:
         with np.errstate(invalid="ignore"):  # a change of type of what is not to be read
             yield decisions
     finally:
         _decisions.reset(tokens[0])
         _in_parts.reset(tokens[1])
+        _general.reset(tokens[2])
 
 
 def is_recording() -> bool:
@@ -228,6 +231,15 @@ def number(value: Any) -> float:
 def glimpse(value: Any) -> Any:
     """Return a number as a plain one, for what no result may depend on: an order to try first."""
     return _plain(value)
+
+
+def skippable(nothing: Any) -> bool:
+    """Say whether a step may be left out, by where it changes nothing: everywhere.
+
+    Not where that depends on numbers recorded for other launches too, which may need the step.
+    """
+    every = np.all(nothing)
+    return not (_general.get() and isinstance(every, Recorded)) and bool(every)
 
 
 def records_parts() -> bool:

@@ -16,6 +16,7 @@ from perfmodel.models.derivation import (
     is_recording,
     number,
     recording,
+    skippable,
 )
 from perfmodel.models.formula import Formula
 from perfmodel.models.replay import DecisionError, Derivation, derivation
@@ -161,3 +162,18 @@ def test_one_number_stays_recorded() -> None:
     kept = number(figure("x", 3))
     assert isinstance(kept, Recorded)
     assert math.isclose(float(kept), 3.0)
+
+
+def test_a_step_that_changes_nothing_is_recorded_for_others() -> None:
+    # property: it may be left out, unless numbers decide that are recorded for other launches too
+    nothing = figure("a", np.array([2.0, 3.0])) > 1
+    assert skippable(np.array([True, True]))
+    assert not skippable(np.array([True, False]))
+    with recording(in_parts=True) as decisions:
+        assert skippable(nothing)
+        assert not skippable(~nothing)
+    assert len(decisions) == 2
+    with recording(in_parts=True, general=True) as decisions:
+        assert not skippable(nothing)
+        assert skippable(np.array([True]))  # no number of a launch decides
+    assert not decisions

@@ -17,7 +17,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation
 from perfmodel.models.agreement import check_alike
-from perfmodel.models.derivation import glimpse
+from perfmodel.models.derivation import glimpse, skippable
 from perfmodel.models.grid.affine import Plane, Variable, plane
 from perfmodel.records import record
 
@@ -39,6 +39,7 @@ class Activity:
     # footprint of an access that moves with that variable shrinks by it.
     shares: Mapping[str, Array]
     warp_shares: Mapping[str, Array]  # the same of warps: one that passes in part is whole
+    bounded: Mapping[str, Array]  # where a guard keeps a variable from some of its values
 
     @property
     def requests(self) -> Array:
@@ -138,26 +139,30 @@ def _numbers(
             return None
         always = _always(f, variables)
         facts.append(always)
-        if np.all(always):
+        if skippable(always):
             continue
-        moving = [v for v in variables if np.any(f.strides[v.name] != 0) and np.any(v.extent > 1)]
+        moves = {v.name: (f.strides[v.name] != 0) & (v.extent > 1) for v in variables}
+        moving = [
+            v for v in variables if np.any(f.strides[v.name] != 0) and not skippable(v.extent <= 1)
+        ]
         facts += [np.sign(f.strides[v.name]) * (v.extent > 1) for v in moving]
         reach = [np.where(v.extent > 1, np.abs(f.strides[v.name]), 0) for v in moving]
         if len(moving) > 1:
             columns = np.stack(np.broadcast_arrays(*map(np.atleast_1d, reach)))
             facts += [*np.argsort(columns, axis=0, kind="stable")]
         moving.sort(key=lambda v: np.max(np.abs(glimpse(f.strides[v.name]))))
-        found = _bounds(f, moving, facts)
-        if found is None:
+        limits = _bounds(f, moving, facts)
+        if limits is None:
             check_alike(facts)  # others may be solved alone
             return None
-        key = tuple(v.name for v in moving)
+        start, stop = limits
+        bounded = {v.name: moves[v.name] & ~always for v in moving}
+        key = tuple(bounded)
         known = numbers.get(key)
         if known is not None:
-            found = _Number(
-                moving, np.maximum(found.start, known.start), np.minimum(found.stop, known.stop)
-            )
-        numbers[key] = found
+            start, stop = np.maximum(start, known.start), np.minimum(stop, known.stop)
+            bounded = {name: where | known.bounded[name] for name, where in bounded.items()}
+        numbers[key] = _Number(moving, start, stop, bounded)
     return list(numbers.values())
 
 
@@ -169,6 +174,7 @@ def _activity(numbers: Sequence[_Number], variables: Sequence[Variable]) -> Acti
     lane_choices: dict[str, list[_Choice]] = {}
     shares: dict[str, Array] = {}
     warp_shares: dict[str, Array] = {}
+    bounded: dict[str, Array] = {}
     for number in numbers:
         digits, start = number.digits, number.start
         count = np.maximum(number.stop - start, 0.0)
@@ -176,6 +182,7 @@ def _activity(numbers: Sequence[_Number], variables: Sequence[Variable]) -> Acti
             return None
         used |= {v.name for v in digits}
         shares |= _shares(digits, count)
+        bounded |= number.bounded
         lanes = [v for v in digits if v.in_lane]
         width = lanes[0].extent if lanes else np.ones(1)
         whole = (np.ceil(number.stop / width) - np.floor(start / width)) * width
@@ -197,7 +204,7 @@ def _activity(numbers: Sequence[_Number], variables: Sequence[Variable]) -> Acti
             warps = warps * v.extent
             spans += _spans([v], np.zeros(1), v.extent)
     names = [v.name for v in variables if v.in_lane]
-    return Activity(_classes(names, lane_choices, warps, spans), shares, warp_shares)
+    return Activity(_classes(names, lane_choices, warps, spans), shares, warp_shares, bounded)
 
 
 def _classes(
@@ -219,7 +226,7 @@ def _classes(
             spans=(*spans, *(span for *_, own in choice for span in own)),
         )
         for choice in itertools.product(*(lane_choices[name] for name in names))
-        if np.any(math.prod(times for times, *_ in choice) > 0)
+        if not skippable(math.prod(times for times, *_ in choice) <= 0)
     )
 
 
@@ -230,6 +237,7 @@ class _Number:
     digits: Sequence[Variable]
     start: Array
     stop: Array
+    bounded: Mapping[str, Array]
 
 
 def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> list[_Choice]:
@@ -248,7 +256,12 @@ def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> lis
     whole = width + 0.0 * count
     return [
         (full, whole, 0.0 * count, _spans(slower, first, full)),
-        (tail * 1.0, stop - ends * width, 0.0 * count, _spans(slower, ends, tail * 1.0)),
+        (
+            tail * 1.0,
+            np.where(tail, stop - ends * width, whole),
+            0.0 * count,
+            _spans(slower, ends, tail * 1.0),
+        ),
         (
             head * 1.0,
             np.where(one_warp, count, whole - skipped),
@@ -284,11 +297,11 @@ def _spans(digits: Sequence[Variable], start: Array, count: Array) -> tuple[Span
     return (Span(names, extents, start, count),) if digits else ()
 
 
-def _bounds(f: Plane, order: Sequence[Variable], facts: list[Array]) -> _Number | None:
+def _bounds(f: Plane, order: Sequence[Variable], facts: list[Array]) -> tuple[Array, Array] | None:
     """Return which values make `f` positive, if `order`, fastest first, counts mixed radix."""
     if not order:
         holds = np.asanyarray((f.offset > 0) * 1.0)
-        return _Number(order, 0.0 * holds, holds)
+        return 0.0 * holds, holds
     step = f.strides[order[0].name]
     if np.any(step == 0) or np.any(np.sign(step) != np.sign(np.ravel(step)[0])):
         return None
@@ -304,6 +317,6 @@ def _bounds(f: Plane, order: Sequence[Variable], facts: list[Array]) -> _Number 
         reach = reach * v.extent
     if np.all(sign < 0):
         stop = np.clip(np.ceil(f.offset / unit), 0, reach)
-        return _Number(order, 0.0 * stop, stop)
+        return 0.0 * stop, stop
     start = np.clip(np.floor(-f.offset / unit) + 1, 0, reach)
-    return _Number(order, start, reach + 0.0 * start)
+    return start, reach + 0.0 * start

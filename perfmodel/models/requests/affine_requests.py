@@ -18,7 +18,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
-from perfmodel.models.grid.activity import Activity, Span, WarpClass
+from perfmodel.models.grid.activity import Activity, Span
 from perfmodel.models.grid.affine import Plane, Variable
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
@@ -48,7 +48,9 @@ def affine_requests(
     stride = [strides[v.name] for v in lanes] + [np.zeros(1)] * (2 - len(lanes))
     totals = [np.zeros(1)] * 6
     every = activity.requests
-    typical: tuple[Array, Array, Array] | None = None
+    # Wavefronts and lanes of the first class that has any requests, mostly of full warps.
+    typical: tuple[Array, ...] = (np.ones(1), np.ones(1), np.ones(1))
+    seen = np.zeros(1, dtype=bool)
     counted = partial(pattern_wavefronts, width=a.width, shared=a.from_shared)
     for group in classes:
         counts = [group.lanes[v.name] for v in lanes] + [np.ones(1)] * (2 - len(lanes))
@@ -60,10 +62,17 @@ def affine_requests(
         sectors, lines = mean_granules(group.spans, strides, at, box, a.width, pieces)
         if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
             return None
-        data, tags = _wavefronts(
-            box, at - np.floor(at / LINE) * LINE, step, group, every, typical, counted
+        part = group.active / np.maximum(typical[2], 1)
+        # Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
+        scaled = np.maximum(typical[0] * part, 1.0), np.maximum(typical[1] * part, 1.0)
+        chosen = used & (~seen | (group.requests > _RARE * every))
+        pattern = (*box, at - np.floor(at / LINE) * LINE, step)
+        data, tags = _counted_where(chosen, scaled, pattern, counted)
+        typical = tuple(
+            np.where(seen, before, new)
+            for before, new in zip(typical, (data, tags, group.active), strict=True)
         )
-        typical = typical or (data, tags, group.active)
+        seen = seen | used
         parts = (np.ones(1), sectors, lines, group.active, data, tags)
         totals = [
             total + np.where(used, group.requests * part, 0.0) * pieces
@@ -84,30 +93,8 @@ def affine_requests(
         variables=variables,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
+        bounded=activity.bounded,
     )
-
-
-def _wavefronts(
-    box: Box,
-    offset: Array,
-    step: Array,
-    group: WarpClass,
-    every: Array,
-    typical: tuple[Array, Array, Array] | None,
-    counted: Callable[[Box, Array, Array], tuple[Array, Array]],
-) -> tuple[Array, Array]:
-    """Return data and tag wavefronts of a class; `typical` is those of full warps, and their lanes.
-
-    Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
-    """
-    if typical is None:
-        return counted(box, offset, step)
-    part = group.active / np.maximum(typical[2], 1)
-    data, tags = (np.maximum(whole * part, 1.0) for whole in typical[:2])
-    many = group.requests > _RARE * every
-    if np.any(many):
-        return _counted_where(many, (data, tags), (*box, offset, step), counted)
-    return data, tags
 
 
 @definition(replaces=True)
@@ -118,6 +105,9 @@ def _counted_where(
     counted: Callable[[Box, Array, Array], tuple[Array, Array]],
 ) -> tuple[Array, Array]:
     """Return wavefronts: counted of the chosen patterns, and those of `others` as they are."""
+    if np.all(chosen):
+        *every, offset, step = pattern
+        return counted(Box(*every), offset, step)
     where, data, tags, *given = np.broadcast_arrays(chosen, *others, *pattern)
     data, tags = data.copy(), tags.copy()
     if not np.any(where):

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.derivation import glimpse
+from perfmodel.models.derivation import glimpse, skippable
 from perfmodel.models.formula import Formula
 
 SECTOR: Final = 32
@@ -121,7 +121,7 @@ def warp_granules(
     offset = offset + np.where(row_stride < 0, (rows - 1) * row_stride, 0)
     box = _one_direction(Box(inner, np.abs(inner_stride), rows, np.abs(row_stride)))
     inner, inner_stride, rows, row_stride = box
-    if not np.any(rows > 1):
+    if skippable(rows <= 1):
         return np.where(rows > 0, row_granules(inner, inner_stride, offset, step, granule), 0.0)
     # The denser direction is the row.
     swap = (rows > 1) & (row_stride < inner_stride)

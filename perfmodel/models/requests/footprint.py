@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.derivation import glimpse
+from perfmodel.models.derivation import glimpse, skippable
 from perfmodel.models.formula import Formula
 from perfmodel.records import record
 
@@ -53,7 +53,7 @@ def footprint(
     sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
     with a granule.
     """
-    ordered = _by_stride(extents)
+    ordered = by_stride(extents)
     if not ordered:
         return np.asanyarray(1.0)
     # Arrays keep their own shapes: what is alike in all configurations is worked out once.
@@ -65,7 +65,7 @@ def footprint(
         dense = stride <= run + (granule - width)
         reach, moved = span + (granule - width), (count - 1) * stride
         span = span + moved
-        if dense.all():
+        if skippable(dense):
             run = run + moved
             continue
         run = np.where(dense, run + moved, run)
@@ -80,7 +80,7 @@ def footprint(
         repeats = np.where(apart, count, repeats)
         step = power_of_two_gcd(step, far)
         interleaved = apart & (stride < reach)
-        if not interleaved.any():
+        if skippable(~interleaved):
             continue
         # Interleaved repeats share granules; they fill at most all from the first to the last.
         every = _granules(span, width, np.asanyarray(granule), granule)
@@ -92,7 +92,7 @@ def footprint(
     return np.asanyarray(within * repeats * _granules(run + into, width, step, granule))
 
 
-def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
+def by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
     """Return strides and counts of what moves, the smallest stride first in every configuration.
 
     Where a variable does not move it has a stride of 0 and a count of 1: it lengthens nothing.
@@ -102,9 +102,9 @@ def _by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
         stride = np.abs(np.asanyarray(e.stride, dtype=float))
         count = np.asanyarray(e.count, dtype=float)
         moves = (count > 1) & (stride != 0)
-        if not moves.any():
+        if skippable(~moves):
             continue
-        if not moves.all():
+        if not skippable(moves):
             stride, count = np.where(moves, stride, 0.0), np.where(moves, count, 1.0)
         found.append((stride, count))
     if len(found) < 2:

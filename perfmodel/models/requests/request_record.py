@@ -44,6 +44,7 @@ class Requests:
     # they let through in part.
     shares: Mapping[str, Array] = field(default_factory=dict)
     warp_shares: Mapping[str, Array] = field(default_factory=dict)
+    bounded: Mapping[str, Array] = field(default_factory=dict)  # where they keep it from some
     sampled: float | None = None  # share of the launch that was counted
     # Bytes after which the addresses start again, where the index is ``affine % period``, and the
     # first address of that period [B]; strides and offset are those before the modulo.

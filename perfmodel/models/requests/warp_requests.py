@@ -102,6 +102,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
         variables=variables,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
+        bounded=activity.bounded,
     )
 
 
@@ -127,6 +128,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
         offset=flat.offset * a.element,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
+        bounded=activity.bounded,
         period=period,
         start=start,
     )
@@ -145,6 +147,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             active_lanes=a.pieces * activity.active_lanes,
             shares=activity.shares,
             warp_shares=activity.warp_shares,
+            bounded=activity.bounded,
         )
     everything = with_threads(a.variables, a.shape)
     random = uses_random(a.index)
@@ -179,6 +182,7 @@ def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Request
         variables=a.variables,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
+        bounded=activity.bounded,
         random=uses_random(a.access.index),
         sharing=shared,
     )

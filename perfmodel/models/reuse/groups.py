@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.arrays import Array, largest, smallest
 from perfmodel.models.agreement import agreed, agreed_order
+from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
@@ -53,9 +54,9 @@ class Group:
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
 
     def moves_with(self, name: str) -> bool:
-        """Say whether a variable lengthens the group's footprint in any configuration."""
+        """Say whether a variable may lengthen the group's footprint in any configuration."""
         stride = self.strides.get(name)
-        return stride is not None and bool(np.any((stride != 0) & (self.counts[name] > 1)))
+        return stride is not None and not skippable((stride == 0) | (self.counts[name] <= 1))
 
     def _spread(self, name: str, count: Array) -> Array:
         """Return the values that a variable takes for all members together, of `count` for one."""
@@ -143,9 +144,9 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     strides = first.strides or {}
     counts = {v.name: v.extent * first.shares.get(v.name, 1.0) for v in first.variables}
     # How far apart the members are, in steps of each variable, largest stride first.
-    order = [v for v in first.variables if np.any((strides[v.name] != 0) & (v.extent > 1))]
+    order: list[Variable] = []
     if len(members) > 1:
-        order = [v for v in order if agreed((strides[v.name] != 0) & (v.extent > 1))]
+        order = [v for v in first.variables if agreed((strides[v.name] != 0) & (v.extent > 1))]
         order = [order[i] for i in agreed_order([-np.abs(strides[v.name]) for v in order])]
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
     left = np.asanyarray(offsets - offsets.min(axis=0), dtype=float)
@@ -158,7 +159,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         else:  # loads of an unrolled loop lie between two of its steps
             steps = np.copysign(_whole_steps(np.abs(steps)), steps)
         separate = stride != 0
-        if len(members) > 1 and v.is_block and _tiled(v, order, strides):
+        if v.is_block and _tiled(v, order, strides):
             # Threads in a row have neighbours' data next to theirs, be they of the block or not.
             gaps = np.diff(np.sort(left, axis=0), axis=0)
             separate = separate & (gaps.max(axis=0, initial=0.0) > np.abs(stride))

@@ -8,12 +8,12 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.agreement import agreed_order
 from perfmodel.models.dram.throughput import random_cost, read_cost
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.random_lines import drawn_share, fetched_by
 from perfmodel.models.l2.residency import TABLE_WEIGHT
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.footprint import Extent, by_stride
 from perfmodel.models.requests.warp_requests import Requests
 
 _WHOLE: Final = 0.9
@@ -44,14 +44,10 @@ def _pitch(r: Requests, granule: int) -> Array:
         return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
     run = np.full(1, float(r.width))
     pitch = np.full(1, 0.0)
-    # What does not move has no place among the strides.
-    moved = [np.where(v.extent > 1, np.abs(strides[v.name]), 0) for v in r.variables]
-    for v in (r.variables[i] for i in agreed_order(moved)):
-        stride = np.abs(strides[v.name])
-        moves = (v.extent > 1) & (stride > 0)
+    for stride, count in by_stride([Extent(strides[v.name], v.extent) for v in r.variables]):
         dense = stride < run + granule
-        run = np.where(moves & dense, run + (v.extent - 1) * stride, run)
-        pitch = np.where(moves & ~dense & (pitch == 0), stride, pitch)
+        run = np.where(dense, run + (count - 1) * stride, run)
+        pitch = np.where(~dense & (pitch == 0), stride, pitch)
     isolated = (run <= granule) & (pitch > granule)
     return np.where(isolated, pitch, 0.0)
 

@@ -21,6 +21,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import skippable
 from perfmodel.models.formula import Formula
 from perfmodel.models.reuse.groups import Group
 from perfmodel.records import record
@@ -102,7 +103,7 @@ class SharedCache:
 
 def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
     """Return the granules that each group fetches into a cache, for one box and all its windows."""
-    windows = [w for w in walks.windows if np.any(w.stop > w.start)]
+    windows = [w for w in walks.windows if not skippable(w.stop <= w.start)]
     whole = [_lengthened(g, walks.base, windows, cache.granule) for g in walks.groups]
     sizes = [
         cache.boxes

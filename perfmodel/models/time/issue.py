@@ -22,6 +22,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.kernel import PIPES, Arithmetic, Kernel
+from perfmodel.models.derivation import skippable
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.requests.warp_requests import Requests
@@ -108,7 +109,15 @@ def issue_slots(pipe: str, count: Any, device: Device) -> Array:
     return np.asanyarray(count, dtype=float) / each
 
 
-def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array]:
+@record
+class Turns:
+    """The turns of a loop that warps take."""
+
+    share: Array  # of all warps' turns
+    ended: Array  # where a guard ends the loop; elsewhere the share is 1
+
+
+def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Turns]:
     """Return the share of all warps' turns of a loop that they take, for loops that a guard ends.
 
     A loop over strides of the grid counts the turns of the threads that have most. Where the guard
@@ -118,30 +127,44 @@ def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Array
     PTX are counted as an average warp's, those that leave included: their turns are whole.
     """
     done: dict[str, tuple[Array, Array]] = {}
-    whole: set[str] = set()
+    ended: dict[str, Array] = {}
     for r in requests:
         loop = r.access.loop
         if loop is None:
             continue
-        strides_grid = any(name.startswith("blockIdx") for name in r.shares)
-        left = r.access.guard is None and kernel.guard is not None and r.access.counted is None
-        if not left and (r.access.guard is None or loop not in r.shares or not strides_grid):
-            whole.add(loop)
-            continue
+        if r.access.guard is None and kernel.guard is not None and r.access.counted is None:
+            ends = np.ones(1, dtype=bool)
+        else:
+            ends = _ended(r, loop)
+        ended[loop] = ends & ended.get(loop, ends)
         every = r.executions
         asked, possible = done.get(loop, (np.zeros(1), np.zeros(1)))
         done[loop] = (asked + np.minimum(r.requests, every), possible + every)
     return {
-        loop: np.ones(1) if kernel.translated else asked / np.maximum(possible, 1e-9)
+        loop: Turns(
+            np.ones(1)
+            if kernel.translated
+            else np.where(ended[loop], asked / np.maximum(possible, 1e-9), 1.0),
+            ended[loop],
+        )
         for loop, (asked, possible) in done.items()
-        if loop not in whole
+        if not skippable(~ended[loop])
     }
+
+
+def _ended(r: Requests, loop: str) -> Array:
+    """Say where an access's own guard ends a loop over strides of the grid."""
+    nowhere = np.zeros(1, dtype=bool)
+    if r.access.guard is None:
+        return nowhere
+    by_block = summed(where for name, where in r.bounded.items() if name.startswith("blockIdx"))
+    return np.asanyarray(r.bounded.get(loop, nowhere) & (by_block > 0))
 
 
 def warp_instructions(
     instance: Instance,
     memory_requests: Any,
-    taken: Mapping[str, Array] = MappingProxyType({}),
+    taken: Mapping[str, Turns] = MappingProxyType({}),
     guarded: bool = False,
 ) -> dict[str, Array]:
     """Return warp instructions of the launch by pipe, memory accesses under "memory".
@@ -152,9 +175,13 @@ def warp_instructions(
     totals: dict[str, Array] = {Pipe.MEMORY: np.asanyarray(memory_requests, dtype=float)}
     warps = _warps(instance)
     for work, times in _executions(instance):
-        if not guarded or work.loop in taken:
-            done = times * taken.get(work.loop or "", 1.0)
-            totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * done
+        turns = taken.get(work.loop or "")
+        if turns is None and guarded:
+            continue
+        share: Any = 1.0
+        if turns is not None:
+            share = turns.share * turns.ended if guarded else turns.share
+        totals[work.pipe] = totals.get(work.pipe, np.zeros(1)) + warps * (times * share)
     return totals
 
 
@@ -192,7 +219,8 @@ def instructions_of(execution: Execution) -> Instructions:
 
 def instructions_of_loops(instance: Instance) -> dict[str, Array]:
     """Return those warp instructions by pipe that no guard of an access may leave out."""
-    guarded = dict.fromkeys((a.loop for a in instance.kernel.accesses if a.loop), np.zeros(1))
+    none = Turns(np.zeros(1), np.ones(1))
+    guarded = dict.fromkeys((a.loop for a in instance.kernel.accesses if a.loop), none)
     return warp_instructions(instance, np.zeros(1), guarded)
 
 

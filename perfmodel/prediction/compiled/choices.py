@@ -45,8 +45,9 @@ _ALIKE: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
 """Programs of the launches, and of what they take at least, at most."""
-_MORE: Final = 8
-"""Programs after which one launch more must have come with choices that none holds for."""
+_MORE: Final = 4
+"""Times for each program that choices must have had none before the next is made: making one takes
+as long as the models take for some twenty."""
 _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
@@ -185,7 +186,7 @@ class Choices:
             some = {name: column[left] for name, column in columns.items()}
             times[left] = self.times({**some, **self.words})
             self.forms.undecided += 1
-            if self.forms.undecided > len(self.forms.of_numbers.known) // _MORE:
+            if self.forms.undecided >= _MORE * len(self.forms.of_numbers.known):
                 self._learn(inputs[:, left])
         return times
 
@@ -202,12 +203,16 @@ class Choices:
                 left = left[np.isnan(times[left])]
             known.sort(key=lambda form: -held[form])
             return
+        open_ = [place for place, name in enumerate(self.forms.names) if name in self.rows]
+        held_for = self.forms.held_for
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
-            for number, form in enumerate(known):
+            choice = tuple(launch[i] for i in open_)
+            likely = held_for.get(choice)
+            for form in known if likely is None else (likely, *known):
                 found = run(form.timing.of_one, launch)
                 if found is not None:
                     times[place] = found[0]
-                    known.insert(0, known.pop(number))
+                    held_for[choice] = form
                     break
 
     def _learn(self, columns: Array) -> bool:
@@ -217,7 +222,7 @@ class Choices:
         if len(programs.known) >= _MOST:
             return False
         columns = np.concatenate([self._others(columns), columns], axis=1)
-        return programs.learn_of(self._alike(columns), self.evaluated)
+        return programs.learn_of(self._alike(columns), self.evaluated, general=True)
 
     def _others(self, columns: Array) -> Array:
         """Return launches of other sizes with any of the choices, for a program to hold for both.

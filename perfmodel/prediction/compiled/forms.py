@@ -14,7 +14,7 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.mechanism import switched_off
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.compiled.layouts import read_numbers, read_reliability
-from perfmodel.prediction.compiled.programs import ALIKE, Programs, run
+from perfmodel.prediction.compiled.programs import ALIKE, Form, Programs, run
 from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, record_bounds
 from perfmodel.prediction.launch_numbers import LaunchNumbers
@@ -62,6 +62,7 @@ class Forms:
     bounds: list[Function] = field(default_factory=list)  # those that show accesses to fit
     off: object = field(default_factory=switched_off)  # mechanisms, while they are used
     of_bounds: Programs[Any] | None = None  # of what they take at least, where a menu needs that
+    held_for: dict[tuple[int, ...], Form[LaunchNumbers]] = field(default_factory=dict)  # a choice
     undecided: int = 0  # times that choices from a menu had no program, since one was made
 
     @classmethod

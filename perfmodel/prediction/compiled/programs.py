@@ -127,21 +127,23 @@ class Programs(Generic[Found]):
         if made < _MOST and self.missed >= self.first * _AGAIN**made:
             self.learn_of([*self.latest], evaluated)
 
-    def learn_of(self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated) -> bool:
-        """Make a program of some launches, and say whether that was possible."""
+    def learn_of(
+        self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated, general: bool = False
+    ) -> bool:
+        """Make a program of some launches, a `general` one if it may, and say whether one is."""
         if self.failed >= _MOST_FAILED:
             return False
-        try:
-            found = record_launches(self.kernel, launches, evaluated, self.read)
-            form = Form(found.program, found.layout)
-            sure = form.agrees(found)
-        except Exception:  # whatever a recording cannot follow, arrays still can
-            sure = False
-        if not sure:
-            self.failed += 1
-            return False
-        self.known.insert(0, form)
-        return True
+        for also in (True, False) if general else (False,):
+            try:
+                found = record_launches(self.kernel, launches, evaluated, self.read, also)
+                form = Form(found.program, found.layout)
+                if form.agrees(found):
+                    self.known.insert(0, form)
+                    return True
+            except Exception:  # whatever a recording cannot follow, arrays still can
+                continue
+        self.failed += 1
+        return False
 
 
 def run(function: Function, inputs: Sequence[int]) -> tuple[Any, ...] | None:

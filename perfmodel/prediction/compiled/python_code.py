@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.prediction.compiled.calls import Call
 from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.scalars import Scalar
-from perfmodel.prediction.compiled.writer import Writer
+from perfmodel.prediction.compiled.writer import Writer, in_order, sources
 
 LARGEST: Final = 2**62
 """Largest whole number that expressions may have."""
@@ -44,7 +44,7 @@ def python_function(program: Program) -> Function:
     Raises `ArithmeticError` or `ValueError` where Python's numbers have no value.
     """
     writer = _OnNumbers(program)
-    for guard in program.guards:
+    for guard in _cheapest_first(program.guards):
         writer.written.append(("", f"if {writer.failed(guard)}: return None"))
     for product in program.products:
         writer.written.append(("", f"if abs({writer.text(product)}) > {LARGEST}: return None"))
@@ -52,6 +52,16 @@ def python_function(program: Program) -> Function:
     lines = [f"{name} = {text}" if name else text for name, text in writer.written]
     found: Function = function(writer, [*lines, f"return ({outputs})"], _NAMED)
     return found
+
+
+def _cheapest_first(guards: Sequence[Guard]) -> list[Guard]:
+    """Return guards, those first that need the fewest scalars: most launches fail early."""
+    needed: dict[Scalar, int] = {}  # of each scalar those that it is made of, as bits
+    for place, scalar in enumerate(in_order([guard.value for guard in guards])):
+        needed[scalar] = 1 << place
+        for source in sources(scalar):
+            needed[scalar] |= needed[source]
+    return sorted(guards, key=lambda guard: needed[guard.value].bit_count())
 
 
 def function(writer: Writer, lines: list[str], named: dict[str, Any]) -> Any:

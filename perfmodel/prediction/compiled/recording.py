@@ -55,10 +55,12 @@ def record_launches(
     launches: Sequence[Mapping[str, Any]],
     evaluated: Evaluated,
     read: Read[Found],
+    general: bool = False,
 ) -> RecordedLaunches[Found]:
     """Return the program of what is read of launches like these, by their whole parameters.
 
-    Where they take different forms, that of the last and of those which take the same.
+    Where they take different forms, that of the last and of those which take the same. A `general`
+    program takes longer and holds for more launches.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def record_launches(
     left = list(launches)
     while True:
         try:
-            return _record(kernel, left, evaluated, read)
+            return _record(kernel, left, evaluated, read, general)
         except DisagreementError as parted:
             labels = np.resize(parted.labels, len(left))
             left = [row for row, label in zip(left, labels, strict=True) if label == labels[-1]]
@@ -79,9 +81,10 @@ def _record(
     launches: Sequence[Mapping[str, Any]],
     evaluated: Evaluated,
     read: Read[Found],
+    general: bool,
 ) -> RecordedLaunches[Found]:
     inputs = _inputs(launches)
-    with recording(in_parts=True) as decisions:
+    with recording(in_parts=True, general=general) as decisions:
         layout, outputs = read(evaluated(bind(kernel, {**launches[-1], **inputs})))
     nodes = [each.node for each in inputs.values()]
     # What the models give for the same launches when nobody records: what a recording lost shows.

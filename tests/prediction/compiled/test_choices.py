@@ -7,6 +7,8 @@ from perfmodel import load_device, predict, predict_many
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.forms import forms_of
+from perfmodel.prediction.compiled.layouts import read_numbers
+from perfmodel.prediction.compiled.programs import Programs
 from perfmodel.prediction.conditions import Conditions, by_the_models
 from perfmodel.prediction.menu import combinations, offered, open_parameters
 from perfmodel.prediction.predict_many import picked
@@ -85,3 +87,26 @@ def test_no_tile_takes_less_than_it_must(device: str, multiple: int, cold: bool)
     assert np.all(least <= times)
     # and it tells something: half of the fastest's time, by choice
     assert least.max() > 0.5 * times.min()
+
+
+def test_a_general_program_holds_for_more_launches() -> None:
+    # property: of a tile, what was learned of whole tiles alone; independent: the models
+    tile = {"batch": 1, "BM": 128, "BN": 128, "BK": 64, "split_k": 1, "stages": 3, "group": 8}
+    words = {"dtype": "bf16", "operation": "linear"}
+    under = Conditions(load_device("h100-sxm"), "profiler", "cold")
+    whole = [{**words, **tile, "M": 256 * m, "N": 2048, "K": 1024} for m in (3, 5, 8, 12)]
+    columns = sizes(5, 30, 8)
+    others = [{**words, **tile, **{s: int(c[i]) for s, c in columns.items()}} for i in range(30)]
+    held = {}
+    for general in (False, True):
+        names = (*tile, *"MNK")
+        programs = Programs(PRODUCT, names, read_numbers, 1)
+        assert programs.learn_of(whole, under.evaluated, general)
+        found = [programs.found(launch) for launch in others]
+        held[general] = sum(numbers is not None for numbers in found)
+        for launch, numbers in zip(others, found, strict=True):
+            if numbers is not None:
+                with by_the_models():
+                    expected = predict(PRODUCT, device=under.device, **launch)
+                assert numbers.time_s == pytest.approx(expected.time_s, rel=1e-11)
+    assert held[True] > max(held[False], 15)
