@@ -233,6 +233,19 @@ def glimpse(value: Any) -> Any:
     return _plain(value)
 
 
+def most_turns(counts: Any) -> int:
+    """Return how often a loop goes whose turns past a launch's own change nothing: the most of all.
+
+    A program holds for launches of as many turns at most, and goes to a power of two.
+    """
+    most = int(np.ceil(np.max(glimpse(counts), initial=0)))
+    if records_parts() and isinstance(counts, Recorded):
+        most = 1 << max(most - 1, 0).bit_length()
+    if np.any(counts > most):
+        raise ValueError(f"turns beyond {most}")  # of launches that a program is asked for
+    return most
+
+
 def skippable(nothing: Any) -> bool:
     """Say whether a step may be left out, by where it changes nothing: everywhere.
 

@@ -14,6 +14,7 @@ from perfmodel.models.derivation import (
     definition,
     figure,
     is_recording,
+    most_turns,
     number,
     recording,
     skippable,
@@ -177,3 +178,13 @@ def test_a_step_that_changes_nothing_is_recorded_for_others() -> None:
         assert not skippable(nothing)
         assert skippable(np.array([True]))  # no number of a launch decides
     assert not decisions
+
+
+def test_turns_that_change_nothing_are_of_others() -> None:
+    # by hand: the most of all; recorded for programs to a power of two, and for no more than that
+    assert most_turns(np.array([2, 5])) == 5
+    assert most_turns(np.zeros(0)) == 0
+    with recording(in_parts=True) as decisions:
+        assert most_turns(figure("turns", np.array([2, 5]))) == 8
+    (only,) = decisions
+    assert only.answer is False

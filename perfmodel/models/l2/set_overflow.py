@@ -9,6 +9,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.derivation import most_turns
 
 UNEVEN: Final = Coefficient("l2.set_overflow.uneven")
 UNEVEN_SHARE: Final = Coefficient("l2.set_overflow.uneven_share")
@@ -72,7 +73,7 @@ def random_overflow(lines: Any, picked: Any, ways: Any, others: Any = 0.0) -> Ar
 def _left_free(lines: Array, picked: Array, room: Array) -> Array:
     """Return the ways of `room` that the picked of some lines leave free, on average."""
     free = np.zeros(lines.shape)
-    for k in range(int(np.ceil(np.max(room, initial=0.0)))):
+    for k in range(most_turns(room)):
         at = np.full(lines.shape, float(k))
         likely = _at_least(lines, picked, at) - _at_least(lines, picked, at + 1)
         free = free + np.where(at < room, likely * (room - at), 0.0)
@@ -81,12 +82,11 @@ def _left_free(lines: Array, picked: Array, room: Array) -> Array:
 
 def _at_least(trials: Array, chance: Array, least: Array) -> Array:
     """Return the probability of `least` or more successes of `trials`."""
-    most = int(np.max(least, initial=0))
     q = np.clip(chance, 1e-12, 1 - 1e-12)
     below = np.zeros(trials.shape)
     # Terms of the binomial distribution, each from the one before.
     term = (1 - q) ** trials
-    for k in range(most):
+    for k in range(most_turns(least)):
         below = below + np.where(k < least, term, 0.0)
         term = term * np.maximum(trials - k, 0.0) / (k + 1) * q / (1 - q)
     found = np.where(least > trials, 0.0, 1 - below)

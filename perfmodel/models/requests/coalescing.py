@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.derivation import glimpse, skippable
+from perfmodel.models.derivation import most_turns, skippable
 from perfmodel.models.formula import Formula
 
 SECTOR: Final = 32
@@ -151,10 +151,7 @@ def _rows_granules(box: Box, offset: Any, step: Any, granule: int) -> Array:
     inner, inner_stride, rows, row_stride = box
     span = (inner - 1) * inner_stride
     total = np.zeros(())
-    most = int(np.max(glimpse(rows)))
-    if np.any(rows > most):  # of launches that a program is asked for
-        raise ValueError(f"rows of warps beyond {most}")
-    for j in range(most):
+    for j in range(most_turns(rows)):
         start = offset + j * row_stride
         row = row_granules(inner, inner_stride, start, step, granule)
         shared = ROW_OVERLAP(

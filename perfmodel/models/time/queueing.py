@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.derivation import most_turns
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.barrier_phases import (
     PASSES_TIME,
@@ -67,10 +68,7 @@ def queued_blocks(latency: Array, unit: Array, held: Array) -> Array:
     """
     apart = np.maximum(held * latency - unit, 0.0)
     there, used, time = (np.zeros(np.broadcast_shapes(apart.shape, unit.shape)) for _ in range(3))
-    # To a power of two: turns past the last block change nothing, and launches of nearly as many
-    # blocks go the same way.
-    most = 1 << int(np.ceil(np.log2(np.maximum(np.max(held), 1.0))))
-    for n in range(1, most + 1):
+    for n in range(1, most_turns(held) + 1):
         visit = unit * (1 + there - used / 2)
         turn = np.maximum(apart + visit, 1e-30)
         now = n <= held

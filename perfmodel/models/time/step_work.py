@@ -19,6 +19,7 @@ import numpy as np
 from perfmodel.arrays import Array, largest
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
+from perfmodel.models.derivation import most_turns
 from perfmodel.models.formula import Formula
 from perfmodel.records import record
 
@@ -98,7 +99,7 @@ def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device)
     # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
     share = np.minimum(there, 1.0)
     found = np.zeros(np.broadcast_shapes(there.shape, *(unit.shape for unit in work.queues)))
-    for n, each in enumerate(warps_times(work, int(np.max(count))), 1):
+    for n, each in enumerate(warps_times(work, most_turns(count)), 1):
         found = np.where(count == n, each * warps / SCHEDULERS / share, found)
     overlap = OPERANDS_OVERLAP(device)
     return [OPERANDS_TIME(queue=each, operands=work.operands_s, p=overlap) for each in found]

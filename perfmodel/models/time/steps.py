@@ -22,6 +22,7 @@ from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import SCHEDULERS, Device
 from perfmodel.kernels.kernel import Kernel
+from perfmodel.models.derivation import most_turns
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.l1.throughput import PORT_CLOCKS, L1Stages
@@ -267,7 +268,7 @@ def _step_loads(
 
 def steps_time(given: Steps, device: Device) -> Array:
     """Return the time of blocks that work in steps: in turn, the oldest first, or the one ahead."""
-    work = work_times(given.work, range(1, int(np.max(given.resident)) + 1), device)
+    work = work_times(given.work, range(1, most_turns(given.resident) + 1), device)
     ahead = AHEAD_TIME.of(given, work=work[0], wait=STEP_WAIT.of(given, load=given.lead))
     blocks = np.maximum(_in_turn(given, work), ahead)
     # Warps that have a scheduler each to themselves let nobody go first.
