@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from perfmodel.kernels.kernel import (
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
 from perfmodel.records import record
+
+_INDICES: Final = frozenset(f"{of}Idx.{axis}" for of in ("thread", "block") for axis in "xyz")
 
 
 @record
@@ -131,9 +133,21 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     for i, run in enumerate(found.blocks):
         key = (run.guard, run.loop)
         if key not in cache:
-            cache[key] = _share(instance, i, shape, known)
+            every = _every_thread(instance, i)
+            cache[key] = _share(instance, i, shape, known) if every is None else every
         shares.append(cache[key])
     return shares
+
+
+def _every_thread(instance: Instance, position: int) -> tuple[float, float] | None:
+    """Return the share and threads of a block that all threads run in all turns; else None."""
+    access = instance.kernel.accesses[position]
+    loops = instance.kernel.loop_nest(access.loop)
+    if access.guard is not None or any(names(loop.trips) & _INDICES for loop in loops):
+        return None
+    times = math.prod(int(instance.trips[loop.variable]) for loop in loops)
+    threads = int(instance.threads_per_block) * int(instance.blocks)
+    return float(times > 0), float(threads * times)
 
 
 def _share(
