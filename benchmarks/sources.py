@@ -9,9 +9,10 @@ what there is to learn.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,9 +25,8 @@ from perfmodel import find_kernel, predict
 from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.builtin_launch import builtin_launch
-from perfmodel.cuda.launch.launch_file import launch_from_table
+from perfmodel.cuda.launch.launch_file import stated_launch
 from perfmodel.cuda.launch.spec import LaunchSpec
-from perfmodel.kernels.library import mappings
 from perfmodel.kernels.sources import source_of
 
 EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "examples"
@@ -72,6 +72,8 @@ _FLAT: Final = {"grid": "ceil_div(n, 256)", "block": 256}
 _TILES: Final = {"grid": ["n // 32", "n // 32"], "block": [32, 8]}
 _TWO: Final = {"out": {"bytes": "4*n*n"}, "in": {"bytes": "4*n*n"}}
 _SHAPE: Final = {"rows": 4096, "cols": 1024}
+_UNREAD: Final = ({"bytes": 1}, {"bytes": 1})
+"""Pointers that Triton adds."""
 _COUNTED: Final = {
     "grid": 528,
     "block": 256,
@@ -134,7 +136,7 @@ FILES: Final[Mapping[str, tuple[Mapping[str, Any], str, int, int]]] = {
     "row_softmax.ptx": (
         {
             **{"grid": "rows", "block": 128, "shared_bytes": 16},
-            "arguments": [{"bytes": "4000*rows"}, {"bytes": "4000*rows"}, 1000, 0, 0],
+            "arguments": [{"bytes": "4000*rows"}, {"bytes": "4000*rows"}, 1000, *_UNREAD],
         },
         *("rows", 4096, 8),
     ),
@@ -143,55 +145,60 @@ FILES: Final[Mapping[str, tuple[Mapping[str, Any], str, int, int]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Launches:
-    """A program, and launches of it at one size after another."""
+class Source:
+    """A program, and what its launches are at any value of a parameter."""
 
     name: str
     program: Program
-    specs: Iterator[LaunchSpec]
+    parameter: str
+    first: int
+    step: int
+    at: Callable[[int], LaunchSpec]
+
+    def launches(self) -> Iterator[LaunchSpec]:
+        """Yield launches at one size after another."""
+        return (self.at(self.first + i * self.step) for i in itertools.count())
 
 
-def launches(name: str) -> Launches:
-    """Return the launches of a built-in's source, or of a file."""
+def source(name: str) -> Source:
+    """Return a built-in's source, or a file's kernel."""
     return _file(name) if name in FILES else _builtin(name)
 
 
-def _builtin(name: str) -> Launches:
+def _builtin(name: str) -> Source:
     parameter, first, step = BUILTINS[name]
     kernel = find_kernel(*name.split())
-    source = source_of(kernel)
+    of_kernel = source_of(kernel)
+    _, options = builtin_launch(kernel, of_kernel, {parameter: first})
+    program = load_program(of_kernel.path, ARCHITECTURE, options, of_kernel.function)
 
-    def at(i: int) -> tuple[LaunchSpec, tuple[str, ...]]:
-        values = {parameter: first + i * step}
-        return builtin_launch(kernel, source, values)
+    def at(value: int) -> LaunchSpec:
+        return builtin_launch(kernel, of_kernel, {parameter: value})[0]
 
-    options = at(0)[1]
-    program = load_program(source.path, ARCHITECTURE, options, source.function)
-    return Launches(f"{name}, built-in", program, (at(i)[0] for i in range(1 << 20)))
+    return Source(of_kernel.path.name, program, parameter, first, step, at)
 
 
-def _file(name: str) -> Launches:
+def _file(name: str) -> Source:
     table, parameter, first, step = FILES[name]
     file, _, kernel = name.partition(" ")
     program = load_program(EXAMPLES / file, ARCHITECTURE, (), kernel or None)
+    stated = stated_launch({"kernel": kernel, **table} if kernel else table, file, EXAMPLES)
+    names = program.parameter_names(program.kernel(kernel or None))
 
-    def at(i: int) -> LaunchSpec:
-        from perfmodel.cuda.launch.launch_file import _stated_launch
+    def at(value: int) -> LaunchSpec:
+        return stated.at({parameter: value}, names)[0]
 
-        stated = _stated_launch({"kernel": kernel, **table} if kernel else table, file, EXAMPLES)
-        function = program.kernel(kernel or None)
-        return stated.at({parameter: first + i * step}, program.parameter_names(function))[0]
-
-    return Launches(name, program, (at(i) for i in range(1 << 20)))
+    return Source(f"examples/{name}", program, parameter, first, step, at)
 
 
 def row(name: str) -> tuple[str, ...]:
     """Return what launches of a source take: translation, prediction, launches a second."""
-    some = launches(name)
+    some = source(name)
+    specs = some.launches()
     translating: list[float] = []
     predicting: list[float] = []
     for _ in range(LEARNING + TIMED):
-        spec = next(some.specs)
+        spec = next(specs)
         start = time.process_time()
         kernel = translated(some.program, spec)
         between = time.process_time()
