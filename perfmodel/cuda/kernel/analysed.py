@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,8 @@ class Analysed:
     emulation: Emulation | None = None
     counted: frozenset[str] = frozenset()
     """Loops whose iterations emulation counted."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What follows from the way alone that following took."""
 
     def trips(self) -> dict[str, float]:
         """Return the iterations of each loop, where the launch decides; else that they are many."""
@@ -100,6 +103,9 @@ def _emulated(kernel: Analysed, emulation: Emulation) -> list[tuple[float, float
 def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     """Return the shares and threads by the conditions of the blocks."""
     found, launch, parts = analysed.found, analysed.launch, analysed.parts
+    if "blocks" not in analysed.kept:
+        analysed.kept["blocks"] = _blocks(found, parts)
+    blocks, loops = analysed.kept["blocks"]
     sizes = (launch.grid, launch.block)
     grid, block = (tuple(Number(n) for n in size) for size in sizes)
     kernel = Kernel(
@@ -108,23 +114,12 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
         parameters=analysed.parameters,
         launch=Launch(grid, block),  # type: ignore[arg-type]
         buffers=(Buffer("at", Number(1)),),
-        accesses=tuple(
-            Access(
-                "at",
-                "load",
-                Number(0),
-                loop=run.loop,
-                guard=None if run.guard == TRUE else renamed(run.guard, parts),
-                name=str(i),
-            )
-            for i, run in enumerate(found.blocks)
-        ),
+        accesses=blocks,
         definitions=tuple((name.name, written(part)) for name, part in parts),
-        loops=tuple(
-            Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
-            for loop in found.loops
-        ),
+        loops=loops,
     )
+    if all(access.guard is None and access.loop is None for access in blocks):
+        return [(1.0, float(math.prod(launch.grid) * math.prod(launch.block)))] * len(blocks)
     instance = bind(kernel, {})
     shape = block_shape(launch.block)
     known: ActivityCache = {}
@@ -137,6 +132,28 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
             cache[key] = _share(instance, i, shape, known) if every is None else every
         shares.append(cache[key])
     return shares
+
+
+def _blocks(
+    found: Followed, parts: Sequence[tuple[Name, Sum]]
+) -> tuple[tuple[Access, ...], tuple[Loop, ...]]:
+    """Return an access for each block of a kernel, by whoever runs it, and the loops."""
+    accesses = tuple(
+        Access(
+            "at",
+            "load",
+            Number(0),
+            loop=run.loop,
+            guard=None if run.guard == TRUE else renamed(run.guard, parts),
+            name=str(i),
+        )
+        for i, run in enumerate(found.blocks)
+    )
+    loops = tuple(
+        Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
+        for loop in found.loops
+    )
+    return accesses, loops
 
 
 def _every_thread(instance: Instance, position: int) -> tuple[float, float] | None:
