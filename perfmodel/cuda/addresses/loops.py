@@ -109,7 +109,7 @@ def _without_sign(r: Recurrence, algebra: Algebra) -> Recurrence:
     low, high = algebra.range(r.start)
     if low < 0:
         return r
-    supposed = algebra.supposing(r.carried.name, low=0, high=high)
+    supposed = algebra.supposing(r.carried.name, 0, high)
     update = supposed.again(written(r.update))
     least, most = supposed.range(update)
     return Recurrence(r.start, r.carried, update) if least >= 0 and most <= high else r
