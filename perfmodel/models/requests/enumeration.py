@@ -226,9 +226,9 @@ def _looked_at(a: Addressing, different: _Executions, points: Sequence[Array]) -
     address, active = (_joined(parts) for parts in zip(*kept, strict=True))
     some = None
     if rows is not None:
-        place, *parts = (_joined(each) for each in zip(*stores, strict=True))
+        place, where, there = (_joined(each) for each in zip(*stores, strict=True))
         order = np.argsort(place)
-        some = parts[0][order], parts[1][order]
+        some = where[order], there[order]
     return _Sample(requests, lanes, sums, bits, address, active, some)
 
 
