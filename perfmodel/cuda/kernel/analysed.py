@@ -17,7 +17,8 @@ from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.parts import renamed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.expressions import Name, Node, Number, evaluate, names
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, parse
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance, bind
 from perfmodel.kernels.kernel import (
@@ -31,6 +32,8 @@ from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
 from perfmodel.records import record
 
+FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
+"""Number of a thread in a launch of one dimension."""
 _INDICES: Final = frozenset(f"{of}Idx.{axis}" for of in ("thread", "block") for axis in "xyz")
 
 
@@ -128,8 +131,8 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     for i, run in enumerate(found.blocks):
         key = (run.guard, run.loop)
         if key not in cache:
-            every = _every_thread(instance, i)
-            cache[key] = _share(instance, i, shape, known) if every is None else every
+            first = _first_threads(instance, i)
+            cache[key] = _share(instance, i, shape, known) if first is None else first
         shares.append(cache[key])
     return shares
 
@@ -156,15 +159,41 @@ def _blocks(
     return accesses, loops
 
 
-def _every_thread(instance: Instance, position: int) -> tuple[float, float] | None:
-    """Return the share and threads of a block that all threads run in all turns; else None."""
+def _first_threads(instance: Instance, position: int) -> tuple[float, float] | None:
+    """Return the share and threads of a block that all threads run, or the first so many.
+
+    In all turns; None of other blocks, which the closed forms of requests count.
+    """
     access = instance.kernel.accesses[position]
     loops = instance.kernel.loop_nest(access.loop)
-    if access.guard is not None or any(names(loop.trips) & _INDICES for loop in loops):
+    if any(names(loop.trips) & _INDICES for loop in loops):
         return None
+    block, blocks = int(instance.threads_per_block), int(instance.blocks)
+    every = threads = block * blocks
+    if access.guard is not None:
+        limit = _limit(instance, access.guard)
+        if limit is None:
+            return None
+        threads = min(max(limit, 0), every)
     times = math.prod(int(instance.trips[loop.variable]) for loop in loops)
-    threads = int(instance.threads_per_block) * int(instance.blocks)
-    return float(times > 0), float(threads * times)
+    whole, rest = divmod(threads, block)
+    warps = whole * -(-block // WARP_SIZE) + -(-rest // WARP_SIZE)
+    of_all = -(-block // WARP_SIZE) * blocks
+    return float(warps * times) / max(1, of_all * times), float(threads * times)
+
+
+def _limit(instance: Instance, guard: Node) -> int | None:
+    """Return what threads' numbers in the grid are below where a guard holds; None if not that."""
+    sizes = (*instance.grid[1:], *instance.block[1:])
+    if not (isinstance(guard, Operation) and guard.operator == "<") or any(n != 1 for n in sizes):
+        return None
+    number, limit = guard.operands
+    if isinstance(number, Name):
+        number = dict(instance.kernel.definitions).get(number.name, number)
+    values = instance.values
+    if number != FLAT or not names(limit) <= values.keys():
+        return None
+    return int(evaluate(limit, {name: int(values[name]) for name in names(limit)}))
 
 
 def _share(

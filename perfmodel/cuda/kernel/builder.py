@@ -26,7 +26,7 @@ from perfmodel.cuda.kernel.accesses import (
     rounds_of_loads,
     three_numbers,
 )
-from perfmodel.cuda.kernel.analysed import Analysed, decided
+from perfmodel.cuda.kernel.analysed import FLAT, Analysed, decided
 from perfmodel.cuda.kernel.block_work import BlockWork
 from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
 from perfmodel.cuda.kernel.parts import (
@@ -47,13 +47,12 @@ from perfmodel.cuda.parse.waiting_loops import held_inside
 from perfmodel.cuda.sass.asynchronous import copies_ahead
 from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode
-from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
+from perfmodel.expressions import Name, Node, Number, Operation, names, text
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted, Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
 
-_FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
 _SPACES: Final[Mapping[str, Space]] = {"shared": "shared", "local": "local"}
 _APART: Final = 40503
@@ -350,7 +349,7 @@ class Builder:
     def _thread(self) -> Node:
         """Number of a thread in the launch."""
         sizes = (*self.launch.grid[1:], *self.launch.block[1:])
-        return _FLAT if math.prod(sizes) == 1 else THREAD
+        return FLAT if math.prod(sizes) == 1 else THREAD
 
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:
