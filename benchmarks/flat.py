@@ -94,12 +94,16 @@ def source_sizes(some: Source) -> dict[int, Work]:
 
 
 def source_grids(some: Source) -> dict[int, Work]:
-    """Return translations and predictions of a source, by the blocks of its grid along x."""
+    """Return translations and predictions of a source, by the blocks of its grid along x.
+
+    Nothing of a source that is for one grid, so that others lead its threads out of its buffers.
+    """
     found = {}
     spec = some.at(some.first)
     for blocks in GRIDS:
         found[blocks] = _of_source(some, replace(spec, grid=(blocks, *spec.grid[1:])))
-    return _possible(found)
+    some_grids = _possible(found)
+    return some_grids if len(some_grids) > 2 else {}
 
 
 def _of_source(some: Source, spec: LaunchSpec) -> Work:

@@ -88,15 +88,18 @@ def kernel_from_ptx(
         counted_loops = frozenset(x.variable for x in found.loops if _is_counted(x))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = placed_as_emulated(placed, emulation, bases, follower)
-    placed = [part for p in placed for part in word_accesses(p, bases)]
-    shared = frozenset(name for name, base in bases.items() if base.space == "shared")
-    placed = joined_accesses(function, flow, placed, shared)
+    kept = {} if apart or emulation is not None else way.kept
+    if "joined" not in kept:
+        placed = [part for p in placed for part in word_accesses(p, bases)]
+        shared = frozenset(name for name, base in bases.items() if base.space == "shared")
+        kept["joined"] = joined_accesses(function, flow, placed, shared)
+    placed = kept["joined"]
     odd, said, guessed = odd_shares(module, function, bound, emulation)
     notes = [*(() if emulation is None else emulation.notes), *said]
     builder = Builder(
         *(module, function, bound, begin, found, registers, machine),
         *(emulation, counted_loops, odd, notes),
-        kept={} if apart or emulation is not None else way.kept,
+        kept=kept,
     )
     # Some are never made, as far as the emulation shows.
     ran = None if emulation is None else emulation.counts.keys()
