@@ -1,36 +1,37 @@
-"""What one prediction costs over problem sizes: CPU, function calls, and memory, by the models.
+"""What one prediction costs over problem sizes and grids: CPU, calls, and memory, by the models.
 
     python -m benchmarks.flat
 
 For each built-in kernel and each parameter that is a size, from 2^10 to 2^40 as far as the kernel,
-and the GPU's memory, take it; then for the CUDA sources of built-ins, translated at each size. CPU
-by the least of some runs; calls as most over least; the most memory in use at the smallest size, at
-the largest, and at any. A program, which `predict` takes once it has made one, does the same for
-all sizes. Kernels whose tile is chosen from a menu, hundreds of predictions each, are left out.
+and the GPU's memory, take it; then for CUDA sources, translated anew at each size, and in grids of
+1 to 2^31 - 1 blocks with the arguments that they have. CPU by the least of some runs; calls as most
+over least; the most memory in use at the smallest size, at the largest, and at any. A program,
+which `predict` takes once it has made one, does the same for all sizes. Kernels whose tile is
+chosen from a menu, hundreds of predictions each, are left out.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.sources import Source, source
 from perfmodel import builtin_names, find_kernel, predict
-from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.kernel.translate import translated
-from perfmodel.cuda.launch.builtin_launch import builtin_launch
+from perfmodel.cuda.launch.spec import LaunchSpec
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.library import mappings
-from perfmodel.kernels.sources import source_of
 from perfmodel.prediction.conditions import by_the_models
 
 Work = Callable[[], object]
@@ -40,9 +41,20 @@ NAMES = (
     *("iterations", "blocks"),
 )
 """Parameters that are sizes."""
-POWERS = range(10, 41, 10)
+POWERS = (10, 14, 20, 30, 40)
+MOST_BLOCKS = (1 << 31) - 1
+GRIDS = (1, 1 << 10, 1 << 20, MOST_BLOCKS)
 REPEATS = 2
-SOURCES = ("copy", "read", "write", "strided-copy", "gather", "data-reset", "stream-persistent")
+EMULATED = ("gather.cu", "csr-rows.cu", "histogram.cu direct", "cas-loop")
+"""Sources in which data decides what threads do, so that they are emulated."""
+FOLLOWED = (
+    *("copy", "write", "strided-copy", "data-reset", "stream-persistent", "atomic-add"),
+    *("gemm naive", "gemm coalesced", "gemm smem", "ffn-gemv warp", "kv-append", "decode-combine"),
+    *("saxpy.cu", "my-kernel.cu", "potential-aos.cu", "row-sums.cu"),
+    *("row-sums-vector.cu", "row-sums-warp.cu", "transpose.cu straight"),
+    *("transpose.cu tiled", "row_softmax.ptx"),
+)
+"""Sources that symbols follow to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +84,30 @@ def launches(kernel: Kernel, parameter: str) -> dict[int, Work]:
     return _possible({1 << p: partial(predict, kernel, **{parameter: 1 << p}) for p in POWERS})
 
 
-def source_launches(name: str, parameter: str) -> dict[int, Work]:
-    """Return predictions of a built-in's source, translated at each size of a parameter."""
-    kernel, found = find_kernel(name), {}
-    source = source_of(kernel)
+def source_sizes(some: Source) -> dict[int, Work]:
+    """Return translations and predictions of a source, by the size of its parameter."""
+    found = {}
     for size in (1 << power for power in POWERS):
         with suppress(PerfmodelError):
-            launch, options = builtin_launch(kernel, source, {parameter: size})
-            program = load_program(source.path, "sm_90", options, source.function)
-            found[size] = partial(predict, translated(program, launch))
+            found[size] = _of_source(some, some.at(size))
     return _possible(found)
+
+
+def source_grids(some: Source) -> dict[int, Work]:
+    """Return translations and predictions of a source, by the blocks of its grid along x.
+
+    Nothing of a source that is for one grid, so that others lead its threads out of its buffers.
+    """
+    found = {}
+    spec = some.at(some.first)
+    for blocks in GRIDS:
+        found[blocks] = _of_source(some, replace(spec, grid=(blocks, *spec.grid[1:])))
+    some_grids = _possible(found)
+    return some_grids if len(some_grids) > 2 else {}
+
+
+def _of_source(some: Source, spec: LaunchSpec) -> Work:
+    return lambda: predict(translated(some.program, spec))
 
 
 def _possible(works: Mapping[int, Work]) -> dict[int, Work]:
@@ -131,13 +157,17 @@ def row(what: str, parameter: str, works: Mapping[int, Work]) -> tuple[str, ...]
         return None
     times = [1e3 * cpu(work) for work in works.values()]
     costs = [cost(work) for work in works.values()]
-    powers = [size.bit_length() - 1 for size in works]
+    ends = [_power(size) for size in works]
     calls, peaks = [each.calls for each in costs], [each.peak / 1024 for each in costs]
     return (
-        *(what, f"{parameter} 2^{powers[0]} to 2^{powers[-1]}"),
+        *(what, f"{parameter} {ends[0]} to {ends[-1]}"),
         *(f"{min(times):.1f}", f"{max(times):.1f}", f"{max(calls) / min(calls):.2f}"),
         *(f"{peak:,.0f}" for peak in (peaks[0], peaks[-1], max(peaks))),
     )
+
+
+def _power(size: int) -> str:
+    return f"2^{math.log2(size):.0f}" if size > 1 else "1"
 
 
 def rows() -> Iterator[tuple[str, ...] | None]:
@@ -146,9 +176,10 @@ def rows() -> Iterator[tuple[str, ...] | None]:
         what = f"{kernel.name} {kernel.mapping}".strip()
         for parameter in sizes(kernel):
             yield row(what, parameter, launches(kernel, parameter))
-    for name in SOURCES:
-        for parameter in sizes(find_kernel(name)):
-            yield row(f"{name}.cu", parameter, source_launches(name, parameter))
+    for name in (*FOLLOWED, *EMULATED):
+        some = source(name)
+        yield row(some.name, some.parameter, source_sizes(some))
+        yield row(some.name, "blocks", source_grids(some))
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ REPORT = Path(__file__).parents[1] / "reports" / "speed.md"
 PARTS = {
     "Commands (`python -m benchmarks.start`)": ["benchmarks.start", "5"],
     "Predictions (`python -m benchmarks.speed`)": ["benchmarks.speed"],
+    "Sources (`python -m benchmarks.sources`)": ["benchmarks.sources"],
     "Sizes (`python -m benchmarks.flat`)": ["benchmarks.flat"],
     "Simulator (`python -m benchmarks.simulator`)": ["benchmarks.simulator"],
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from perfmodel.cuda.addresses.conditions import (
     FALSE,
@@ -32,6 +32,8 @@ from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.expressions.nodes import LARGEST_LITERAL
 from perfmodel.kernels.intervals import Interval, Ranges
 
+Answer = TypeVar("Answer")
+
 _UNKNOWN: Final = Interval(-(2**63), 2**64 - 1)
 _WIDEST: Final = 64
 """Bits of the widest register: no shift by more means anything."""
@@ -51,6 +53,11 @@ class Algebra:
         self._ranges = dict(ranges)
         self._intervals = Ranges(self._ranges)
         self._known: dict[Sum, Interval] = {}
+
+    @property
+    def ranges(self) -> Mapping[str, Interval]:
+        """The ranges of variables, by name."""
+        return self._ranges
 
     def add_variable(self, name: str, low: int, high: int) -> None:
         """Make a variable known, or change its range."""
@@ -318,6 +325,15 @@ class Algebra:
             if node.operator in ("<", "<=", ">", ">=", "==", "!="):
                 return self.compared(node.operator, *(self.again(p) for p in node.operands))
         return node
+
+    def within(self, value: Sum, low: int | None, high: int | None) -> bool:
+        """Say whether a sum is surely from `low` to `high`; None is no limit."""
+        known = self.range(value)
+        return (low is None or known.low >= low) and (high is None or known.high <= high)
+
+    def asks(self, question: Callable[..., Answer], *about: Any) -> Answer:
+        """Return the answer of a function of this arithmetic, which comes last."""
+        return question(*about, self)
 
     def _within(self, value: Sum, bound: int) -> bool:
         low, high = self.range(value)

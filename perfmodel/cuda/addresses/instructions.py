@@ -305,8 +305,7 @@ class Interpreter:
         bits = bits_of(kind)
         if self.trial or bits > 32 or self.sources(*values):
             return False
-        low, high = self.algebra.range(result)
-        return low < -(1 << bits) or high >= 1 << bits
+        return not self.algebra.within(result, -(1 << bits), (1 << bits) - 1)
 
     def _setp(
         self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value], count: int
@@ -358,8 +357,7 @@ class Interpreter:
             if source[:1] == "u":
                 return [self.algebra.unsigned(value, was)]
             return [value]
-        low, high = self.algebra.range(value)
-        if bits >= 32 or (low >= -(1 << bits - 1) and high < 1 << bits):
+        if bits >= 32 or self.algebra.within(value, -(1 << bits - 1), (1 << bits) - 1):
             return [value]
         if to[:1] == "u":
             return [self.algebra.remainder(value, 1 << bits)]

@@ -88,7 +88,7 @@ def _both(
     a, b = values[:2]
     if modifiers[-1][:1] == "u":
         a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
-    if algebra.range(b).low <= 0:
+    if not algebra.within(b, 1, None):
         return None
     return a, b
 
@@ -135,15 +135,14 @@ def _permuted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -
 
 
 def _absolute(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    if algebra.range(values[0]).low >= 0:
+    if algebra.within(values[0], 0, None):
         return values[0]
     return single(Operation("abs", (written(values[0]),)))
 
 
 def _both_negative(algebra: Algebra, a: Sum, b: Sum, bits: int) -> bool:
     """Say whether two numbers with a sign are below 0: without it they have the same order."""
-    ranges = [algebra.range(v) for v in (a, b)]
-    return all(-(1 << bits - 1) <= r.low and r.high < 0 for r in ranges)
+    return all(algebra.within(v, -(1 << bits - 1), -1) for v in (a, b))
 
 
 def _extreme(which: str) -> _Work:

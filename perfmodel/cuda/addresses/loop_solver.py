@@ -146,9 +146,8 @@ class LoopSolver:
         """Return the loop as it runs, its threads' guard, and a thread's last iteration."""
         algebra = self.algebra
         if count is not None and not self.interpreter.trial:
-            least, most = extent(count, algebra)
             # A bound that is none: only running it tells.
-            count = None if most > MOST_TRIPS >= least else count
+            count = None if algebra.asks(_is_unbounded, count) else count
         if count is None:
             algebra.add_variable(variable.name, 0, OPEN)
             runs = self.interpreter.condition_datum(self._extra(f"loop {index}"), ())
@@ -159,6 +158,23 @@ class LoopSolver:
         if tested_first:
             # The header runs once more than the body, but does nothing that counts.
             count = last
+        trips, differing = algebra.asks(self._turns, count, variable.name)
+        if trips is None:
+            return None, FALSE, None
+        guard = reach
+        if differing and tested_first:
+            guard = all_of((reach, algebra.compared("<", single(variable), count)))
+        elif differing:
+            condition = continued(goes_on, variable, conjuncts(reach), count, algebra)
+            kept = [p for p in conjuncts(reach) if not _implied(p, condition, variable, algebra)]
+            guard = all_of((*kept, condition))
+        return LoopRun(index, variable.name, trips, parent), guard, last
+
+    def _turns(self, count: Sum, name: str, algebra: Algebra) -> tuple[Node | None, bool]:
+        """Return the iterations of a loop and whether threads differ in them; None if none runs.
+
+        Makes the range of the loop's variable `name` known.
+        """
         least, most = extent(count, algebra)
         if most > MOST_TRIPS:
             if not self.interpreter.trial:
@@ -168,19 +184,11 @@ class LoopSolver:
                 )
             most = MOST_TRIPS
         if most <= 0:
-            return None, FALSE, None
-        algebra.add_variable(variable.name, 0, most - 1)
-        trips: Node = Number(most)
-        guard = reach
+            return None, False
+        algebra.add_variable(name, 0, most - 1)
         if algebra.number(count) is not None:
-            trips = written(count)
-        elif least != most and tested_first:
-            guard = all_of((reach, algebra.compared("<", single(variable), count)))
-        elif least != most:
-            condition = continued(goes_on, variable, conjuncts(reach), count, algebra)
-            kept = [p for p in conjuncts(reach) if not _implied(p, condition, variable, algebra)]
-            guard = all_of((*kept, condition))
-        return LoopRun(index, variable.name, trips, parent), guard, last
+            return written(count), False
+        return Number(most), least != most
 
     def _only_tests(self, loop: Loop) -> bool:
         """Say whether a loop is left from its header only, which makes no memory access."""
@@ -259,3 +267,9 @@ def _put_in(node: Node, values: Mapping[str, Node]) -> Node:
 
 
 _CONDITIONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
+
+
+def _is_unbounded(count: Sum, algebra: Algebra) -> bool:
+    """Say whether more iterations than are believed may be, and fewer."""
+    least, most = extent(count, algebra)
+    return most > MOST_TRIPS >= least

@@ -53,7 +53,7 @@ def solved(
     for register, r in recurrences.items():
         value = _solved(r, variable, moving)
         if value is None and r.update.names & moving == {r.carried.name}:
-            value = _solved(_without_sign(r, algebra), variable, moving)
+            value = _solved(algebra.asks(_without_sign, r), variable, moving)
         if value is not None:
             found[register] = value
     # What is copied from another register is that one's value an iteration ago.
@@ -109,7 +109,7 @@ def _without_sign(r: Recurrence, algebra: Algebra) -> Recurrence:
     low, high = algebra.range(r.start)
     if low < 0:
         return r
-    supposed = algebra.supposing(r.carried.name, low=0, high=high)
+    supposed = algebra.supposing(r.carried.name, 0, high)
     update = supposed.again(written(r.update))
     least, most = supposed.range(update)
     return Recurrence(r.start, r.carried, update) if least >= 0 and most <= high else r
@@ -161,7 +161,7 @@ def trips(
         return _tried(goes_on, variable, algebra)
     if variable.name not in names(goes_on):
         return None
-    goes_on = _without_wrap(goes_on, variable, algebra)
+    goes_on = algebra.asks(_without_wrap, goes_on, variable)
     more = _further(goes_on, variable, algebra)
     if more is None:
         return _tried(goes_on, variable, algebra)
@@ -188,14 +188,14 @@ def _further(goes_on: Node, variable: Name, algebra: Algebra) -> Sum | None:
     if parts is None:
         return None
     start, slope = parts
-    low, high = algebra.range(slope)
-    if operator == "<" and high < 0:
+    falls = algebra.within(slope, None, -1)
+    if operator == "<" and falls:
         # distance = start + slope*k > 0 for k below start / -slope.
         by = -slope
         return algebra.quotient(plus(start, by, constant(-1)), by)
-    if operator == "!=" and high < 0:
+    if operator == "!=" and falls:
         return algebra.quotient(start, -slope)
-    if operator == "!=" and low > 0:
+    if operator == "!=" and algebra.within(slope, 1, None):
         return algebra.quotient(-start, slope)
     return None
 

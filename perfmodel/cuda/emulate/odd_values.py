@@ -17,6 +17,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.packaged import packaged_toml
@@ -70,6 +71,7 @@ def ways(instruction: Instruction) -> tuple[Way, ...]:
     )
 
 
+@once
 def with_ways(function: Function) -> bool:
     """Say whether anything of a function has ways of odd values."""
     return any(ways(i) for i in function.instructions)

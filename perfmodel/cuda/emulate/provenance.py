@@ -14,6 +14,7 @@ from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import read_registers, registers_of, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction
 from perfmodel.records import record
@@ -43,6 +44,7 @@ class Provenance:
         return self.branches.union(*self.addresses.values(), *self.exits.values())
 
 
+@once
 def provenance(function: Function, flow: ControlFlow) -> Provenance:
     """Return what decides where a function's threads go, and which addresses they form."""
     held = _held(function)

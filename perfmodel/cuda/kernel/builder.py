@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import TRUE
@@ -26,7 +26,7 @@ from perfmodel.cuda.kernel.accesses import (
     rounds_of_loads,
     three_numbers,
 )
-from perfmodel.cuda.kernel.analysed import Analysed, decided
+from perfmodel.cuda.kernel.analysed import FLAT, Analysed, decided
 from perfmodel.cuda.kernel.block_work import BlockWork
 from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
 from perfmodel.cuda.kernel.parts import (
@@ -47,13 +47,12 @@ from perfmodel.cuda.parse.waiting_loops import held_inside
 from perfmodel.cuda.sass.asynchronous import copies_ahead
 from perfmodel.cuda.sass.divergence import aggregated
 from perfmodel.cuda.sass.machine_code import MachineCode
-from perfmodel.expressions import Name, Node, Number, Operation, names, parse, text
+from perfmodel.expressions import Name, Node, Number, Operation, names, text
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted, Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
 
-_FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
 _SPACES: Final[Mapping[str, Space]] = {"shared": "shared", "local": "local"}
 _APART: Final = 40503
@@ -79,6 +78,8 @@ class Builder:
     """Whether the size of a buffer had to be assumed."""
     odd_doubt: Doubt = SURE
     count_doubt: Doubt = SURE
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What follows from the way alone that following took: see `perfmodel.cuda.kernel.ways`."""
 
     buffers: dict[str, Buffer] = field(default_factory=dict)
     elements: Mapping[str, int] = field(default_factory=dict)
@@ -103,16 +104,21 @@ class Builder:
     def build(self, placed: Sequence[Placed]) -> Kernel:
         """Return the kernel."""
         found = self.found
-        parts = self._index_names(placed)
         self._take_buffers(placed)
-        accesses = self._accesses(placed, parts)
-        shared_guard, accesses = factored(accesses, {loop.variable for loop in found.loops})
         on_chip = {buffer.name for buffer in self.buffers.values() if buffer.space == "shared"}
-        accesses = chained(named_accesses(accesses), placed, self.function, on_chip)
+        symbols = self.kept.get("symbols")
+        if symbols is None:
+            symbols = self._symbols(placed, on_chip)
+            # Elsewhere the launch's numbers are in the indices.
+            if not any(
+                self._is_local(p) or p.offset is None or self._data(p.offset) for p in placed
+            ):
+                self.kept["symbols"] = symbols
+        parts, shared_guard, accesses = symbols
         parameters = self._parameters()
         analysed = Analysed(
             *(self.function, self.flow, found, self.launch, parameters, parts),
-            *(self.emulation, self.counted_loops),
+            *(self.emulation, self.counted_loops, self.kept),
         )
         waits = rounds_of_loads(accesses, on_chip)
         work = work_of(analysed, self.registers, waits, self.machine, self.odd)
@@ -141,6 +147,16 @@ class Builder:
             unequal=_unequal(self.emulation, work.by_block),
             block_work=work.by_block.blocks,
         )
+
+    def _symbols(
+        self, placed: Sequence[Placed], on_chip: Collection[str]
+    ) -> tuple[Sequence[tuple[Name, Sum]], Node | None, Sequence[Access]]:
+        """Return the names of positions in the grid, the kernel's guard, and the accesses."""
+        parts = self._index_names(placed)
+        loops = {loop.variable for loop in self.found.loops}
+        shared_guard, accesses = factored(self._accesses(placed, parts), loops)
+        accesses = chained(named_accesses(accesses), placed, self.function, on_chip)
+        return parts, shared_guard, accesses
 
     def _take_buffers(self, placed: Sequence[Placed]) -> None:
         """Name and size the buffers."""
@@ -302,6 +318,10 @@ class Builder:
             found = Operation("*", (drawn, Number(wide)))
         return found
 
+    def _is_symbolic(self, p: Placed) -> bool:
+        """Say whether an index is without numbers of the launch, and of what data decides."""
+        return not self._is_local(p) and p.offset is not None and not self._data(p.offset)
+
     def _is_local(self, p: Placed) -> bool:
         return self.start.bases[p.base].space == "local"
 
@@ -329,7 +349,7 @@ class Builder:
     def _thread(self) -> Node:
         """Number of a thread in the launch."""
         sizes = (*self.launch.grid[1:], *self.launch.block[1:])
-        return _FLAT if math.prod(sizes) == 1 else THREAD
+        return FLAT if math.prod(sizes) == 1 else THREAD
 
     def _counted(self, p: Placed) -> Counted | None:
         if not p.counted or self.emulation is None:

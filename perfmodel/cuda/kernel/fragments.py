@@ -13,6 +13,7 @@ from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.liveness import register_words
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.sass.tensor_work import product_shape
 from perfmodel.records import record
 
@@ -60,6 +61,7 @@ class _Fragment:
         return tuple(self.held[i % len(self.held)] for i in range(first, first + count))
 
 
+@once
 def with_fragments(function: ptx.Function) -> ptx.Function:
     """Return a function whose fragments are loaded and stored by plain loads and stores.
 

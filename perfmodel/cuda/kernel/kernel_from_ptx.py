@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from perfmodel.cuda.addresses.asked import Asked, NotingAlgebra
 from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.flow import Flow, loop_variables
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.launch import KernelLaunch, start
+from perfmodel.cuda.addresses.launch import KernelLaunch, Start, start
 from perfmodel.cuda.addresses.records import (
     BlockRun,
     Followed,
@@ -33,6 +34,7 @@ from perfmodel.cuda.kernel.emulating import check_followed, emulated, odd_shares
 from perfmodel.cuda.kernel.placing import placed_accesses, placed_as_emulated, word_accesses
 from perfmodel.cuda.kernel.uneven_loops import left_apart, left_unevenly
 from perfmodel.cuda.kernel.vectors import joined_accesses
+from perfmodel.cuda.kernel.ways import Way, form_of, keep_way, known_way
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import Function, Module
@@ -68,14 +70,15 @@ def kernel_from_ptx(
     loop from ending, or most is left out. Raises `PerfmodelError` if an argument is missing, or the
     kernel can be neither followed nor emulated.
     """
-    begin = start(module, function, bound)
-    follower, bases = begin.interpreter, begin.bases
     flow = control_flow(function)
-    found = _followed(function, flow, follower, [*begin.shown.values(), "bin"])
+    begin, way = _way(module, function, flow, bound)
+    follower, bases = begin.interpreter, begin.bases
+    found, placed = replace(way.found, loops=[*way.found.loops]), [*way.placed]
     together = unrolled_loops(machine, function, flow)
     apart = left_apart(found, flow, together, bound) | left_unevenly(found)
-    found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
-    placed = placed_accesses(function, found, bound, follower, bases)
+    if apart:
+        found.loops = [replace(x, trips=None) if x.variable in apart else x for x in found.loops]
+        placed = placed_accesses(function, found, bound, follower, bases)
     emulation: Emulation | None = None
     counted_loops: frozenset[str] = frozenset()
     if _needs_emulation(found, placed) or varying_constants(function):
@@ -85,14 +88,18 @@ def kernel_from_ptx(
         counted_loops = frozenset(x.variable for x in found.loops if _is_counted(x))
         found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
         placed = placed_as_emulated(placed, emulation, bases, follower)
-    placed = [part for p in placed for part in word_accesses(p, bases)]
-    shared = frozenset(name for name, base in bases.items() if base.space == "shared")
-    placed = joined_accesses(function, flow, placed, shared)
+    kept = {} if apart or emulation is not None else way.kept
+    if "joined" not in kept:
+        placed = [part for p in placed for part in word_accesses(p, bases)]
+        shared = frozenset(name for name, base in bases.items() if base.space == "shared")
+        kept["joined"] = joined_accesses(function, flow, placed, shared)
+    placed = kept["joined"]
     odd, said, guessed = odd_shares(module, function, bound, emulation)
     notes = [*(() if emulation is None else emulation.notes), *said]
     builder = Builder(
         *(module, function, bound, begin, found, registers, machine),
         *(emulation, counted_loops, odd, notes),
+        kept=kept,
     )
     # Some are never made, as far as the emulation shows.
     ran = None if emulation is None else emulation.counts.keys()
@@ -111,17 +118,38 @@ def _doubt(emulation: Emulation | None, counted: bool) -> Doubt:
     return emulation.doubt.beside(_GUESSED if counted and guessed else SURE)
 
 
+def _way(
+    module: Module, function: Function, flow: ControlFlow, bound: KernelLaunch
+) -> tuple[Start, Way]:
+    """Follow a kernel with symbols, or find that it goes as it did at other sizes."""
+    form = form_of(function, bound)
+    known = known_way(module, function, bound, form)
+    if known is not None:
+        return known
+    begin = start(module, function, bound)
+    follower, bases = begin.interpreter, {*begin.bases}
+    follower.algebra = algebra = NotingAlgebra.of(follower.algebra)
+    found = _followed(function, flow, follower, taken := [*begin.shown.values(), "bin"])
+    symbols = found is not None
+    if found is None:
+        found = _unfollowed(function, flow, taken)
+    placed = placed_accesses(function, found, bound, follower, begin.bases)
+    asked, algebra.asked = algebra.asked, Asked()
+    way = Way(function, asked, found, placed, {**follower.data})
+    if symbols and bases == begin.bases.keys():
+        keep_way(form, way)
+    return begin, way
+
+
 def _followed(
     function: Function, flow: ControlFlow, follower: Interpreter, taken: Sequence[str]
-) -> Followed:
-    """Return what following a kernel with symbols finds; nothing of it where they end."""
+) -> Followed | None:
+    """Return what following a kernel with symbols finds; None where they end."""
     try:
         found = Flow(function, flow, follower, taken).run()
-        if _too_long(found):
-            raise NotFollowedError("conditions grow too long to follow")
     except (NotFollowedError, TooLongError, TooLargeError):
-        found = _unfollowed(function, flow, taken)
-    return found
+        return None
+    return None if _too_long(found) else found
 
 
 def _too_long(found: Followed) -> bool:

@@ -23,6 +23,7 @@ from perfmodel.cuda.kernel.fragments import with_fragments
 from perfmodel.cuda.kernel.kernel_from_ptx import kernel_from_ptx
 from perfmodel.cuda.launch.spec import LaunchSpec
 from perfmodel.cuda.parse.inline import RUNTIME, Inlined, inlined
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.signatures import base_name
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.asynchronous import (
@@ -153,6 +154,7 @@ def _with_given(made: Kernel, given: Mapping[str, int]) -> tuple[Parameter, ...]
     return tuple(found)
 
 
+@once
 def _left_out(function: Function) -> tuple[str, ...]:
     """Return what to say of memory that no access stands for: textures, fragments of matrices."""
     opcodes = {

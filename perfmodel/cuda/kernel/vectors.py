@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function, Instruction
 
 _WIDEST: Final = 16
@@ -98,6 +99,7 @@ def _join(
                     found[i] = None
 
 
+@once
 def _stretches(function: Function, flow: ControlFlow, kind: str) -> list[int]:
     """Return a number for each instruction: accesses of equal numbers can be put together.
 

@@ -22,6 +22,7 @@ from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.rule_work import work_by_rules
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Instruction, Module, Symbol, leaves
 from perfmodel.cuda.sass.branch_tables import TABLE_WORDS, branch_tables
@@ -242,6 +243,7 @@ def loads_in_flight(
     return None if most is None else most[1]
 
 
+@once
 def _independent(function: Function, start: int, stop: int) -> int:
     """Return the global loads of a block that no other load's value leads to, before a barrier."""
     waiting: set[str] = set()
@@ -265,6 +267,7 @@ def _independent(function: Function, start: int, stop: int) -> int:
     return max(best, count)
 
 
+@once
 def constant_bytes(module: Module, function: Function) -> float:
     """Return the bytes of the variables in constant memory that a function names [B]."""
     operands = (o for i in function.instructions for each in i.operands for o in leaves(each))

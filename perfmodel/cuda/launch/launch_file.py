@@ -78,7 +78,7 @@ def read_stated(path: str | Path) -> tuple[StatedLaunch, ...]:
     if len(tables) > _MOST_LAUNCHES:
         raise PerfmodelError(f"{where} has {len(tables)} launches, at most {_MOST_LAUNCHES}")
     return tuple(
-        _stated_launch(table, f"{where}, launch {i}", path.parent)
+        stated_launch(table, f"{where}, launch {i}", path.parent)
         for i, table in enumerate(tables, 1)
     )
 
@@ -89,10 +89,11 @@ def launch_from_table(table: object, where: str, folder: Path = Path()) -> Launc
     `where` starts messages; paths of content are relative to `folder`. Raises `PerfmodelError` if
     something is missing, unknown or out of range.
     """
-    return _stated_launch(table, where, folder).at()[0]
+    return stated_launch(table, where, folder).at()[0]
 
 
-def _stated_launch(table: object, where: str, folder: Path) -> StatedLaunch:
+def stated_launch(table: object, where: str, folder: Path = Path()) -> StatedLaunch:
+    """Return a launch from its table, as the table states it; arguments as `launch_from_table`."""
     checked = check_keys(table, LAUNCH_KEYS, ("grid", "block"), where)
     kernel = checked.get("kernel")
     if kernel is not None and not (isinstance(kernel, str) and kernel):

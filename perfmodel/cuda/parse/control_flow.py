@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.cuda.parse.dominators import immediate_dominators
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function, Instruction, Label
 from perfmodel.errors import PerfmodelError
 from perfmodel.records import record
@@ -80,6 +81,7 @@ class ControlFlow:
         return [at for b in blocks for at in range(self.blocks[b].start, self.blocks[b].stop)]
 
 
+@once
 def control_flow(function: Function) -> ControlFlow:
     """Return the control flow of a function.
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
+from perfmodel.cuda.parse.once import once
 from perfmodel.errors import PerfmodelError
 from perfmodel.records import record
 
@@ -40,6 +41,7 @@ class Inlined:
     """Functions whose calls could not be."""
 
 
+@once
 def inlined(module: ptx.Module, kernel: ptx.Function) -> Inlined:
     """Return a kernel with the functions that it calls put in where it calls them.
 
@@ -56,6 +58,7 @@ def inlined(module: ptx.Module, kernel: ptx.Function) -> Inlined:
     return _Inliner(module, kernel).run()
 
 
+@once
 def reached(
     module: ptx.Module, kernel: ptx.Function
 ) -> tuple[frozenset[str], tuple[ptx.Function, ...]]:

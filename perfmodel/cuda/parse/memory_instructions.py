@@ -6,6 +6,7 @@ from typing import Final
 
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Immediate, Instruction
 from perfmodel.cuda.parse.waiting_loops import held_inside, lock_loops, retry_loops
@@ -59,6 +60,7 @@ class Moved:
     """Whether one thread has many bytes moved; `width` is then a piece of them."""
 
 
+@once
 def moved(function: Function, at: int, part: int = 0) -> Moved:
     """Return what the memory instruction at a place of a function does, by its `memory_parts`."""
     instruction = function.instructions[at]
@@ -82,6 +84,7 @@ def moved(function: Function, at: int, part: int = 0) -> Moved:
     return Moved(place.kind, unit, place.width, "l2" if past and place.kind == "load" else "l1")
 
 
+@once
 def counts_lanes(function: Function, instruction: Instruction) -> bool:
     """Say whether an atomic is one that counts lanes, for which nobody queues: ATOMS.POPC.INC.
 

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.memory_parts import memory_parts
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import written_registers
 
 POINTER_BYTES: Final = 8
@@ -20,6 +21,7 @@ Place: TypeAlias = tuple[str, int]
 """A parameter and an offset in it [B]."""
 
 
+@once
 def pointer_parameters(kernel: ptx.Function) -> frozenset[str]:
     """Return the names of the parameters that are pointers.
 
@@ -47,6 +49,7 @@ def pointer_fields(kernel: ptx.Function) -> dict[str, tuple[int, ...]]:
     return {name: tuple(offsets) for name, offsets in found.items()}
 
 
+@once
 def parameter_reads(kernel: ptx.Function, parameter: str) -> list[tuple[int, str]]:
     """Return what is read of a parameter: offsets [B] and types, in order, none overlapping."""
     found: dict[int, str] = {}

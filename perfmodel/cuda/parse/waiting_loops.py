@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import led_to, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Immediate, Instruction, Register
 
@@ -38,6 +39,7 @@ class RetryLoop(NamedTuple):
     """Whether every lane goes on until its try succeeds: the loop has no other way out."""
 
 
+@once
 def lock_loops(function: Function, flow: ControlFlow) -> dict[int, Loop]:
     """Return the loops in which threads wait for a lock, by the atomic that takes or numbers it."""
     found = {}
@@ -53,6 +55,7 @@ def lock_loops(function: Function, flow: ControlFlow) -> dict[int, Loop]:
     return found
 
 
+@once
 def held_inside(function: Function, flow: ControlFlow) -> dict[int, int]:
     """Return the atomics of loops that hold a lock inside, each with what frees it.
 
@@ -76,6 +79,7 @@ def held_inside(function: Function, flow: ControlFlow) -> dict[int, int]:
     return found
 
 
+@once
 def retry_loops(function: Function, flow: ControlFlow) -> tuple[RetryLoop, ...]:
     """Return the loops of a function that try compare-and-swaps again with what they found."""
     parents = {loop.parent for loop in flow.loops}
@@ -89,6 +93,7 @@ def retry_loops(function: Function, flow: ControlFlow) -> tuple[RetryLoop, ...]:
     return tuple(found)
 
 
+@once
 def exits_of_tries(function: Function, flow: ControlFlow) -> dict[int, int]:
     """Return the blocks that leave loops of tries, and what each leads to.
 
@@ -99,6 +104,7 @@ def exits_of_tries(function: Function, flow: ControlFlow) -> dict[int, int]:
     return {block: target for loop in loops for block, target in loop.exits}
 
 
+@once
 def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
     """Return where to go from blocks of loops that wait: by block, the block outside its loop."""
     tries = [tried.loop.blocks for tried in retry_loops(function, flow)]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import control_flow
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function, Immediate, Instruction
 from perfmodel.cuda.sass.tensor_work import multiply_accumulates
 
@@ -30,6 +31,7 @@ _SINCE_HOPPER: Final = frozenset({WGMMA, BULK, TENSOR, MULTICAST, REGISTERS, CLU
 _CLUSTER_SIZES: Final = frozenset({"reqnctapercluster", "explicitcluster", "maxclusterrank"})
 
 
+@once
 def asynchronous_parts(function: Function) -> frozenset[str]:
     """Return which of the parts that this module names a kernel has."""
     found = {part for i in function.instructions for part in _parts(i)}
@@ -97,6 +99,7 @@ def _listed(words: list[str]) -> str:
     return " and ".join(", ".join(words).rsplit(", ", 1))
 
 
+@once
 def copies_ahead(function: Function) -> frozenset[int]:
     """Return where the asynchronous copies are of loops that leave some of them under way.
 

@@ -7,12 +7,12 @@ other, and wait where they reconverge.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_instructions import counts_lanes, is_used
 from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import led_to, read_registers
 from perfmodel.cuda.parse.syntax import (
     Address,
@@ -28,14 +28,10 @@ _LANES: Final = ("%tid", "%laneid", "%lanemask")
 _ENDS: Final = ("ret", "exit")
 
 
+@once
 def parting_registers(function: Function) -> frozenset[str]:
     """Return the registers that may differ from lane to lane."""
-    return _parting_registers(function.instructions)
-
-
-@lru_cache(maxsize=64)
-def _parting_registers(instructions: tuple[Instruction, ...]) -> frozenset[str]:
-    return led_to(instructions, _starts)
+    return led_to(function.instructions, _starts)
 
 
 def _starts(instruction: Instruction) -> bool:
@@ -46,6 +42,7 @@ def _starts(instruction: Instruction) -> bool:
     )
 
 
+@once
 def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
     """Return the blocks whose branch lanes may diverge at, to reconverge later in the kernel."""
     parting = parting_registers(function)
@@ -66,6 +63,7 @@ def meetings(function: Function, flow: ControlFlow) -> frozenset[int]:
     return frozenset(found)
 
 
+@once
 def branches_before(flow: ControlFlow) -> dict[int, frozenset[int]]:
     """Return the blocks whose branches decide whether each block is run."""
     found: dict[int, set[int]] = {}
@@ -96,6 +94,7 @@ def lanes_part_at(
     return bool(read_registers(function.instructions[block.stop - 1]) & parting)
 
 
+@once
 def varying_constants(function: Function) -> frozenset[int]:
     """Return the loads from constant memory whose address may differ from lane to lane."""
     parting = parting_registers(function)
@@ -108,6 +107,7 @@ def varying_constants(function: Function) -> frozenset[int]:
     )
 
 
+@once
 def aggregated(function: Function) -> frozenset[int]:
     """Return the atomics by which a warp's lanes change one address together.
 

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory, memory_parts
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.machine_code import BRANCH, CALL, ENDS, MachineCode, machine_flow
 from perfmodel.cuda.sass.opcodes import opcodes
@@ -30,6 +31,7 @@ _LONG: Final = ("u64", "s64", "b64")
 """Types whose instructions are two of the machine's."""
 _NARROW: Final = 0.25
 """Share of a loop's instructions from which on those of 32 bits tell its iterations."""
+_NO_BRANCH: Final = -1
 _NOT_COUNTED: Final = ("bra", "mov", "cvt")
 
 
@@ -70,16 +72,15 @@ def issued(code: MachineCode, function: Function, flow: ControlFlow, runs: Runs)
     """
     if not _shows(code, function, flow):
         return []
-    found = _Frequencies(code, function, flow, runs)
-    if found.calls_functions():
+    known = _beside(code, function, flow)
+    if known.calls_functions:
         return []
+    found = _Frequencies(known, runs)
     found.add_body(None, 1.0)
     parts = []
-    for n, block in enumerate(found.machine.blocks):
-        of = (found.times.get(n, 0.0), found.made_of[n], found.loop_of[n])
-        parts.append(Issued(code[block.start : block.stop], *of))
-        if n not in found.odd:
-            parts += [Issued(called, *of) for called in found.called(n)]
+    for n, inside in enumerate(known.inside):
+        of = (found.times.get(n, 0.0), found.made_of[n], known.loop_of[n])
+        parts += [Issued(each, *of) for each in inside]
     return parts
 
 
@@ -88,13 +89,14 @@ def loops_together(code: MachineCode, function: Function, flow: ControlFlow) -> 
     if not _shows(code, function, flow):
         return {}
     found: dict[int, int] = {}
-    known = _Frequencies(code, function, flow, Runs({}, {}))
-    for loop, of in zip(known.machine.loops, known.loops, strict=True):
+    known = _beside(code, function, flow)
+    for loop, of in zip(known.machine.loops, _Frequencies(known, Runs({}, {})).loops, strict=True):
         if of is not None:
             found[of] = max(found.get(of, 0), known.iterations(of, loop.blocks))
     return found
 
 
+@once
 def _shows(code: MachineCode, function: Function, flow: ControlFlow) -> bool:
     """Say whether machine code has lines, each of one block of PTX, and its branches are known."""
     if any(not 0 <= i.target < len(code) for i in code if i.target is not None):
@@ -105,13 +107,11 @@ def _shows(code: MachineCode, function: Function, flow: ControlFlow) -> bool:
     return any(i.line is not None for i in code) and all(len(b) == 1 for b in blocks.values())
 
 
-class _Frequencies:
-    """Goes through a kernel's machine code from its outermost blocks to its innermost loops."""
+class _Code:
+    """A kernel's machine code beside its PTX: what no launch changes."""
 
-    def __init__(
-        self, code: MachineCode, function: Function, flow: ControlFlow, runs: Runs
-    ) -> None:
-        self.code, self.function, self.flow, self.runs = code, function, flow, runs
+    def __init__(self, code: MachineCode, function: Function, flow: ControlFlow) -> None:
+        self.code, self.function, self.flow = code, function, flow
         self.accesses = opcodes().access
         places = {i.line: at for at, i in enumerate(function.instructions)}
         self.place = [None if i.line is None else places.get(i.line) for i in code]
@@ -120,15 +120,17 @@ class _Frequencies:
         self.reached = [
             n == 0 or above is not None for n, above in enumerate(self.machine.dominators)
         ]
-        self.made_of = [self._made_of(n) for n in range(len(self.machine.blocks))]
+        self.votes = [self._votes(n) for n in range(len(self.machine.blocks))]
         self.loop_of = [self.machine.innermost(n) for n in range(len(self.machine.blocks))]
-        self.loops = [self._loop_made_of(n) for n in range(len(self.machine.loops))]
         self.odd = {n for n in range(len(self.machine.blocks)) if self._is_odd(n)}
         self.in_code = {i.line for i in code}
         self.moved = {i.line for i in code if i.opcode in self.accesses}
-        self.times: dict[int, float] = {}
+        self.back = [self._back(n) for n in range(len(self.machine.loops))]
+        self.inside = [self._inside(n) for n in range(len(self.machine.blocks))]
+        self.calls_functions = self._calls_functions()
+        self._iterations: dict[tuple[int, frozenset[int]], int] = {}
 
-    def calls_functions(self) -> bool:
+    def _calls_functions(self) -> bool:
         """Say whether a call's PTX is unknown: a function that ptxas left one."""
         inside = self.machine.places(n for n, reached in enumerate(self.reached) if reached)
         return any(self.code[at].opcode == CALL and self.place[at] is None for at in inside)
@@ -146,7 +148,13 @@ class _Frequencies:
             self.code[at].opcode == BRANCH and self._opcode(at) != "bra" for at in ends
         )
 
-    def called(self, number: int) -> list[MachineCode]:
+    def _inside(self, number: int) -> list[MachineCode]:
+        """Return what is issued in a block: its own instructions, and those that it calls."""
+        block = self.machine.blocks[number]
+        called = [] if number in self.odd else self._called(number)
+        return [self.code[block.start : block.stop], *called]
+
+    def _called(self, number: int) -> list[MachineCode]:
         """Return the functions that a block calls, each up to where it returns."""
         begins = [self.code[at].target for at in self._calls(number)]
         found = []
@@ -160,8 +168,8 @@ class _Frequencies:
         place = self.place[at]
         return "" if place is None else self.function.instructions[place].opcode
 
-    def _made_of(self, number: int) -> int:
-        """Return the block of PTX that most instructions of a machine block are of."""
+    def _votes(self, number: int) -> Counter[int]:
+        """Return how many instructions of a machine block are of each block of PTX."""
         block = self.machine.blocks[number]
         votes: Counter[int] = Counter()
         for at in range(block.start, block.stop):
@@ -174,19 +182,76 @@ class _Frequencies:
                 continue
             if not branches or i.conditional:
                 votes[self.flow.block_of[place]] += _SURE if branches or accesses else 1
-        return max(votes, key=lambda b: (votes[b], self.runs.blocks.get(b, 0.0)), default=0)
+        return votes
 
-    def _loop_made_of(self, number: int) -> int | None:
-        """Return the loop of PTX whose branch back, or else whose start, a machine loop has."""
+    def _back(self, number: int) -> int | None:
+        """Return the loop of PTX whose branches back a machine loop has, if it has any."""
         found: Counter[int | None] = Counter()
-        loop = self.machine.loops[number]
-        for source, _ in loop.back_edges:
+        for source, _ in self.machine.loops[number].back_edges:
             at = self.machine.blocks[source].stop - 1
             place = self.place[at]
             if place is not None and self._opcode(at) == "bra":
                 found[self.inner[self.flow.block_of[place]]] += 1
-        start = self.inner[self.made_of[loop.header]]
-        return found.most_common(1)[0][0] if found else start
+        return found.most_common(1)[0][0] if found else _NO_BRANCH
+
+    def iterations(self, of: int, blocks: Iterable[int]) -> int:
+        """Return the iterations of a loop of PTX that some blocks of machine code hold.
+
+        By the bytes of its accesses to memory, which ptxas may put together; else by how often its
+        instructions stand there.
+        """
+        key = of, frozenset(blocks)
+        if key not in self._iterations:
+            self._iterations[key] = self._held(*key)
+        return self._iterations[key]
+
+    def _held(self, of: int, blocks: Iterable[int]) -> int:
+        own = [
+            self.function.instructions[at]
+            for at in self.flow.places(b for b in self.flow.loops[of].blocks if self.inner[b] == of)
+        ]
+        here = [self.code[at] for at in self.machine.places(blocks)]
+        widths = [(i.line, memory_parts(i)) for i in own if is_memory(i)]
+        lines = {line for line, _ in widths}
+        whole = sum(parts[0].width for _, parts in widths if parts)
+        if whole and not lines.isdisjoint(self.moved):
+            held = sum(i.width for i in here if i.opcode in self.accesses and i.line in lines)
+            return max(round(held / whole), 1) if held else 0
+        counts, each = Counter(i.line for i in here), Counter(i.line for i in own)
+        every = [
+            (counts[i.line] / each[i.line] / (2 if i.type_name in _LONG else 1), i.type_name)
+            for i in own
+            if i.line in self.in_code and i.opcode not in _NOT_COUNTED
+        ]
+        narrow = [count for count, kind in every if kind not in _LONG]
+        if len(narrow) < _NARROW * len(every):
+            narrow = [count for count, _ in every]
+        return round(statistics.median_low(narrow)) if narrow else 0
+
+
+@once
+def _beside(code: MachineCode, function: Function, flow: ControlFlow) -> _Code:
+    return _Code(code, function, flow)
+
+
+class _Frequencies:
+    """Goes through a kernel's machine code from its outermost blocks to its innermost loops."""
+
+    def __init__(self, code: _Code, runs: Runs) -> None:
+        self.code, self.runs = code, runs
+        self.flow, self.machine = code.flow, code.machine
+        self.made_of = [
+            max(votes, key=lambda b: (votes[b], runs.blocks.get(b, 0.0)), default=0)
+            for votes in code.votes
+        ]
+        self.loops = [self._loop_made_of(n) for n in range(len(code.machine.loops))]
+        self.times: dict[int, float] = {}
+
+    def _loop_made_of(self, number: int) -> int | None:
+        """Return the loop of PTX whose branch back, or else whose start, a machine loop has."""
+        back = self.code.back[number]
+        header = self.machine.loops[number].header
+        return self.code.inner[self.made_of[header]] if back == _NO_BRANCH else back
 
     def add_body(self, number: int | None, turns: float) -> None:
         """Say how often the blocks of a loop's body run, and those of the loops in it.
@@ -195,11 +260,13 @@ class _Frequencies:
         """
         loop = None if number is None else self.loops[number]
         each = 1.0 if loop is None else self.runs.blocks.get(self.flow.loops[loop].header, 0.0)
-        inside = [n for n, of in enumerate(self.loop_of) if of == number and self.reached[n]]
+        inside = [
+            n for n, of in enumerate(self.code.loop_of) if of == number and self.code.reached[n]
+        ]
         children = [n for n, x in enumerate(self.machine.loops) if x.parent == number]
         for n in inside:
             share = self._runs(n) / each if each else 0.0
-            self.times[n] = 0.0 if n in self.odd else turns * min(share, 1.0)
+            self.times[n] = 0.0 if n in self.code.odd else turns * min(share, 1.0)
         going = dict.fromkeys(children, turns)
         for of, pieces in self._pieces(loop, inside, children).items():
             entries = turns * self.runs.entries.get(of, 0.0) / each if each else 0.0
@@ -219,12 +286,12 @@ class _Frequencies:
             of, loop = self.loops[n], self.machine.loops[n]
             if of is not None and of != around:
                 start = self.machine.blocks[loop.header].start
-                many = self.iterations(of, loop.blocks)
+                many = self.code.iterations(of, loop.blocks)
                 found.setdefault(of, []).append(_Piece(start, n, loop.header, many))
         for n in inside:
-            of = self._outermost(self.inner[self.made_of[n]], around)
+            of = self._outermost(self.code.inner[self.made_of[n]], around)
             if of is not None:
-                many = self.iterations(of, [n])
+                many = self.code.iterations(of, [n])
                 found.setdefault(of, []).append(_Piece(self.machine.blocks[n].start, None, n, many))
         return {of: sorted(pieces, key=lambda p: p.start) for of, pieces in found.items()}
 
@@ -254,34 +321,6 @@ class _Frequencies:
             else:
                 many = min(many, 1.0)
                 share = min(self._runs(p.block) / every, 1.0) if every else 0.0
-                self.times[p.block] = 0.0 if p.block in self.odd else entries * many * share
+                self.times[p.block] = 0.0 if p.block in self.code.odd else entries * many * share
             left -= many * p.iterations
         return turns
-
-    def iterations(self, of: int, blocks: Iterable[int]) -> int:
-        """Return the iterations of a loop of PTX that some blocks of machine code hold.
-
-        By the bytes of its accesses to memory, which ptxas may put together; else by how often its
-        instructions stand there.
-        """
-        own = [
-            self.function.instructions[at]
-            for at in self.flow.places(b for b in self.flow.loops[of].blocks if self.inner[b] == of)
-        ]
-        here = [self.code[at] for at in self.machine.places(blocks)]
-        widths = [(i.line, memory_parts(i)) for i in own if is_memory(i)]
-        lines = {line for line, _ in widths}
-        whole = sum(parts[0].width for _, parts in widths if parts)
-        if whole and not lines.isdisjoint(self.moved):
-            held = sum(i.width for i in here if i.opcode in self.accesses and i.line in lines)
-            return max(round(held / whole), 1) if held else 0
-        counts, each = Counter(i.line for i in here), Counter(i.line for i in own)
-        every = [
-            (counts[i.line] / each[i.line] / (2 if i.type_name in _LONG else 1), i.type_name)
-            for i in own
-            if i.line in self.in_code and i.opcode not in _NOT_COUNTED
-        ]
-        narrow = [count for count, kind in every if kind not in _LONG]
-        if len(narrow) < _NARROW * len(every):
-            narrow = [count for count, _ in every]
-        return round(statistics.median_low(narrow)) if narrow else 0

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow, graph
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.sass.line_table import Relocations, lines_by_section
 from perfmodel.records import record
 
@@ -190,6 +191,7 @@ def _with_lines(code: MachineCode, lines: Mapping[int, int]) -> MachineCode:
     return tuple(found)
 
 
+@once
 def machine_flow(code: MachineCode) -> ControlFlow:
     """Return the control flow of a kernel's code, up to the branch to itself that ends it.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from perfmodel.cuda.sass.frequencies import Issued
 from perfmodel.cuda.sass.machine_code import BARRIERS, BRANCH, MachineInstruction
@@ -28,6 +28,8 @@ OPERANDS: Final = 10.0
 MEETING: Final = 0x141
 """BSYNC: takes as long as a branch (measurements/instructions/h200-sxm/one-warp)."""
 _BARRIER: Final = 0x11D
+_MOST_KNOWN: Final = 256
+"""Bodies whose clocks are kept, the latest."""
 _ROUNDS: Final = 4
 """Iterations after which a loop goes on as before."""
 
@@ -38,6 +40,10 @@ class _Step(NamedTuple):
     code: MachineInstruction
     taken: float
     block: int
+
+
+_known: Final[dict[tuple[Any, ...], tuple[list[_Step], list[tuple[float, float]]]]] = {}
+"""What bodies take, beside their steps, so that no other instruction is where one of them was."""
 
 
 def body_takes(
@@ -60,8 +66,21 @@ def body_takes(
         Of a block: those of a loop with barriers issue it together.
     """
     steps = list(_steps(blocks, loop))
+    # Launches differ in how often a body runs, and seldom in what of it is run.
+    places = tuple((id(s.code), s.taken, s.block) for s in steps)
+    key = places, len(blocks), loop, step, warps
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[key] = steps, _take(steps, len(blocks), loop, step, warps)
+    return _known[key][1]
+
+
+def _take(
+    steps: Sequence[_Step], count: int, loop: bool, step: int, warps: int
+) -> list[tuple[float, float]]:
+    """Return what `body_takes` does, of the steps of `count` blocks."""
     again = _again([s.code for s in steps], step) if step else {}
-    count = len(blocks)
     near = _run(steps, count, again, loop, NEAR)
     far = _run(steps, count, again, loop, FAR)
     waits = [(f - n) / (FAR - NEAR) for f, n in zip(far, near, strict=True)]

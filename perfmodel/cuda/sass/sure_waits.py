@@ -15,6 +15,7 @@ from typing import Final
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import calls_for_odd_values, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.cuda.sass.divergence import branches_before, lanes_part_at, parting_registers
@@ -32,6 +33,7 @@ def sure_waits(function: Function, flow: ControlFlow, blocks: Iterable[tuple[int
     return max((after for _, _, after in _in_turn(function, flow, blocks)), default=0.0)
 
 
+@once
 def waits_within(function: Function, flow: ControlFlow) -> dict[int, float]:
     """Return, of each load from global memory, how many of its block are sure to be waited for.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import written_registers
 from perfmodel.cuda.parse.syntax import Function, Immediate, Operand, Register
 from perfmodel.cuda.sass.frequencies import loops_together
@@ -73,6 +74,7 @@ def first_copy(turns: Array) -> Array:
     return np.where(turns >= UNROLLED, 0, np.where(turns >= UNROLLED // 2, UNROLLED, COPIES - 1))
 
 
+@once
 def unrolled_loops(
     code: MachineCode, function: Function, flow: ControlFlow
 ) -> dict[int, CountedLoop]:

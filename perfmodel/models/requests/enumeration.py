@@ -28,13 +28,21 @@ from perfmodel.models.requests.contention import counted_sharing
 from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests
 from perfmodel.models.requests.sampled_places import counted_places
-from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
+from perfmodel.models.requests.wavefronts import (
+    data_wavefronts,
+    ordered_wavefronts,
+    tag_wavefronts,
+)
 from perfmodel.records import record
 
 MAX_LANES: Final = 1 << 19
-"""Lanes that a sample holds at most: memory stays under 100 MB."""
+"""Lanes of a sample at most."""
 ALL_LANES: Final = 1 << 23
 """Lanes of the samples of all accesses of a kernel together, at most: time stays in seconds."""
+_BASE: Final = 1 << 36
+"""Any base address [B]: the hash of the tag banks repeats, and buffers are aligned to lines."""
+_PIECE: Final = 1 << 14
+"""Lanes that are looked at together: what is made of them stays in a core's cache."""
 _STORES: Final = 1 << 11
 """Store requests of which popular places are looked for."""
 _WHOLE_BLOCKS: Final = 1 << 16
@@ -82,31 +90,30 @@ def counted_requests(a: Addressing) -> Requests:
     lanes = MAX_LANES >> 3 if atomic else min(MAX_LANES, ALL_LANES // len(instance.kernel.accesses))
     most = max(1, lanes // (a.shape.warps * WARP_SIZE))
     points = _sample(list(different.extents.values()), most)
+    sample = _looked_at(a, different, points)
+    address, active = sample.address, sample.active
     samples = len(points[0]) if points else 1
-    address, active = _addresses(a, different, points)
-    takes_part = active.any(axis=-1)
     scale = different.alike * different.number / samples
-    found, *touched, data, tags = _sums(a, address, active, scale)
+    found, *touched, data, tags = np.sum(sample.sums * scale, axis=0)[:, None]
     sectors, pairs, lines, pages = touched
-    bits = int(np.bitwise_or.reduce(address, axis=None)) | LINE
-    meets = atomic and takes_part.any()
+    meets = atomic and sample.requests > 0
     return Requests(
         access=access,
         width=a.width,
-        requests=np.array([float(takes_part.sum()) * scale * a.pieces]),
+        requests=np.array([float(sample.requests) * scale * a.pieces]),
         sectors=sectors,
         lines=lines,
-        active_lanes=np.array([float(active.sum()) * scale * a.pieces]),
+        active_lanes=np.array([float(sample.lanes) * scale * a.pieces]),
         data_wavefronts=data,
         tag_wavefronts=tags,
         variables=a.variables,
         sampled=min(1.0, samples / different.number),
         sharing=counted_sharing(address, active) if meets else None,
         banks=counted_turns(address, active, a.width) if meets else None,
-        stored=counted_places(*_some_stores(address, active), a.buffer_bytes) if stores else None,
+        stored=counted_places(*sample.stores, a.buffer_bytes) if sample.stores else None,
         different=found,
         pairs=pairs,
-        step=np.array([float(bits & -bits)]),
+        step=np.array([float(sample.bits & -sample.bits)]),
         pages=pages,
         in_blocks=_in_blocks(address, active, scale * samples * a.pieces),
         seams=_seams(a, different, points, address, active),
@@ -181,25 +188,72 @@ def spread(extents: Sequence[int], most: int) -> list[Array]:
     ]
 
 
-def _sums(a: Addressing, address: Array, active: Array, scale: float) -> list[Array]:
-    """Return what is summed over the requests of the launch, scaled from the sample.
+@record
+class _Sample:
+    """What a sample of executions asks for; counts are whole numbers, the sample's own."""
 
-    Distinct elements, sectors, 64 B halves of lines, lines and pages; data and tag wavefronts.
-    """
+    requests: int  # warps in which some lane takes part
+    lanes: int
+    sums: Array  # by piece: distinct elements, sectors, halves of lines, lines, pages; wavefronts
+    bits: int  # that are 1 in any address
+    address: Array  # of the first executions; of all for atomics
+    active: Array
+    stores: tuple[Array, Array] | None  # addresses and active lanes of some requests
+
+
+def _looked_at(a: Addressing, different: _Executions, points: Sequence[Array]) -> _Sample:
+    """Look at a sample's executions, some at a time."""
+    samples, each = len(points[0]) if points else 1, a.shape.warps * WARP_SIZE
+    most, first = max(1, _PIECE // each), max(1, _WHOLE_BLOCKS // each)
+    first = samples if a.access.kind == "atomic" else first
+    rows = _some_rows(samples * a.shape.warps) if a.access.kind == "store" else None
+    requests, lanes, bits, sums = 0, 0, LINE, np.zeros((a.pieces, 7))
+    kept: list[tuple[Array, Array]] = []
+    stores: list[tuple[Array, ...]] = []
+    for begin in range(0, samples, most):
+        address, active = _addresses(a, different, [at[begin : begin + most] for at in points])
+        requests += int(np.count_nonzero(active.any(axis=-1)))
+        lanes += int(np.count_nonzero(active))
+        bits |= int(np.bitwise_or.reduce(address, axis=None))
+        sums += _sums(a, address, active)
+        if begin < first:
+            kept.append((address[: first - begin], active[: first - begin]))
+        if rows is not None:
+            warp = rows - begin * a.shape.warps
+            here = np.flatnonzero((warp >= 0) & (warp < address.size // WARP_SIZE))
+            parts = (x.reshape(-1, WARP_SIZE)[warp[here]] for x in (address, active))
+            stores.append((here, *parts))
+    address, active = (_joined(parts) for parts in zip(*kept, strict=True))
+    some = None
+    if rows is not None:
+        place, where, there = (_joined(each) for each in zip(*stores, strict=True))
+        order = np.argsort(place)
+        some = where[order], there[order]
+    return _Sample(requests, lanes, sums, bits, address, active, some)
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _sums(a: Addressing, address: Array, active: Array) -> Array:
+    """Return what is summed over requests, as `_Sample.sums` has it: whole numbers."""
     takes_part = active.any(axis=-1)
-    total = np.zeros((7, 1))
+    in_order = not a.from_shared and bool(active.all())
+    total = np.zeros((a.pieces, 7))
     for piece in range(a.pieces):
         moved = address + piece * a.width
-        ordered = np.sort(np.where(active, moved, -1), axis=-1)
-        # Any base address: the hash of the tag banks repeats, and buffers are aligned to lines.
-        based = moved + (1 << 36)
-        marked = (
-            *(_first(ordered, part) for part in (a.width, SECTOR, LINE // 2, LINE, PAGE)),
-            data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
-            tag_wavefronts(based, active) * takes_part,
-        )
-        total += np.array([[float(each.sum()) * scale] for each in marked])
-    return list(total)
+        ordered = _ordered(moved, active)
+        waves = ordered_wavefronts(ordered + _BASE, a.width) if in_order else None
+        if waves is None:
+            based = moved + _BASE
+            waves = (
+                data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
+                tag_wavefronts(based, active) * takes_part,
+            )
+        touched = (_first(ordered, part) for part in (a.width, SECTOR, LINE // 2, LINE, PAGE))
+        total[piece] = [int(each.sum()) for each in (*touched, *waves)]
+    return total
 
 
 def _in_blocks(address: Array, active: Array, executions: float) -> Array:
@@ -208,8 +262,9 @@ def _in_blocks(address: Array, active: Array, executions: float) -> Array:
     together = address[:few].reshape(min(few, len(address)), -1)
     there = active[:few].reshape(together.shape)
     blocks = executions / len(together)
+    ordered = _ordered(together, there)
     parts = (SECTOR, LINE // 2, LINE)
-    return np.array([[float(_distinct(together // p, there).sum()) * blocks] for p in parts])
+    return np.array([[float(_first(ordered, p).sum()) * blocks] for p in parts])
 
 
 def _seams(
@@ -230,20 +285,20 @@ def _seams(
     blocks = len(inside)
     both = [x[:blocks].reshape(blocks, -1) for x in (address, after)]
     taking = [active[:blocks].reshape(blocks, -1), there.reshape(blocks, -1) & inside[:, None]]
+    alone = [_ordered(x, t) for x, t in zip(both, taking, strict=True)]
+    joint = np.sort(np.concatenate(alone, axis=1), axis=-1)
     shares = []
     for part in (SECTOR, LINE // 2, LINE):
-        each = [int(_distinct(x // part, t).sum()) for x, t in zip(both, taking, strict=True)]
-        joint = np.concatenate(both, axis=1) // part, np.concatenate(taking, axis=1)
-        shares.append([(sum(each) - int(_distinct(*joint).sum())) / max(each[0], 1)])
+        own, next_, together = (int(_first(x, part).sum()) for x in (*alone, joint))
+        shares.append([(own + next_ - together) / max(own, 1)])
     return np.array(shares)
 
 
-def _some_stores(address: Array, active: Array) -> tuple[Array, Array]:
-    """Return addresses of some requests, and which lanes take part."""
-    rows = np.arange(address.size // WARP_SIZE)
-    if len(rows) > _STORES:
-        rows = np.random.default_rng(0).integers(0, len(rows), _STORES)
-    return address.reshape(-1, WARP_SIZE)[rows], active.reshape(-1, WARP_SIZE)[rows]
+def _some_rows(count: int) -> Array:
+    """Return which of so many requests are looked at for popular places."""
+    if count > _STORES:
+        return np.random.default_rng(0).integers(0, count, _STORES)
+    return np.arange(count)
 
 
 def _filled(a: Addressing, different: _Executions, most: int) -> float:
@@ -289,9 +344,9 @@ def _addresses(
     return np.where(active, element * a.element, 0).astype(np.int64), active
 
 
-def _distinct(granule: Array, active: Array) -> Array:
-    """Mark the first of the active lanes of each request that touch the same granule."""
-    return _first(np.sort(np.where(active, granule, -1), axis=-1), 1)
+def _ordered(address: Array, active: Array) -> Array:
+    """Return the addresses of each request in order; -1 for lanes that take no part."""
+    return np.sort(np.where(active, address, -1), axis=-1)
 
 
 def _first(ordered: Array, granule: int) -> Array:

@@ -89,10 +89,27 @@ def atomic_wavefronts(addresses: Array, active: Array, banks: int = BANKS) -> Ar
     return np.asanyarray(lanes.max(axis=-1))
 
 
+def ordered_wavefronts(addresses: Array, width: int) -> tuple[Array, Array] | None:
+    """Return the same two of requests whose lanes all take part, in the order of their addresses.
+
+    Data and tag wavefronts of loads past shared memory; None of lanes that move more than a word,
+    whose places in the warp count.
+    """
+    if width > BANK_WORD:
+        return None
+    data = _clocks_in_order(addresses // BANK_WORD, 1)
+    lines = np.moveaxis(addresses >> LINE.bit_length() - 1, -1, 0)
+    return np.asanyarray(np.maximum(data, 1)), _most_in_a_bank(lines)
+
+
 def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
     """Return the most distinct words in one bank, for each of a warp's `parts`; -1 is no word."""
     split = (*words.shape[:-1], parts, WARP_SIZE // parts)
-    words = np.sort(words.reshape(split), axis=-1)
+    return _clocks_in_order(np.sort(words.reshape(split), axis=-1), groups)
+
+
+def _clocks_in_order(words: Array, groups: int) -> Array:
+    """Return the most distinct words in one bank, of words in order; -1 is no word."""
     first = first_of_equals(words) & (words >= 0)
     banks = BANKS // groups
     rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]

@@ -1,0 +1,98 @@
+"""Other sizes of a source: by the way that following took before, and from the instructions on.
+
+Expected (property): the same kernel, whichever launches came before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from perfmodel.cuda.compile.program import Program, load_program
+from perfmodel.cuda.kernel import ways
+from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
+
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry rows(.param .u64 out, .param .u64 in, .param .u32 n, .param .u32 turns)
+{
+.reg .pred %p<3>; .reg .f32 %f<3>; .reg .b32 %r<10>; .reg .b64 %rd<7>;
+ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in];
+ld.param.u32 %r1, [n]; ld.param.u32 %r2, [turns];
+mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;
+mad.lo.s32 %r6, %r3, %r4, %r5;
+setp.ge.s32 %p1, %r6, %r1;
+@%p1 bra END;
+cvta.to.global.u64 %rd3, %rd2; mov.u32 %r7, 0; mov.f32 %f1, 0f00000000;
+LOOP:
+mad.lo.s32 %r8, %r7, %r1, %r6; mul.wide.s32 %rd4, %r8, 4; add.s64 %rd5, %rd3, %rd4;
+ld.global.f32 %f2, [%rd5]; add.f32 %f1, %f1, %f2;
+add.s32 %r7, %r7, 1; setp.lt.s32 %p2, %r7, %r2;
+@%p2 bra LOOP;
+cvta.to.global.u64 %rd6, %rd1; mul.wide.s32 %rd4, %r6, 4; add.s64 %rd6, %rd6, %rd4;
+st.global.f32 [%rd6], %f1;
+END:
+ret;
+}"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Program]:
+    path = tmp_path / "rows.ptx"
+    path.write_text(PTX)
+    ways._ways.clear()
+    yield load_program(path)
+    ways._ways.clear()
+
+
+def launch(n: int, turns: int, grid: int | None = None, block: int = 128) -> LaunchSpec:
+    return LaunchSpec(
+        grid=(grid or -(-n // block), 1, 1),
+        block=(block, 1, 1),
+        named={
+            **{"out": Buffer(4 * n), "in": Buffer(4 * n * turns)},
+            **{"n": Scalar(n), "turns": Scalar(turns)},
+        },
+    )
+
+
+LAUNCHES = [
+    # whole blocks and others, one block, one turn, more blocks than work
+    *(launch(n, 64) for n in (1024, 2048, 1000, 3000, 4096, 100, 77, 1 << 20)),
+    *(launch(2048, turns) for turns in (65, 1, 2, 1)),
+    *(launch(2048, 64, grid) for grid in (17, 64)),
+    *(launch(n, 64, block=block) for block in (32, 96, 1024) for n in (2048, 3001)),
+]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_launch_has_the_same_kernel_whatever_came_before(program: Program, order: int) -> None:
+    after_others = [translated(program, spec) for spec in LAUNCHES[::order]]
+    for spec, found in zip(LAUNCHES[::order], after_others, strict=True):
+        ways._ways.clear()
+        assert translated(program, spec) == found
+
+
+def test_sizes_that_decide_alike_go_one_way(program: Program) -> None:
+    # By hand: whether all blocks are full is what the code asks; 64 turns, or 65, are none.
+    for spec in (launch(1024, 64), launch(2048, 64), launch(4096, 65)):
+        translated(program, spec)
+    (known,) = ways._ways.values()
+    assert [len(known.known), known.missed] == [1, 0]
+    translated(program, launch(1000, 64))
+    assert len(known.known) == 2
+
+
+def test_ways_are_forgotten_beyond_some_and_not_looked_for_where_none_is_gone_twice(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ways, "answers_alike", lambda algebra, questions: False)
+    for n in range(1024, 1024 + 40):
+        translated(program, launch(n, 64))
+    (known,) = ways._ways.values()
+    assert len(known.known) == ways._MOST_WAYS
+    assert known.missed == ways._ENOUGH
