@@ -110,9 +110,7 @@ class Builder:
         if symbols is None:
             symbols = self._symbols(placed, on_chip)
             # Elsewhere the launch's numbers are in the indices.
-            if not any(
-                self._is_local(p) or p.offset is None or self._data(p.offset) for p in placed
-            ):
+            if all(map(self._is_symbolic, placed)):
                 self.kept["symbols"] = symbols
         parts, shared_guard, accesses = symbols
         parameters = self._parameters()
