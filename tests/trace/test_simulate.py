@@ -208,6 +208,7 @@ def test_hit_ratio_fits_until_the_set_aside() -> None:
     assert shares[1.0] > 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "mapping", "params", "share"),
     [
@@ -234,6 +235,7 @@ def test_samples_come_near_whole_runs(
     assert moved == pytest.approx(expected, rel=stated)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bytes_", "iterations"), [(4 * MIB, 64), (64 * MIB, 24)])
 def test_iterations_are_sampled_where_waves_are_few(bytes_: int, iterations: int) -> None:
     # property: one wave; a set that stays in L2, and one that does not
