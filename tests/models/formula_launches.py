@@ -20,8 +20,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from benchmarks.record import store  # noqa: E402
-from benchmarks.record.launches import Values, values  # noqa: E402
+from benchmarks.record.launches import Part, Values, compiled, values  # noqa: E402
 from perfmodel import predict  # noqa: E402
+from perfmodel.cuda.compile.program import Program  # noqa: E402
+from perfmodel.cuda.kernel.translate import translated  # noqa: E402
+from perfmodel.cuda.launch.spec import LaunchSpec  # noqa: E402
 from perfmodel.hardware import load_device  # noqa: E402
 from perfmodel.measure import folders  # noqa: E402
 from perfmodel.measure.recorded import Recording, Row, read_recording  # noqa: E402
@@ -57,10 +60,19 @@ def chosen() -> dict[str, str]:
     return dict(tomllib.loads(FILE.read_text("utf-8")))
 
 
+def of_source(name: str) -> bool:
+    """Say whether a launch is of a source, which needs nvcc: its place is a launch file."""
+    return name.split()[1].endswith(".toml")
+
+
+def recorded(name: str) -> Values:
+    """Return what is recorded of a launch."""
+    return _record("sources" if of_source(name) else name.split(maxsplit=1)[0])[name]
+
+
 @cache
-def recorded(device: str) -> store.Table:
-    """Return what is recorded of a GPU's launches."""
-    return store.read(ROOT / "benchmarks" / "record" / f"{device}.xz")
+def _record(file: str) -> store.Table:
+    return store.read(ROOT / "benchmarks" / "record" / f"{file}.xz")
 
 
 @cache
@@ -75,8 +87,17 @@ def _rows(folder: str) -> dict[str, tuple[Sweep, Row]]:
 
 
 @cache
+def _compiled(path: str) -> dict[int, tuple[Program, LaunchSpec]]:
+    every = compiled(folders.root() / path, Part("sources", path))
+    return {number: (program, launch) for number, program, launch in every}
+
+
+@cache
 def _launch(name: str) -> dict[str, Any]:
     device, folder, row_name = name.split(" ", 2)
+    if of_source(name):
+        kernel = translated(*_compiled(folder)[int(row_name)])
+        return {"kernel": kernel, "device": load_device(device)}
     sweep, row = _rows(folder)[row_name]
     timed = as_timed(load_device(device), _recording(folder), row)
     return launch_of(sweep, row, timed)
@@ -177,7 +198,7 @@ def choose() -> dict[str, str]:
     for name in sorted(known, key=lambda each: len(launches[each])):
         some = sorted(launches[name], key=lambda launch: launch not in set(found.values()))
         for launch in some[:60]:
-            if moves(launch, known[name], recorded(launch.split()[0])[launch]):
+            if moves(launch, known[name], recorded(launch)):
                 found[name] = launch
                 break
         else:
