@@ -21,7 +21,7 @@ if __name__ == "__main__":
 
 from benchmarks.record import store  # noqa: E402
 from benchmarks.record.launches import Part, Values, compiled, values  # noqa: E402
-from perfmodel import predict  # noqa: E402
+from perfmodel import Prediction, predict  # noqa: E402
 from perfmodel.cuda.compile.program import Program  # noqa: E402
 from perfmodel.cuda.kernel.translate import translated  # noqa: E402
 from perfmodel.cuda.launch.spec import LaunchSpec  # noqa: E402
@@ -93,7 +93,8 @@ def _compiled(path: str) -> dict[int, tuple[Program, LaunchSpec]]:
 
 
 @cache
-def _launch(name: str) -> dict[str, Any]:
+def launch_arguments(name: str) -> dict[str, Any]:
+    """Return a launch of the record as `predict` takes it."""
     device, folder, row_name = name.split(" ", 2)
     if of_source(name):
         kernel = translated(*_compiled(folder)[int(row_name)])
@@ -111,18 +112,28 @@ def _kept() -> list[Any]:
 
 
 @cache
-def first_predicted(name: str) -> Values:
+def first_prediction(name: str) -> Prediction:
     """Return what the models as they are say of a launch, worked out once."""
-    return predicted(name)
+    return prediction(name)
 
 
-def predicted(name: str) -> Values:
+def first_predicted(name: str) -> Values:
+    """Return its time, terms and traffic."""
+    return values(first_prediction(name))
+
+
+def prediction(name: str) -> Prediction:
     """Return what the models say of a launch now, without anything that they keep."""
-    launch = _launch(name)
+    launch = launch_arguments(name)
     for each in _kept():
         each.cache_clear()
     with by_the_models():
-        return values(predict(**launch))
+        return predict(**launch)
+
+
+def predicted(name: str) -> Values:
+    """Return its time, terms and traffic now."""
+    return values(prediction(name))
 
 
 @contextmanager

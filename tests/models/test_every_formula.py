@@ -10,6 +10,9 @@ from typing import Final
 
 import pytest
 from formula_launches import chosen, first_predicted, formulas, moves, of_source, recorded
+from recorded_stages import LAUNCHES as WITH_STAGES
+from recorded_stages import PARTS, digests
+from recorded_stages import recorded as stages
 
 from perfmodel.cuda.compile.toolchain import find_tool
 
@@ -69,6 +72,17 @@ def test_launches_are_as_recorded(launch: str) -> None:
     if of_source(launch) and find_tool("nvcc") is None:
         pytest.skip("needs nvcc")
     assert first_predicted(launch) == pytest.approx(recorded(launch), rel=1e-12)
+
+
+@pytest.mark.parametrize("launch", WITH_STAGES)
+def test_stages_are_as_recorded(launch: str) -> None:
+    # regression: what a change moves that leaves the time as it is
+    found, expected = digests(launch).split(), stages()[launch].split()
+    assert dict(zip(PARTS, found, strict=True)) == dict(zip(PARTS, expected, strict=True))
+
+
+def test_stages_of_every_launch_are_recorded() -> None:
+    assert stages().keys() == {*WITH_STAGES}
 
 
 @pytest.mark.slow

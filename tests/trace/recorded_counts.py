@@ -17,10 +17,10 @@ from typing import Any, Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from perfmodel.calibration.against_simulator import small_gpu  # noqa: E402
-from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control  # noqa: E402
-from perfmodel.prediction.simulated import simulate  # noqa: E402
-from perfmodel.trace.counts import Simulation  # noqa: E402
+from perfmodel.calibration.against_simulator import small_gpu
+from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.prediction.simulated import simulate
+from perfmodel.trace.counts import Simulation
 
 FILE: Final = Path(__file__).with_suffix(".toml")
 _KIB: Final = 1 << 10
@@ -86,7 +86,7 @@ LAUNCHES: Final[dict[str, dict[str, Any]]] = {
 
 def simulated(name: str) -> Simulation:
     """Return what is counted of a launch, on a GPU of a 32nd of an H200's SMs and L2."""
-    kernel, _, mapping = name.split(",")[0].split()[0].partition(":")
+    kernel, _, mapping = name.split(",", maxsplit=1)[0].split(maxsplit=1)[0].partition(":")
     given: dict[str, Any] = {"mapping": mapping or None, "device": small_gpu(), **LAUNCHES[name]}
     return simulate(kernel, **given).simulation
 
