@@ -81,7 +81,8 @@ def _recording(folder: str) -> Recording:
 
 
 @cache
-def _rows(folder: str) -> dict[str, tuple[Sweep, Row]]:
+def rows_of(folder: str) -> dict[str, tuple[Sweep, Row]]:
+    """Return the rows of a recording, by topic and line."""
     found = matched(_recording(folder))
     return {f"{row.topic} {row.line}": (sweep, row) for sweep, row in found}
 
@@ -99,7 +100,7 @@ def launch_arguments(name: str) -> dict[str, Any]:
     if of_source(name):
         kernel = translated(*_compiled(folder)[int(row_name)])
         return {"kernel": kernel, "device": load_device(device)}
-    sweep, row = _rows(folder)[row_name]
+    sweep, row = rows_of(folder)[row_name]
     timed = as_timed(load_device(device), _recording(folder), row)
     return launch_of(sweep, row, timed)
 
@@ -169,7 +170,7 @@ def _candidates() -> Iterator[str]:
         for recording in find_recordings(device):
             folder = folders.name(recording.folder)
             topics = defaultdict(list)
-            for name in _rows(folder):
+            for name in rows_of(folder):
                 topics[name.split()[0]].append(f"{device} {folder} {name}")
             for names in topics.values():
                 yield from names[:: max(len(names) // 8, 1)]
