@@ -1,10 +1,11 @@
-"""Settings of all tests, and which of them are slow."""
+"""Settings of all tests, which of them are slow, and what the fast ones leave out."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +44,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda i: order.get(i.path.relative_to(ROOT).parts[0], len(order)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Have fast tests predict by the models: to compile a form takes longer than their launches."""
+    from perfmodel.prediction.conditions import by_the_models
+
+    compiled = is_slow(item.path) or item.path.relative_to(ROOT).parts[0] == "prediction"
+    with nullcontext() if compiled else by_the_models():
+        return (yield)
 
 
 def is_slow(path: Path) -> bool:

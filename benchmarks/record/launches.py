@@ -118,7 +118,7 @@ def _is_corpus(session: str) -> bool:
 def _source(part: Part) -> Iterator[tuple[str, Values]]:
     path = folders.root() / part.name
     triton = path.suffix == ".jsonl"
-    launches = _triton(path, part) if triton else _compiled(path, part)
+    launches = _triton(path, part) if triton else compiled(path, part)
     for number, program, launch in launches:
         kernel = translated(program, launch)
         for device in SOURCE_DEVICES:
@@ -126,7 +126,8 @@ def _source(part: Part) -> Iterator[tuple[str, Values]]:
             yield f"{device} {part.name} {number}", found
 
 
-def _compiled(path: Path, part: Part) -> Iterator[tuple[int, Program, LaunchSpec]]:
+def compiled(path: Path, part: Part) -> Iterator[tuple[int, Program, LaunchSpec]]:
+    """Yield launches of a source's launch file, numbered from 1, with its program; needs nvcc."""
     launches = list(enumerate(read_launches(path), 1))[part.first :: part.step]
     if launches:
         program = load_program(path.with_suffix(".cu"), ARCHITECTURE)

@@ -19,7 +19,6 @@ MOST_LISTED: Final = 21
 MOST_LINES: Final = 400
 LONG: Final = {
     "test_l2_control.py": 581,
-    "test_simulate.py": 442,
     "test_translate.py": 432,
 }
 """Modules that were longer when the limit came, by file name, with the most they may have."""

@@ -20,8 +20,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
 from benchmarks.record import store  # noqa: E402
-from benchmarks.record.launches import Values, values  # noqa: E402
-from perfmodel import predict  # noqa: E402
+from benchmarks.record.launches import Part, Values, compiled, values  # noqa: E402
+from perfmodel import Prediction, predict  # noqa: E402
+from perfmodel.cuda.compile.program import Program  # noqa: E402
+from perfmodel.cuda.kernel.translate import translated  # noqa: E402
+from perfmodel.cuda.launch.spec import LaunchSpec  # noqa: E402
 from perfmodel.hardware import load_device  # noqa: E402
 from perfmodel.measure import folders  # noqa: E402
 from perfmodel.measure.recorded import Recording, Row, read_recording  # noqa: E402
@@ -57,10 +60,19 @@ def chosen() -> dict[str, str]:
     return dict(tomllib.loads(FILE.read_text("utf-8")))
 
 
+def of_source(name: str) -> bool:
+    """Say whether a launch is of a source, which needs nvcc: its place is a launch file."""
+    return name.split()[1].endswith(".toml")
+
+
+def recorded(name: str) -> Values:
+    """Return what is recorded of a launch."""
+    return _record("sources" if of_source(name) else name.split(maxsplit=1)[0])[name]
+
+
 @cache
-def recorded(device: str) -> store.Table:
-    """Return what is recorded of a GPU's launches."""
-    return store.read(ROOT / "benchmarks" / "record" / f"{device}.xz")
+def _record(file: str) -> store.Table:
+    return store.read(ROOT / "benchmarks" / "record" / f"{file}.xz")
 
 
 @cache
@@ -69,15 +81,26 @@ def _recording(folder: str) -> Recording:
 
 
 @cache
-def _rows(folder: str) -> dict[str, tuple[Sweep, Row]]:
+def rows_of(folder: str) -> dict[str, tuple[Sweep, Row]]:
+    """Return the rows of a recording, by topic and line."""
     found = matched(_recording(folder))
     return {f"{row.topic} {row.line}": (sweep, row) for sweep, row in found}
 
 
 @cache
-def _launch(name: str) -> dict[str, Any]:
+def _compiled(path: str) -> dict[int, tuple[Program, LaunchSpec]]:
+    every = compiled(folders.root() / path, Part("sources", path))
+    return {number: (program, launch) for number, program, launch in every}
+
+
+@cache
+def launch_arguments(name: str) -> dict[str, Any]:
+    """Return a launch of the record as `predict` takes it."""
     device, folder, row_name = name.split(" ", 2)
-    sweep, row = _rows(folder)[row_name]
+    if of_source(name):
+        kernel = translated(*_compiled(folder)[int(row_name)])
+        return {"kernel": kernel, "device": load_device(device)}
+    sweep, row = rows_of(folder)[row_name]
     timed = as_timed(load_device(device), _recording(folder), row)
     return launch_of(sweep, row, timed)
 
@@ -90,18 +113,28 @@ def _kept() -> list[Any]:
 
 
 @cache
-def first_predicted(name: str) -> Values:
+def first_prediction(name: str) -> Prediction:
     """Return what the models as they are say of a launch, worked out once."""
-    return predicted(name)
+    return prediction(name)
 
 
-def predicted(name: str) -> Values:
+def first_predicted(name: str) -> Values:
+    """Return its time, terms and traffic."""
+    return values(first_prediction(name))
+
+
+def prediction(name: str) -> Prediction:
     """Return what the models say of a launch now, without anything that they keep."""
-    launch = _launch(name)
+    launch = launch_arguments(name)
     for each in _kept():
         each.cache_clear()
     with by_the_models():
-        return values(predict(**launch))
+        return predict(**launch)
+
+
+def predicted(name: str) -> Values:
+    """Return its time, terms and traffic now."""
+    return values(prediction(name))
 
 
 @contextmanager
@@ -137,7 +170,7 @@ def _candidates() -> Iterator[str]:
         for recording in find_recordings(device):
             folder = folders.name(recording.folder)
             topics = defaultdict(list)
-            for name in _rows(folder):
+            for name in rows_of(folder):
                 topics[name.split()[0]].append(f"{device} {folder} {name}")
             for names in topics.values():
                 yield from names[:: max(len(names) // 8, 1)]
@@ -177,7 +210,7 @@ def choose() -> dict[str, str]:
     for name in sorted(known, key=lambda each: len(launches[each])):
         some = sorted(launches[name], key=lambda launch: launch not in set(found.values()))
         for launch in some[:60]:
-            if moves(launch, known[name], recorded(launch.split()[0])[launch]):
+            if moves(launch, known[name], recorded(launch)):
                 found[name] = launch
                 break
         else:

@@ -13,6 +13,8 @@ import pytest
 from perfmodel import predict
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.reports.page.content import Report, build_report
+from perfmodel.reports.page.pictures import pictures
+from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.page.write import write_report
 from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
@@ -41,12 +43,26 @@ def _report(what: str) -> Report:
         predict(KERNELS / "block-sum.toml"),
     ]
     several += [predict("stream-persistent", l2=window), predict(KERNELS / "empty.toml")]
-    return build_report(several, tables=[TABLE])
+    return build_report(several, tables=[TABLE], advice=() if what == "unadvised" else None)
+
+
+@lru_cache(maxsize=8)
+def _pictures(what: str) -> dict[str, Picture]:
+    return pictures(_report(what))
+
+
+@pytest.fixture
+def pictures_of() -> Callable[[str], dict[str, Picture]]:
+    """Return the pictures of a report, drawn once."""
+    return _pictures
 
 
 @pytest.fixture
 def report_of() -> Callable[[str], Report]:
-    """Return a report: "gemm" of two mappings, "copy", or "many" launches of all kinds."""
+    """Return a report: "gemm" of two mappings, "copy", or "many" launches of all kinds.
+
+    "unadvised" are these without advice, which takes most of the time.
+    """
     return _report
 
 

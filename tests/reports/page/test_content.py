@@ -88,7 +88,7 @@ def test_traffic_by_hand(report_of: ReportOf) -> None:
     assert served >= 0.95
 
 
-@pytest.mark.parametrize("what", ["gemm", "copy", "many"])
+@pytest.mark.parametrize("what", ["gemm", "copy", "unadvised"])
 def test_flows_are_those_of_the_prediction(report_of: ReportOf, what: str) -> None:
     for prediction in report_of(what).predictions:
         moved = prediction.traffic
@@ -111,7 +111,7 @@ def test_share_that_a_level_serves() -> None:
 
 
 def test_every_figure_and_formula_has_an_origin(report_of: ReportOf) -> None:
-    for what in ("gemm", "many"):
+    for what in ("gemm", "unadvised"):
         table = figures(report_of(what))
         names = [row[0] for row in table.rows]
         assert set(names) <= set(quantities())
@@ -154,7 +154,7 @@ def test_interval_has_an_origin(device: str, origin: str) -> None:
 
 def test_speed_is_compared_only_for_equal_work(report_of: ReportOf) -> None:
     assert "speed" in summary(report_of("gemm")).columns
-    assert "speed" not in summary(report_of("many")).columns
+    assert "speed" not in summary(report_of("unadvised")).columns
     assert "#" not in summary(report_of("copy")).columns
     first, second = summary(report_of("gemm")).rows
     both = report_of("gemm").predictions
@@ -194,7 +194,7 @@ def test_names_tables_and_no_advice() -> None:
 
 
 def test_parameters_that_follow_others_are_not_named(report_of: ReportOf) -> None:
-    assert report_of("many").names[:2] == ["gemm:naive N=512", "gemm:coalesced N=512"]
+    assert report_of("unadvised").names[:2] == ["gemm:naive N=512", "gemm:coalesced N=512"]
     apart = [predict("gemm", mapping="naive", N=n, K=64) for n in (512, 1024)]
     assert build_report(apart, advice=()).names == ["gemm:naive N=512", "gemm:naive N=1024"]
     deep = [predict("gemm", mapping="naive", N=512, K=k) for k in (64, 128)]

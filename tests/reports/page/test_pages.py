@@ -24,24 +24,17 @@ from perfmodel.reports.page.html import report_html
 from perfmodel.reports.page.markdown import report_markdown
 from perfmodel.reports.page.mathml import Written, element, mathml, shown_step
 from perfmodel.reports.page.pictures import pictures
-from perfmodel.reports.page.svg import inline, standalone, stylesheet
+from perfmodel.reports.page.svg import Picture, inline, standalone, stylesheet
 from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
 
 ReportOf = Callable[[str], Report]
+PicturesOf = Callable[[str], dict[str, Picture]]
 EVIL = (
     """<img src=x onerror="alert(1)">|`a` [b](http://c.d) </script><script>alert(2)</script> $x$"""
 )
 MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 VOID = {"meta", "link", "br", "circle", "rect", "line", "path", "input", "img"}
-
-
-def html_of(report: Report) -> str:
-    return report_html(report, pictures(report))
-
-
-def markdown_of(report: Report) -> str:
-    return report_markdown(report, pictures(report))
 
 
 class Page(HTMLParser):
@@ -72,8 +65,10 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize("what", ["gemm", "copy", "many"])
-def test_page_is_well_formed_and_asks_for_nothing(report_of: ReportOf, what: str) -> None:
-    text = html_of(report_of(what))
+def test_page_is_well_formed_and_asks_for_nothing(
+    report_of: ReportOf, pictures_of: PicturesOf, what: str
+) -> None:
+    text = report_html(report_of(what), pictures_of(what))
     page = Page(text)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -88,8 +83,10 @@ def test_page_is_well_formed_and_asks_for_nothing(report_of: ReportOf, what: str
     assert "url(" not in text
 
 
-def test_policy_forbids_all_but_the_pages_own_style_and_script(report_of: ReportOf) -> None:
-    text = html_of(report_of("gemm"))
+def test_policy_forbids_all_but_the_pages_own_style_and_script(
+    report_of: ReportOf, pictures_of: PicturesOf
+) -> None:
+    text = report_html(report_of("gemm"), pictures_of("gemm"))
     (policy,) = (
         attributes["content"] or ""
         for tag, attributes in Page(text).elements
@@ -118,29 +115,30 @@ def evil(tmp_path: Path) -> Report:
 
 
 def test_names_are_text_on_the_page(evil: Report) -> None:
-    page = Page(html_of(evil))
+    drawn = pictures(evil)
+    page = Page(report_html(evil, drawn))
     assert {tag for tag, _ in page.elements}.isdisjoint({"img", "b"})
     assert sum(tag == "script" for tag, _ in page.elements) == 1
     shown = "".join(page.text)
     assert shown.count(EVIL) >= 6
-    for shown_picture in pictures(evil).values():
+    for shown_picture in drawn.values():
         root = ElementTree.fromstring(standalone(shown_picture))
         assert {each.tag.split("}")[1] for each in root.iter()}.isdisjoint({"img", "script"})
 
 
 def test_names_are_text_in_markdown(evil: Report) -> None:
-    text = markdown_of(evil)
+    text = report_markdown(evil, pictures(evil))
     outside = re.sub(r"^(`{3,})[^\n]*\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     for harm in ("<img", "<script", "</script", "[b](", "`a`", "$x$"):
         assert not re.search(r"(?<!\\)" + re.escape(harm), outside), harm
 
 
 @pytest.mark.parametrize("what", ["gemm", "copy", "many"])
-def test_markdown_is_consistent(report_of: ReportOf, what: str) -> None:
-    report = report_of(what)
-    text = markdown_of(report)
+def test_markdown_is_consistent(report_of: ReportOf, pictures_of: PicturesOf, what: str) -> None:
+    report, pictures = report_of(what), pictures_of(what)
+    text = report_markdown(report, pictures)
     drawn = re.findall(r"^!\[.*\]\((.*)\)$", text, re.MULTILINE)
-    assert sorted(drawn) == sorted(f"{name}.svg" for name in pictures(report))
+    assert sorted(drawn) == sorted(f"{name}.svg" for name in pictures)
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
         assert len(counts) == 1, block
@@ -151,14 +149,15 @@ def test_markdown_is_consistent(report_of: ReportOf, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["gemm", "many"])
-def test_both_say_the_same_numbers(report_of: ReportOf, what: str) -> None:
-    report = report_of(what)
-    shown, text = "".join(Page(html_of(report)).text), markdown_of(report)
+def test_both_say_the_same_numbers(report_of: ReportOf, pictures_of: PicturesOf, what: str) -> None:
+    report, pictures = report_of(what), pictures_of(what)
+    shown = "".join(Page(report_html(report, pictures)).text)
+    text = report_markdown(report, pictures)
     for launch in report.launches:
         for used in launch.figures:
             assert used.name in shown
             assert markdown.escaped(used.name) in text
-        for step_ in explain(launch.prediction):
+        for step_ in launch.steps:
             assert pieces(step_)[0][-1] in shown
         if launch.advice is not None:
             for option in launch.advice.options:
@@ -275,8 +274,8 @@ def _spoken(part: ElementTree.Element) -> str:
     return part.text or " ".join(inside)
 
 
-def test_pictures_are_xml_and_follow_the_palette(report_of: ReportOf) -> None:
-    for shown in pictures(report_of("many")).values():
+def test_pictures_are_xml_and_follow_the_palette(pictures_of: PicturesOf) -> None:
+    for shown in pictures_of("many").values():
         text = standalone(shown)
         root = ElementTree.fromstring(text)
         assert root.find("{http://www.w3.org/2000/svg}title").text == shown.title
@@ -288,8 +287,8 @@ def test_pictures_are_xml_and_follow_the_palette(report_of: ReportOf) -> None:
                 assert colour == "none" or colour.startswith("var(--"), (shown.name, colour)
 
 
-def test_pictures_are_repeatable(report_of: ReportOf) -> None:
-    first, second = (pictures(report_of("gemm")) for _ in range(2))
+def test_pictures_are_repeatable(report_of: ReportOf, pictures_of: PicturesOf) -> None:
+    first, second = pictures_of("gemm"), pictures(report_of("gemm"))
     assert {n: inline(p) for n, p in first.items()} == {n: inline(p) for n, p in second.items()}
 
 
