@@ -1,0 +1,94 @@
+"""Launches of every built-in with parameters drawn at random: their times and traffic.
+
+The launches of the record are those that somebody measured; these reach what sits between them.
+`python tests/models/recorded_draws.py` draws them and writes recorded_draws.json anew: needed where
+predictions are meant to change, or a built-in comes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from drawn_launches import EVERY
+
+from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import evaluate
+from perfmodel.kernels import Kernel, find_kernel
+from perfmodel.prediction import predict
+from perfmodel.prediction.conditions import by_the_models
+
+FILE: Final = Path(__file__).with_suffix(".json")
+DEVICES: Final = ("h100-sxm", "h200-sxm", "a100-sxm-80")
+"""Of each third of the launches."""
+TRAFFIC: Final = (
+    *("global_load_sectors", "l1_data_wavefronts", "l2_read_sectors", "l2_write_sectors"),
+    *("dram_read_bytes", "dram_write_bytes"),
+)
+_COUNT: Final = 12
+"""Launches of a kernel, and how often as many are drawn for that, as kernels refuse some."""
+_TRIED: Final = 40
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """Return the launches of each built-in: parameters, and what they were predicted to do."""
+    found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    return found
+
+
+def of(kernel: Kernel) -> Iterator[dict[str, Any]]:
+    """Yield drawn launches of a kernel that it takes, with time and traffic."""
+    generator = np.random.default_rng(3)
+    left = _COUNT
+    for _ in range(_TRIED * _COUNT):
+        params = _drawn(kernel, generator)
+        device = DEVICES[left % len(DEVICES)]
+        try:
+            with by_the_models():
+                found = predict(kernel, device=device, **params)
+        except PerfmodelError:
+            continue
+        traffic = {name: _rounded(found.traffic[name]) for name in TRAFFIC}
+        yield {"device": device, "params": params, "time_s": _rounded(found.time_s), **traffic}
+        left -= 1
+        if not left:
+            return
+
+
+def _drawn(kernel: Kernel, generator: np.random.Generator) -> dict[str, Any]:
+    """Return random parameters, about half of them away from their defaults."""
+    values: dict[str, int] = {}
+    for p in kernel.parameters:
+        usual = 1024 if p.default is None else int(np.ravel(evaluate(p.default, values))[0])
+        values[p.name] = usual
+        if p.choices:
+            values[p.name] = int(generator.choice(p.choices))
+        elif generator.random() < 0.6:
+            most = min(p.maximum, 4 * max(usual, 2))
+            value = int(np.exp(generator.uniform(0, np.log(most))))
+            if generator.random() < 0.5:
+                value = 1 << value.bit_length() - 1
+            values[p.name] = min(max(value, p.minimum), p.maximum)
+    return {p.name: p.shown(values[p.name]) for p in kernel.parameters}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.12g}")
+
+
+def main() -> None:
+    every = {" ".join(filter(None, one)): list(of(find_kernel(one[0], one[1]))) for one in EVERY}
+    parts = [
+        f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, launches)) + "]"
+        for name, launches in every.items()
+    ]
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
