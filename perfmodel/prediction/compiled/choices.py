@@ -207,8 +207,8 @@ class Choices:
         held_for = self.forms.held_for
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             choice = tuple(launch[i] for i in open_)
-            likely = held_for.get(choice)
-            for form in known if likely is None else (likely, *known):
+            likely = [form for form in known if form is held_for.get(choice)]
+            for form in (*likely, *known):
                 found = run(form.timing.of_one, launch)
                 if found is not None:
                     times[place] = found[0]
