@@ -125,7 +125,7 @@ class Programs(Generic[Found]):
         """Make a program of the latest launches, if enough have come since the last one."""
         made = len(self.known)
         if made < _MOST and self.missed >= self.first * _AGAIN**made:
-            self.learn_of([*self.latest], evaluated, general=made > 0)
+            self.learn_of([*self.latest], evaluated)
 
     def learn_of(
         self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated, general: bool = False
