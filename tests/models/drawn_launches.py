@@ -6,7 +6,10 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+
 from perfmodel import Prediction, predict
+from perfmodel.expressions import evaluate
 from perfmodel.hardware import device_names
 from perfmodel.kernels import Kernel, builtin_names, find_kernel
 from perfmodel.kernels.kernel import Parameter
@@ -79,6 +82,24 @@ class Drawn:
         for other in self.concurrent:
             words += ["--concurrent", f"{other.num_bytes}:{other.hit_ratio!r}"]
         return words
+
+
+def around_defaults(kernel: Kernel, generator: np.random.Generator) -> dict[str, Any]:
+    """Return random parameters, about half of them away from their defaults."""
+    values: dict[str, int] = {}
+    for p in kernel.parameters:
+        usual = 1024 if p.default is None else int(np.ravel(evaluate(p.default, values))[0])
+        values[p.name] = usual
+        if generator.random() < 0.5:
+            if p.choices:
+                values[p.name] = int(generator.choice(p.choices))
+                continue
+            most = min(p.maximum, 4 * max(usual, 2))
+            value = int(np.exp(generator.uniform(0, np.log(most))))
+            if generator.random() < 0.6:
+                value = 1 << value.bit_length() - 1
+            values[p.name] = min(max(value, p.minimum), p.maximum)
+    return {p.name: p.shown(values[p.name]) for p in kernel.parameters}
 
 
 def drawn(rng: random.Random) -> Drawn:

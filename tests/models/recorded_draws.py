@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from drawn_launches import EVERY
+from drawn_launches import EVERY, around_defaults
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import evaluate
 from perfmodel.kernels import Kernel, find_kernel
 from perfmodel.prediction import predict
 from perfmodel.prediction.conditions import by_the_models
@@ -46,7 +45,7 @@ def of(kernel: Kernel) -> Iterator[dict[str, Any]]:
     generator = np.random.default_rng(3)
     left = _COUNT
     for _ in range(_TRIED * _COUNT):
-        params = _drawn(kernel, generator)
+        params = around_defaults(kernel, generator)
         device = DEVICES[left % len(DEVICES)]
         try:
             with by_the_models():
@@ -58,23 +57,6 @@ def of(kernel: Kernel) -> Iterator[dict[str, Any]]:
         left -= 1
         if not left:
             return
-
-
-def _drawn(kernel: Kernel, generator: np.random.Generator) -> dict[str, Any]:
-    """Return random parameters, about half of them away from their defaults."""
-    values: dict[str, int] = {}
-    for p in kernel.parameters:
-        usual = 1024 if p.default is None else int(np.ravel(evaluate(p.default, values))[0])
-        values[p.name] = usual
-        if p.choices:
-            values[p.name] = int(generator.choice(p.choices))
-        elif generator.random() < 0.6:
-            most = min(p.maximum, 4 * max(usual, 2))
-            value = int(np.exp(generator.uniform(0, np.log(most))))
-            if generator.random() < 0.5:
-                value = 1 << value.bit_length() - 1
-            values[p.name] = min(max(value, p.minimum), p.maximum)
-    return {p.name: p.shown(values[p.name]) for p in kernel.parameters}
 
 
 def _rounded(value: float) -> float:

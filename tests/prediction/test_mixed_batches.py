@@ -6,34 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn_launches import EVERY, around_defaults
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import evaluate
-from perfmodel.kernels import Kernel, builtin_names
-from perfmodel.kernels.library import builtin, mappings
+from perfmodel.kernels.library import builtin
 from perfmodel.prediction import predict, predict_many
 from perfmodel.prediction.record import Prediction
 
-EVERY = [(name, mapping) for name in builtin_names() for mapping in mappings(name) or [None]]
 CONFIGURATIONS = 3
-
-
-def drawn(kernel: Kernel, generator: np.random.Generator) -> dict[str, Any]:
-    """Return random parameters, about half of them away from their defaults."""
-    values: dict[str, int] = {}
-    for p in kernel.parameters:
-        usual = 1024 if p.default is None else int(np.ravel(evaluate(p.default, values))[0])
-        values[p.name] = usual
-        if generator.random() < 0.5:
-            if p.choices:
-                values[p.name] = int(generator.choice(p.choices))
-                continue
-            most = min(p.maximum, 4 * max(usual, 2))
-            value = int(np.exp(generator.uniform(0, np.log(most))))
-            if generator.random() < 0.6:
-                value = 1 << value.bit_length() - 1
-            values[p.name] = min(max(value, p.minimum), p.maximum)
-    return {p.name: p.shown(values[p.name]) for p in kernel.parameters}
 
 
 def assert_alone_as_together(
@@ -59,7 +39,7 @@ def test_mixed_batches_equal_single_launches(name: str, mapping: str | None) -> 
     rows: list[dict[str, Any]] = []
     ones: list[Prediction] = []
     for _ in range(20 * CONFIGURATIONS):
-        row = drawn(kernel, generator)
+        row = around_defaults(kernel, generator)
         try:
             ones.append(predict(kernel, device="h200-sxm", **row))
         except PerfmodelError:

@@ -43,7 +43,7 @@ class _Step(NamedTuple):
 
 
 _known: Final[dict[tuple[Any, ...], tuple[list[_Step], list[tuple[float, float]]]]] = {}
-"""What bodies take, beside their steps, so that no other instruction is where one of them was."""
+"""Clocks of loop bodies, by the identity of their instructions, which are kept for that."""
 
 
 def body_takes(
