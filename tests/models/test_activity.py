@@ -156,9 +156,49 @@ def test_other_guards_are_refused(guard: str) -> None:
     assert classes([guard], (16, 4, 1), (4, 1, 1), n=40) is None
 
 
-def test_lanes_behind_warps_are_refused() -> None:
-    # regression: 32 threadIdx.x + threadIdx.y counts over warps first, so no warp is whole
-    assert classes(["threadIdx.x*32 + threadIdx.y < n"], (32, 32, 1), (1, 1, 1), n=48) is None
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from([32, 64, 256]),
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.tuples(st.integers(0, 2500), st.integers(0, 2500)),
+)
+def test_threads_of_several_elements_equal_brute_force(
+    threads: int, blocks: int, each: int, bounds: tuple[int, int]
+) -> None:
+    # independent: of each warp and turn, the lanes whose element is within both bounds
+    index = f"(blockIdx.x*blockDim.x + threadIdx.x)*{each} + k"
+    low, high = sorted(bounds)
+    found = classes(
+        [f"{index} >= p", f"{index} < n"],
+        (threads, 1, 1),
+        (blocks, 1, 1),
+        **{"p": low, "n": high, "trips": each},
+    )
+    lanes = Counter[int]()
+    for first, k in product(range(0, threads * blocks, 32), range(each)):
+        lanes[sum(low <= t * each + k < high for t in range(first, first + 32))] += 1
+    assert found is not None
+    mine = Counter({sides[0][1] if sides else 1: n for sides, n in found.items()})
+    assert mine == Counter({n: c for n, c in lanes.items() if n})
+
+
+def test_lanes_behind_warps() -> None:
+    # by hand: 32 threadIdx.x + threadIdx.y < 48 lets two lanes of 16 warps through, one of others
+    found = classes(["threadIdx.x*32 + threadIdx.y < n"], (32, 32, 1), (1, 1, 1), n=48)
+    assert found == Counter({(("lane.x", 2),): 16, (): 16})
+
+
+def test_threads_of_several_elements_take_whole_warps_shares() -> None:
+    # by hand: 70 elements, three a thread, are those of 23 threads and one of the 24th: all three
+    # turns are taken by the one warp that there is
+    variables = index_variables(block_shape((32, 1, 1)), (4, 1, 1), {"k": 3})
+    guard = parse("(blockIdx.x*32 + threadIdx.x)*3 + k < n")
+    found = warp_classes([guard], {"n": 70}, variables)
+    assert found is not None
+    assert float(np.ravel(found.active_lanes)[0]) == 70
+    assert float(np.ravel(found.requests)[0]) == 3
+    assert float(np.ravel(found.warp_shares["blockIdx.x"])[0]) == 0.25
 
 
 def test_conditions_take_conjunctions_apart() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.models.requests.footprint import Extent, footprint
+from perfmodel.models.requests.footprint import Extent, by_stride, footprint
 
 GRANULES = st.sampled_from([32, 64, 128])
 WIDTHS = st.sampled_from([1, 4, 8, 16])
@@ -121,6 +121,17 @@ def test_order_and_sign_do_not_matter() -> None:
     for box in ([(4, 32), (512, 7), (128, 3)], [(4, 10), (-40, 9)], [(64, 3), (-4, 8)]):
         values = {found(list(p), 4, 32) for p in (box, box[::-1], [(-s, n) for s, n in box])}
         assert len(values) == 1
+
+
+def test_counts_that_all_configurations_share_are_ordered_with_their_strides() -> None:
+    # by hand; regression: strides of two configurations, and counts that are plain numbers
+    extents = [
+        Extent(np.array([8.0, 2.0]), np.asarray(3.0)),
+        Extent(np.array([4.0, 4.0]), np.asarray(2.0)),
+    ]
+    (strides, counts), (larger, of_larger) = by_stride(extents)
+    np.testing.assert_array_equal([strides, counts], [[4, 2], [2, 3]])
+    np.testing.assert_array_equal([larger, of_larger], [[8, 4], [3, 2]])
 
 
 def test_arrays_give_what_numbers_give() -> None:

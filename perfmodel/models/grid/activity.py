@@ -184,14 +184,13 @@ def _activity(numbers: Sequence[_Number], variables: Sequence[Variable]) -> Acti
         shares |= _shares(digits, count)
         bounded |= number.bounded
         lanes = [v for v in digits if v.in_lane]
-        width = lanes[0].extent if lanes else np.ones(1)
-        whole = (np.ceil(number.stop / width) - np.floor(start / width)) * width
-        warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
-        # Lanes must be the fastest digit: then warps are whole, but for the first and the last.
-        if len(lanes) > 1 or (lanes and lanes[0] is not digits[0]):
+        if len(lanes) > 1:
             return None
+        parts = _parts(digits, start, count) if lanes else []
+        whole = summed(part.in_whole_warps for part in parts) if lanes else count
+        warp_shares |= _shares(digits, np.where(count > 0, whole, 0.0))
         if lanes:
-            lane_choices[lanes[0].name] = _lane_choices(digits, start, count)
+            lane_choices[lanes[0].name] = [choice for part in parts for choice in part.choices]
         else:
             warps = warps * count
             spans += _spans(digits, start, count)
@@ -238,6 +237,54 @@ class _Number:
     start: Array
     stop: Array
     bounded: Mapping[str, Array]
+
+
+@record
+class _Part:
+    """Numbers that are alike in the digits faster than the lane: `times` values of these.
+
+    `slower` are the lane's digit and those slower, which run from `start` up to ``start + count``.
+    """
+
+    faster: tuple[Span, ...]
+    times: Array
+    slower: Sequence[Variable]
+    start: Array
+    count: Array
+
+    @property
+    def in_whole_warps(self) -> Array:
+        """Threads of the warps that take part, whole."""
+        width, stop = self.slower[0].extent, self.start + self.count
+        whole = np.ceil(stop / width) - np.floor(self.start / width)
+        return np.asanyarray(self.times * np.where(self.count > 0, whole * width, 0.0))
+
+    @property
+    def choices(self) -> list[_Choice]:
+        """Warps in full and in part."""
+        found = _lane_choices(self.slower, self.start, self.count)
+        return [(self.times * n, own, off, (*self.faster, *spans)) for n, own, off, spans in found]
+
+
+def _parts(digits: Sequence[Variable], start: Array, count: Array) -> list[_Part]:
+    """Return a bounded number by parts: those below where it starts or stops end one later."""
+    at = next(i for i, v in enumerate(digits) if v.in_lane)
+    if at == 0:
+        return [_Part((), np.ones(1), digits, start, count)]
+    faster, slower = digits[:at], digits[at:]
+    size = np.asanyarray(math.prod(v.extent for v in faster), dtype=float)
+    stop = start + count
+    first, last = np.floor(start / size), np.floor(stop / size)
+    begins, ends = start - first * size, stop - last * size
+    cuts = (np.zeros(1), np.minimum(begins, ends), np.maximum(begins, ends), size)
+    found = []
+    for low, high in itertools.pairwise(cuts):
+        if skippable(high <= low):
+            continue
+        own = first + (low < begins)
+        runs = np.maximum(last + (low < ends) - own, 0.0) * (high > low)
+        found.append(_Part(_spans(faster, low, high - low), high - low, slower, own, runs))
+    return found
 
 
 def _lane_choices(digits: Sequence[Variable], start: Array, count: Array) -> list[_Choice]:

@@ -118,7 +118,8 @@ def by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
         before = np.maximum(before, stride)
     else:
         return found
-    strides, counts = (np.stack(np.broadcast_arrays(*c)) for c in zip(*found, strict=True))
+    every = np.broadcast_arrays(*(column for pair in found for column in pair))
+    strides, counts = np.stack(every[::2]), np.stack(every[1::2])
     order = np.argsort(strides, axis=0, kind="stable")
     each = (np.take_along_axis(column, order, axis=0) for column in (strides, counts))
     return list(zip(*each, strict=True))

@@ -15,7 +15,7 @@ from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
-from perfmodel.models.grid.activity import Activity, warp_classes
+from perfmodel.models.grid.activity import Activity, conditions, warp_classes
 from perfmodel.models.grid.affine import Variable, nearly_plane, plane, split_threads, with_threads
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.addressing import Addressing, addressing
@@ -85,7 +85,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
     flat = plane(a.index, a.values, variables) if activity is not None else None
     if a.shape.regular and (flat is None or not flat.affine):
         split = variables
-        for node in (a.index, *a.guards):
+        for node in (a.index, *(conditions(a.guards) or ())):
             split = split_threads(node, a.values, split) or split
         finer = warp_classes(a.guards, a.values, split) if len(split) > len(variables) else None
         if finer is not None and (found := plane(a.index, a.values, split)).affine:

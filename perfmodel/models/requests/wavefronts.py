@@ -8,7 +8,9 @@ slow as the busier stage: 268 patterns in measurements/suite, foundation/l1-patt
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -36,9 +38,10 @@ _WARPS: Final = np.arange(32)
 _STEPS: Final = (0.31 + 0.618034 * _WARPS) % 1
 # Patterns whose lanes are worked out at a time: few enough for the CPU's caches.
 _TOGETHER: Final = 32
-_KNOWN: Final[dict[tuple[int, bool], dict[tuple[int, ...], tuple[float, float]]]] = {}
-_MOST_KNOWN: Final = 1 << 15
+_MOST_KNOWN: Final = 1 << 18
 """Patterns whose wavefronts are kept, for a width of access and a memory: sweeps repeat them."""
+_SPREAD: Final = 0x9E3779B97F4A7C15
+"""2^64 over the golden section, odd: it spreads numbers over 64 bits (Knuth, TAOCP 3, 6.4)."""
 
 
 def _tag_tables() -> tuple[Array, Array]:
@@ -171,44 +174,55 @@ def _pattern_wavefronts(
     given = np.broadcast_arrays(*box, offset, step)
     shape = given[0].shape
     columns = [np.asanyarray(a, dtype=np.int64).reshape(-1) for a in given]
-    # Sweeps repeat few distinct patterns: each is worked out once.
-    key = np.zeros(columns[0].shape, dtype=np.int64)
-    for column, factor in zip(columns, (1, 64, 1_000_003, 4099, 29, 7_919_999), strict=True):
-        key = key * 31 + column * factor
-    chosen, inverse = _distinct(key)
-    data, tags = _known_wavefronts([column[chosen] for column in columns], width, shared)
-    return data[inverse].reshape(shape), tags[inverse].reshape(shape)
+    key = np.zeros(columns[0].shape, dtype=np.uint64)
+    for column in columns:
+        key = ((key ^ key >> np.uint64(29)) + column.view(np.uint64)) * np.uint64(_SPREAD)
+    known = _KNOWN.setdefault((width, shared), _Patterns())
+    places = known.places_of(key)
+    new = np.flatnonzero(places < 0)
+    if len(new):
+        chosen = [*dict(zip(key[new].tolist(), new.tolist(), strict=True)).values()]
+        known.add(key[chosen], _worked_out([c[chosen] for c in columns], width, shared))
+        places = known.places_of(key)
+        if len(known.places) > _MOST_KNOWN:
+            _KNOWN.pop((width, shared), None)
+    data, tags = known.both[:, places]
+    return data.reshape(shape), tags.reshape(shape)
 
 
-def _known_wavefronts(patterns: Sequence[Array], width: int, shared: bool) -> Array:
-    """Return data and tag wavefronts of patterns, worked out unless they came before."""
-    known = _KNOWN.setdefault((width, shared), {})
-    rows = list(zip(*(column.tolist() for column in patterns), strict=True))
-    found = [known.get(row) for row in rows]
-    new = [place for place, both in enumerate(found) if both is None]
-    if new:
-        *box, at, by = (column[new] for column in patterns)
-        parts = [slice(i, i + _TOGETHER) for i in range(0, len(new), _TOGETHER)]
-        tags = [_mean_tag_wavefronts(Box(*(c[p] for c in box)), at[p], by[p]) for p in parts]
-        data = _box_data_wavefronts(Box(*box), at, width, shared)
-        both = zip(data.tolist(), np.concatenate(tags).tolist(), strict=True)
-        for place, one in zip(new, both, strict=True):
-            found[place] = known[rows[place]] = one
-        if len(known) > _MOST_KNOWN:
-            known.clear()
-    return np.array(found).T
+class _Patterns:
+    """Wavefronts of the patterns that came before, by their keys. Threads may add to it."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, int] = {}
+        self.both = np.zeros((2, 0))  # data and tag wavefronts, by place; some room at the end
+        self.used = 0
+        self.lock = threading.Lock()
+
+    def places_of(self, key: Array) -> Array:
+        """Return where the wavefronts of patterns are; -1 if they are not known."""
+        return np.fromiter(map(self.places.get, key.tolist(), repeat(-1)), np.int64, len(key))
+
+    def add(self, key: Array, both: Array) -> None:
+        """Note the wavefronts of patterns, (2, patterns)."""
+        with self.lock:
+            start, end = self.used, self.used + len(key)
+            if end > self.both.shape[1]:
+                self.both = np.concatenate([self.both, np.zeros((2, end + 64))], axis=1)
+            self.both[:, start:end] = both
+            self.used = end
+            self.places |= zip(key.tolist(), range(start, end), strict=True)
 
 
-def _distinct(key: Array) -> tuple[Array, Array]:
-    """Return the place of each distinct value's first occurrence, and each value's own among them.
+_KNOWN: Final[dict[tuple[int, bool], _Patterns]] = {}
 
-    As ``np.unique`` does, which imports 26 ms of masked arrays when it is first called.
-    """
-    order = np.argsort(key, kind="stable")
-    first = first_of_equals(key[order])
-    inverse = np.empty(len(key), dtype=np.int64)
-    inverse[order] = np.cumsum(first) - 1
-    return order[first], inverse
+
+def _worked_out(patterns: Sequence[Array], width: int, shared: bool) -> Array:
+    """Return data and tag wavefronts of patterns, (2, patterns)."""
+    *box, at, by = patterns
+    parts = [slice(i, i + _TOGETHER) for i in range(0, len(at), _TOGETHER)]
+    tags = [_mean_tag_wavefronts(Box(*(c[p] for c in box)), at[p], by[p]) for p in parts]
+    return np.stack([_box_data_wavefronts(Box(*box), at, width, shared), np.concatenate(tags)])
 
 
 def _box_data_wavefronts(box: Box, o: Array, width: int, shared: bool) -> Array:
