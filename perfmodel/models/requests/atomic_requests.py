@@ -217,7 +217,7 @@ def _of_few(
     return found
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)
 def _wrapped(m: int, lanes: int, pitch: float, start: float, granule: int) -> float:
     """Return the mean granules of some lanes side by side of m elements that all warps go round."""
     first = np.arange(0, m, math.gcd(m, WARP_SIZE))

@@ -46,7 +46,7 @@ def prepare(
         if len(left) * size < _WORTH * len(some) or made == _MOST_MADE:
             break
         launches = [*_rows(tried, left[:: max(len(left) // _TOGETHER, 1)])]
-        if not programs.learn_of(launches, evaluated):
+        if not programs.learn_of(launches, evaluated, usual=True):
             break
     if len(left) > _POOR * len(some):
         return []

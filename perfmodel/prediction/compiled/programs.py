@@ -128,14 +128,18 @@ class Programs(Generic[Found]):
             self.learn_of([*self.latest], evaluated)
 
     def learn_of(
-        self, launches: Sequence[Mapping[str, Any]], evaluated: Evaluated, general: bool = False
+        self,
+        launches: Sequence[Mapping[str, Any]],
+        evaluated: Evaluated,
+        general: bool = False,
+        usual: bool = False,
     ) -> bool:
-        """Make a program of some launches, a `general` one if it may, and say whether one is."""
+        """Make a program of some launches, as `record_launches`, and say whether one was made."""
         if self.failed >= _MOST_FAILED:
             return False
         for also in (True, False) if general else (False,):
             try:
-                found = record_launches(self.kernel, launches, evaluated, self.read, also)
+                found = record_launches(self.kernel, launches, evaluated, self.read, also, usual)
                 form = Form(found.program, found.layout)
                 if form.agrees(found):
                     self.known.insert(0, form)

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.kernels import Instance, Kernel, bind
 from perfmodel.kernels.bounds import surely_fits
 from perfmodel.models.agreement import DisagreementError
@@ -16,6 +17,7 @@ from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import ROWS
 from perfmodel.prediction.compiled.layouts import Layout, Read
 from perfmodel.prediction.compiled.lowering import Moved, Program, program
+from perfmodel.prediction.predict_many import batches_of
 
 Found = TypeVar("Found")
 Evaluated = Callable[[Instance], Any]
@@ -56,24 +58,48 @@ def record_launches(
     evaluated: Evaluated,
     read: Read[Found],
     general: bool = False,
+    usual: bool = False,
 ) -> RecordedLaunches[Found]:
     """Return the program of what is read of launches like these, by their whole parameters.
 
-    Where they take different forms, that of the last and of those which take the same. A `general`
-    program takes longer and holds for more launches.
+    Where they take different forms, that of the last and of those which take the same, or the
+    `usual` one, which most take. A `general` program takes longer and holds for more launches.
 
     Raises
     ------
     NoProgramError
         If the way to its numbers has something that a program cannot do.
     """
-    left = list(launches)
+    left = _together(kernel, launches, usual)
     while True:
         try:
             return _record(kernel, left, evaluated, read, general)
         except DisagreementError as parted:
             labels = np.resize(parted.labels, len(left))
-            left = [row for row, label in zip(left, labels, strict=True) if label == labels[-1]]
+            kept = _most(labels) if usual else labels[-1]
+            left = [row for row, label in zip(left, labels, strict=True) if label == kept]
+
+
+def _together(
+    kernel: Kernel, launches: Sequence[Mapping[str, Any]], usual: bool
+) -> list[Mapping[str, Any]]:
+    """Return those of some launches that have one block and one width of each access."""
+    if len(launches) < 2:
+        return [*launches]
+    last = launches[-1]
+    columns = {name: np.array([each[name] for each in launches]) for name in last}
+    every = {n: c if c.dtype.kind in "iu" else last[n] for n, c in columns.items()}
+    labels = np.zeros(len(launches), dtype=np.int64)
+    for label, (places, _) in enumerate(batches_of(kernel, every, np.arange(len(launches)))):
+        labels[places] = label
+    kept = _most(labels) if usual else labels[-1]
+    return [row for row, label in zip(launches, labels, strict=True) if label == kept]
+
+
+def _most(labels: Array) -> Any:
+    """Return the label of most."""
+    each, counts = np.unique(labels, return_counts=True)
+    return each[counts.argmax()]
 
 
 def _record(
