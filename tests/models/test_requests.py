@@ -261,30 +261,23 @@ def test_a_thread_number_split_by_division_has_a_closed_form(index: str, python_
     assert float(got.lines[0]) == sum(len({python_index(t) // 32 for t in w}) for w in warps)
 
 
-def test_a_guard_split_by_division_has_a_closed_form() -> None:
-    # independent: 256 threads as rows of 64, of which a guard lets 50 of three rows pass; the index
-    # alone needs no digits
-    guard = "threadIdx.x // 64 < 3 and threadIdx.x % 64 < 50"
-    got = gather("threadIdx.x", guard, block=256, grid=1)
-    warps = [
-        [t for t in range(w, w + 32) if t // 64 < 3 and t % 64 < 50] for w in range(0, 256, 32)
-    ]
-    assert got.sampled is None
-    assert float(got.requests[0]) == sum(bool(w) for w in warps)
+@pytest.mark.parametrize(
+    ("index", "guard", "passes"),
+    [
+        ("t", "t // 64 < 3 and t % 64 < 50", lambda t, k: t // 64 < 3 and t % 64 < 50),
+        ("t*4 + k", "t*4 + k < 301", lambda t, k: 4 * t + k < 301),  # elements of a thread
+    ],
+)
+def test_guards_of_several_digits_have_a_closed_form(index: str, guard: str, passes: Any) -> None:
+    # independent: the lanes that take part, one by one
+    each = 4 if "k" in index else 1
+    names = str.maketrans({"t": "threadIdx.x", "k": "threadIdx.y"})
+    got = gather(index.translate(names), guard.translate(names), [256, each], 1)
+    turns = itertools.product(range(0, 256, 32), range(each))
+    warps = [[each * t + k for t in range(w, w + 32) if passes(t, k)] for w, k in turns]
+    assert (got.sampled, float(got.requests[0])) == (None, sum(map(bool, warps)))
     assert float(got.active_lanes[0]) == sum(map(len, warps))
-    assert float(got.sectors[0]) == sum(len({t // 8 for t in w}) for w in warps)
-
-
-def test_a_guard_on_several_elements_of_a_thread_has_a_closed_form() -> None:
-    # independent: threads of four consecutive elements, of which the last thread has one
-    index = "(blockIdx.x*blockDim.x + threadIdx.x)*4 + threadIdx.y"
-    got = gather(index, f"{index} < 301", [32, 4], 4)
-    turns = itertools.product(range(0, 128, 32), range(4))
-    requests = [[4 * t + k for t in range(w, w + 32) if 4 * t + k < 301] for w, k in turns]
-    assert got.sampled is None
-    assert float(got.requests[0]) == sum(map(bool, requests))
-    assert float(got.active_lanes[0]) == 301
-    assert float(got.sectors[0]) == sum(len({e // 8 for e in r}) for r in requests)
+    assert float(got.sectors[0]) == sum(len({e // 8 for e in w}) for w in warps)
 
 
 def test_a_guard_that_counts_across_the_lanes_first_is_not_taken_for_whole_warps() -> None:

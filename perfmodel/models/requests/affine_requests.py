@@ -24,6 +24,7 @@ from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import integers, power_of_two_gcd
 from perfmodel.models.requests.request_record import Requests
+from perfmodel.models.requests.residues import residue, start_residues
 from perfmodel.models.requests.row_alignment import moved_row_granules
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
@@ -183,7 +184,7 @@ def _first_and_step(
         if not np.all(linear):
             for name, extent in zip(span.names, span.extents, strict=True):
                 step = power_of_two_gcd(
-                    step, np.where(~linear & (extent > 1), _residue(strides, name), 0)
+                    step, np.where(~linear & (extent > 1), residue(strides, name), 0)
                 )
     return start, step
 
@@ -200,25 +201,6 @@ def _whole_periods(
         whole = integers(span.count) & (LINE // step - 1) == 0
         exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
     return exact
-
-
-def start_residues(
-    spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
-) -> Array:
-    """Count executions by the residues of a line that their address starts at.
-
-    Of one configuration axis. `unit` divides all addresses and 128; the result has the shape
-    (configurations, 128 // unit), executions that start at residue ``unit*i``.
-    """
-    residues = LINE // unit
-    first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)
-    counts = (np.arange(residues) == first[:, None]) * 1.0
-    for span in spans:
-        last = span.start + span.count
-        steps = [_residue(strides, name) // unit for name in span.names]
-        below = _prefix(counts, span.extents, steps, span.start) if np.any(span.start) else 0.0
-        counts = _prefix(counts, span.extents, steps, last) - below
-    return np.asanyarray(counts)
 
 
 @definition(replaces=True)
@@ -293,54 +275,8 @@ def _progression(span: Span, strides: Mapping[str, Array]) -> tuple[Array, Array
     weight: Array = np.ones(1, dtype=np.int64)
     linear: Array = np.ones(1, dtype=bool)
     for name, extent in zip(span.names, span.extents, strict=True):
-        own = _residue(strides, name)
+        own = residue(strides, name)
         stride = np.where(weight == 1, own, stride)
         linear = linear & ((extent <= 1) | ((own - stride * weight) & (LINE - 1) == 0))
         weight = weight * integers(extent)
     return stride, linear
-
-
-def _prefix(
-    counts: Array, extents: Sequence[Array], steps: Sequence[Array], number: Array
-) -> Array:
-    """Spread counts by all digits of the mixed-radix numbers below `number`."""
-    weights = [np.ones(len(counts))]
-    for extent in extents[:-1]:
-        weights.append(weights[-1] * extent)
-    total = np.zeros(counts.shape)
-    for j in reversed(range(len(extents))):
-        digit = number // np.maximum(weights[j], 1)
-        part = _spread(counts, steps[j], digit)
-        for extent, step in zip(extents[:j], steps[:j], strict=True):
-            part = _spread(part, step, extent)
-        total = total + part
-        counts = _moved(counts, steps[j] * integers(digit))
-        number = number - digit * weights[j]
-    return total
-
-
-def _spread(counts: Array, step: Array, times: Array) -> Array:
-    """Return the sum of `counts` moved by 0, 1, ... `times` - 1 steps."""
-    residues = counts.shape[1]
-    periods, left = np.divmod(integers(times), residues)
-    if np.all(step % residues == 0):
-        return np.asanyarray(counts * times[:, None])
-    done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
-    length = 1
-    while length < residues:
-        odd = (left // length % 2 == 1)[:, None]
-        total = total + np.where(odd, _moved(double, step * done), 0.0)
-        done = np.where(odd[:, 0], done + length, done)
-        double = double + _moved(double, step * length)
-        length *= 2
-    return np.asanyarray(total + double * periods[:, None])
-
-
-def _moved(counts: Array, steps: Array) -> Array:
-    residues = counts.shape[1]
-    source = (np.arange(residues)[None, :] - steps[:, None]) & (residues - 1)
-    return np.asanyarray(np.take_along_axis(counts, source, axis=1))
-
-
-def _residue(strides: Mapping[str, Array], name: str) -> Array:
-    return np.bitwise_and(integers(strides[name]), LINE - 1)

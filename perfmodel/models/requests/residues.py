@@ -1,0 +1,114 @@
+"""Executions by the residues of a line that their addresses start at.
+
+Blocks, warps and loops are the digits of mixed-radix numbers; each moves an address by its stride.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Final
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.models.grid.activity import Span
+from perfmodel.models.requests.coalescing import LINE
+from perfmodel.models.requests.footprint import integers
+
+_MANY: Final = 1 << 9
+_FEW: Final = 1 << 4
+"""Configurations from which on a loop is compiled, or loaded; and from which on it is used once it
+is there."""
+_LOOP: Final = "perfmodel.models.requests.residue_loop"
+
+
+def start_residues(
+    spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
+) -> Array:
+    """Count executions by the residues of a line that their address starts at.
+
+    Of one configuration axis. `unit` divides all addresses and 128; the result has the shape
+    (configurations, 128 // unit), executions that start at residue ``unit*i``.
+    """
+    residues = LINE // unit
+    first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)
+    steps = [[residue(strides, name) // unit for name in span.names] for span in spans]
+    if len(first) >= (_FEW if _LOOP in sys.modules else _MANY) and find_spec("numba"):
+        counted = _one_by_one(spans, steps, first, residues)
+        if counted is not None:
+            return counted
+    counts = (np.arange(residues) == first[:, None]) * 1.0
+    for span, own in zip(spans, steps, strict=True):
+        last = span.start + span.count
+        below = _prefix(counts, span.extents, own, span.start) if np.any(span.start) else 0.0
+        counts = _prefix(counts, span.extents, own, last) - below
+    return np.asanyarray(counts)
+
+
+def _one_by_one(
+    spans: Sequence[Span], steps: Sequence[Sequence[Array]], first: Array, residues: int
+) -> Array | None:
+    """Return the same by a compiled loop; None where loops run a fraction of their turns."""
+    bounds = [bound for span in spans for bound in (span.start, span.start + span.count)]
+    extents = [extent for span in spans for extent in span.extents]
+    numbers = np.stack(np.broadcast_arrays(first, *bounds, *extents)[1:])
+    whole = numbers.astype(np.int64)
+    if not len(spans) or not np.array_equal(whole, numbers):
+        return None
+    from perfmodel.models.requests.residue_loop import counted_residues
+
+    moves = np.stack([np.broadcast_to(step, first.shape) for own in steps for step in own])
+    digits = np.array([len(own) for own in steps])
+    starts = whole[: len(bounds)].reshape(len(spans), 2, -1)
+    return np.asanyarray(
+        counted_residues(first, starts, digits, whole[len(bounds) :], moves, residues)
+    )
+
+
+def _prefix(
+    counts: Array, extents: Sequence[Array], steps: Sequence[Array], number: Array
+) -> Array:
+    """Spread counts by all digits of the mixed-radix numbers below `number`."""
+    weights = [np.ones(len(counts))]
+    for extent in extents[:-1]:
+        weights.append(weights[-1] * extent)
+    total = np.zeros(counts.shape)
+    for j in reversed(range(len(extents))):
+        digit = number // np.maximum(weights[j], 1)
+        part = _spread(counts, steps[j], digit)
+        for extent, step in zip(extents[:j], steps[:j], strict=True):
+            part = _spread(part, step, extent)
+        total = total + part
+        counts = _moved(counts, steps[j] * integers(digit))
+        number = number - digit * weights[j]
+    return total
+
+
+def _spread(counts: Array, step: Array, times: Array) -> Array:
+    """Return the sum of `counts` moved by 0, 1, ... `times` - 1 steps."""
+    residues = counts.shape[1]
+    periods, left = np.divmod(integers(times), residues)
+    if np.all(step % residues == 0):
+        return np.asanyarray(counts * times[:, None])
+    done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
+    length = 1
+    while length < residues:
+        odd = (left // length % 2 == 1)[:, None]
+        total = total + np.where(odd, _moved(double, step * done), 0.0)
+        done = np.where(odd[:, 0], done + length, done)
+        double = double + _moved(double, step * length)
+        length *= 2
+    return np.asanyarray(total + double * periods[:, None])
+
+
+def _moved(counts: Array, steps: Array) -> Array:
+    residues = counts.shape[1]
+    source = (np.arange(residues)[None, :] - steps[:, None]) & (residues - 1)
+    return np.asanyarray(np.take_along_axis(counts, source, axis=1))
+
+
+def residue(strides: Mapping[str, Array], name: str) -> Array:
+    """Return the bytes modulo a line that a step of a variable moves an address."""
+    return np.bitwise_and(integers(strides[name]), LINE - 1)
