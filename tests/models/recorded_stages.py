@@ -1,8 +1,8 @@
 """What stands between a launch and its time, of launches of the record, as digests.
 
-Requests, traffic of each access, and what is said beside the time (interval, warnings, what closed
-form and simulator differ by, bytes in flight) change with many a line of the models that does not
-move the time. `python tests/models/recorded_stages.py` writes recorded_stages.toml anew: needed
+Requests, traffic of each access, what is said beside the time (interval, warnings, what closed form
+and simulator differ by, bytes in flight), and what formulas are given and give, change with many a
+line of the models that does not move the time. `python tests/models/recorded_stages.py` writes recorded_stages.toml anew: needed
 where these are meant to change, or line_launches.txt does.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from formula_launches import first_prediction, of_source
+from formula_launches import first_noted, of_source
 
 from perfmodel import Prediction
 from perfmodel.prediction.conditions import by_the_models
@@ -29,7 +29,7 @@ LAUNCHES: Final = [
     for line in Path(__file__).with_name("line_launches.txt").read_text("utf-8").splitlines()
     if not line.startswith("#") and not of_source(line)
 ]
-PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight")
+PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight", "formulas")
 _DESCRIBED: Final = ("access", "variables", "strides")
 """Fields that are of the kernel, and of no stage."""
 
@@ -43,7 +43,8 @@ def recorded() -> dict[str, str]:
 def digests(launch: str) -> str:
     """Return the digests of a launch as the models are now."""
     with by_the_models():
-        return " ".join(map(_digest, _parts(first_prediction(launch))))
+        found, formulas = first_noted(launch)
+        return " ".join([*map(_digest, _parts(found)), formulas])
 
 
 def _parts(found: Prediction) -> Iterator[Any]:

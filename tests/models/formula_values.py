@@ -1,0 +1,81 @@
+"""What the models' formulas are given and give, as a digest: most of it moves no time by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import _lru_cache_wrapper, cache
+from typing import Any, Final
+
+import numpy as np
+
+from perfmodel.models.formula import Formula
+
+_DIGITS: Final = 7
+"""That any machine agrees on."""
+_NO_TIES: Final = 0.7390851332151607
+"""By which figures are multiplied: those of few digits would lie between two of so many."""
+_LEAST: Final = {"s": 1e-12, "B": 1e-2}
+"""By unit: what is less is the noise of a difference."""
+_LEAST_OF_OTHERS: Final = 1e-6
+
+
+def forget() -> None:
+    """Clear the caches of the models' functions."""
+    for each in _caches():
+        each.cache_clear()
+
+
+@cache
+def _caches() -> list[_lru_cache_wrapper[Any]]:
+    modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
+    return [f for m in modules for f in vars(m).values() if isinstance(f, _lru_cache_wrapper)]
+
+
+@contextmanager
+def noted() -> Iterator[set[str]]:
+    """Note each evaluation of a formula within the block, as text; how often does not matter.
+
+    Nothing that models keep is taken: a digest must not depend on what was predicted before.
+    """
+    forget()
+    found: set[str] = set()
+    call, by = Formula.__call__, Formula.by
+
+    def noting(self: Formula, /, **given: Any) -> Any:
+        result = call(self, **given)
+        found.add(_line(self, given, result))
+        return result
+
+    def noting_by(self: Formula, work: Any, /, **given: Any) -> Any:
+        result = by(self, work, **given)
+        found.add(_line(self, given, result))
+        return result
+
+    Formula.__call__, Formula.by = noting, noting_by  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        Formula.__call__, Formula.by = call, by  # type: ignore[method-assign]
+
+
+def digest(lines: set[str]) -> str:
+    """Return a digest of evaluations, in whatever order they came."""
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:8]
+
+
+def _line(formula: Formula, given: dict[str, Any], result: Any) -> str:
+    meanings = formula.symbols
+    values = [
+        _numbers(given[name], str(meanings[name]).rpartition("[")[2].rstrip("]"))
+        for name in sorted(given)
+    ]
+    return " ".join([formula.module, formula.name, *values, _numbers(result, formula.unit)])
+
+
+def _numbers(value: Any, unit: str) -> str:
+    least = _LEAST.get(unit, _LEAST_OF_OTHERS)
+    numbers = np.ravel(value).astype(float).tolist()
+    return ",".join(f"{0.0 if abs(x) < least else x * _NO_TIES:.{_DIGITS}g}" for x in numbers)
