@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-import formula_values  # noqa: E402
+import digests  # noqa: E402
 
 from benchmarks.record import store  # noqa: E402
 from benchmarks.record.launches import Part, Values, compiled, values  # noqa: E402
@@ -110,8 +110,8 @@ def launch_arguments(name: str) -> dict[str, Any]:
 @cache
 def first_noted(name: str) -> tuple[Prediction, str]:
     """Return what the models as they are say of a launch, worked out once, and their formulas."""
-    with formula_values.noted() as lines:
-        return prediction(name), formula_values.digest(lines)
+    with digests.noted() as lines:
+        return prediction(name), digests.of_lines(lines)
 
 
 def first_predicted(name: str) -> Values:
@@ -122,7 +122,7 @@ def first_predicted(name: str) -> Values:
 def prediction(name: str) -> Prediction:
     """Return what the models say of a launch now, without anything that they keep."""
     launch = launch_arguments(name)
-    formula_values.forget()
+    digests.forget()
     with by_the_models():
         return predict(**launch)
 

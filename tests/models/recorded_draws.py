@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import formula_values
+import digests
 import numpy as np
 from drawn_launches import EVERY, around_defaults
 
@@ -44,7 +44,7 @@ def recorded() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def digests() -> dict[str, str]:
+def recorded_digests() -> dict[str, str]:
     """Return the digest of each built-in and device."""
     return dict(tomllib.loads(DIGESTS.read_text("utf-8")))
 
@@ -73,12 +73,16 @@ def together(name: str, launches: list[dict[str, Any]]) -> tuple[Predictions, st
     columns: dict[str, Any] = {n: [x["params"][n] for x in launches] for n in launches[0]["params"]}
     kernel, *mapping = name.split()
     device = launches[0]["device"]
-    with by_the_models(), formula_values.noted() as lines:
-        found = predict_many(kernel, mapping=mapping[0] if mapping else None, device=device, **columns)
-    return found, formula_values.digest(lines)
+    with by_the_models(), digests.noted() as lines:
+        found = predict_many(
+            kernel, mapping=mapping[0] if mapping else None, device=device, **columns
+        )
+    return found, digests.of_lines(lines)
 
 
-def batches(every: Mapping[str, list[dict[str, Any]]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def batches(
+    every: Mapping[str, list[dict[str, Any]]],
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return the launches of each built-in on each device."""
     return {
         (name, device): launches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from drawn_launches import EVERY
-from recorded_draws import TRAFFIC, batches, digests, recorded, together
+from recorded_draws import TRAFFIC, batches, recorded, recorded_digests, together
 
 NAMES = [" ".join(filter(None, one)) for one in EVERY]
 BATCHES = batches(recorded())
@@ -13,7 +13,7 @@ BATCHES = batches(recorded())
 def test_every_built_in_is_there() -> None:
     assert list(recorded()) == NAMES
     assert len(BATCHES) > 2.8 * len(NAMES)
-    assert list(digests()) == [" ".join(at) for at in BATCHES]
+    assert list(recorded_digests()) == [" ".join(at) for at in BATCHES]
 
 
 @pytest.mark.parametrize(("name", "device"), BATCHES)
@@ -25,4 +25,4 @@ def test_drawn_launches_are_as_recorded(name: str, device: str) -> None:
     for key in TRAFFIC:
         expected = [x[key] for x in launches]
         assert found.traffic[key] == pytest.approx(expected, rel=1e-11, abs=1e-6), key
-    assert digest == digests()[f"{name} {device}"]
+    assert digest == recorded_digests()[f"{name} {device}"]

@@ -1,11 +1,15 @@
-"""What the models' formulas are given and give, as a digest: most of it moves no time by itself."""
+"""Digests of what models work out: records of stages, and what formulas are given and give.
+
+Much of it moves no time by itself, as another term is the largest there.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import _lru_cache_wrapper, cache
 from typing import Any, Final
 
@@ -19,7 +23,9 @@ _NO_TIES: Final = 0.7390851332151607
 """By which figures are multiplied: those of few digits would lie between two of so many."""
 _LEAST: Final = {"s": 1e-12, "B": 1e-2}
 """By unit: what is less is the noise of a difference."""
-_LEAST_OF_OTHERS: Final = 1e-6
+_LEAST_OF_OTHERS: Final = 1e-5
+_DESCRIBED: Final = ("access", "variables", "strides")
+"""Fields that are of the kernel, and of no stage."""
 
 
 def forget() -> None:
@@ -61,21 +67,50 @@ def noted() -> Iterator[set[str]]:
         Formula.__call__, Formula.by = call, by  # type: ignore[method-assign]
 
 
-def digest(lines: set[str]) -> str:
+def of_lines(lines: Iterable[str]) -> str:
     """Return a digest of evaluations, in whatever order they came."""
-    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:8]
+    return _digest(sorted(lines))
+
+
+def of_record(part: Any) -> str:
+    """Return a digest of a record's numbers and words."""
+    return _digest(_texts(part))
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield a record's numbers and words, to the digits that any machine agrees on."""
+    if isinstance(value, str | bool) or value is None:
+        yield str(value)
+    elif isinstance(value, int | float | np.number | np.ndarray):
+        # seconds of a launch are 1e-7 and more
+        yield from _numbers(value, "s")
+    elif isinstance(value, Mapping):
+        for name in sorted(value):
+            yield from _texts(value[name])
+    elif is_dataclass(value):
+        for each in fields(value):
+            if each.name not in _DESCRIBED:
+                yield from _texts(getattr(value, each.name))
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item)
 
 
 def _line(formula: Formula, given: dict[str, Any], result: Any) -> str:
     meanings = formula.symbols
     values = [
-        _numbers(given[name], str(meanings[name]).rpartition("[")[2].rstrip("]"))
+        ",".join(_numbers(given[name], str(meanings[name]).rpartition("[")[2].rstrip("]")))
         for name in sorted(given)
     ]
-    return " ".join([formula.module, formula.name, *values, _numbers(result, formula.unit)])
+    values.append(",".join(_numbers(result, formula.unit)))
+    return " ".join([formula.module, formula.name, *values])
 
 
-def _numbers(value: Any, unit: str) -> str:
+def _numbers(value: Any, unit: str) -> list[str]:
     least = _LEAST.get(unit, _LEAST_OF_OTHERS)
     numbers = np.ravel(value).astype(float).tolist()
-    return ",".join(f"{0.0 if abs(x) < least else x * _NO_TIES:.{_DIGITS}g}" for x in numbers)
+    return [f"{0.0 if abs(x) < least else x * _NO_TIES:.{_DIGITS}g}" for x in numbers]
