@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1] / "models")]
+
+from drawn_kernels import drawn
 
 from perfmodel.calibration.against_simulator import small_gpu
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction.simulated import simulate
+from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
 
 FILE: Final = Path(__file__).with_suffix(".toml")
@@ -82,13 +85,36 @@ LAUNCHES: Final[dict[str, dict[str, Any]]] = {
     "gemm:tensor-core": {"M": 200, "N": 136, "K": 160},
 }
 """By a kernel, its mapping and what is special: arguments of `simulate`."""
+DRAWN: Final = (
+    *(0, 1, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 17, 18),
+    *(19, 21, 22, 23, 25, 27, 28, 30, 33, 34, 35, 36, 37, 38),
+    *(39, 40, 41, 42, 43, 44, 45, 47, 48, 51, 52, 53, 54, 55),
+    *(56, 57, 58, 59, 61, 62, 64, 65, 66, 67, 68, 70, 71, 72),
+    *(73, 74, 75, 76, 78, 79, 81, 82),
+)
+"""Numbers of drawn kernels that the simulator takes, and in no time."""
 
 
 def simulated(name: str) -> Simulation:
     """Return what is counted of a launch, on a GPU of a 32nd of an H200's SMs and L2."""
+    if name.isdecimal():
+        return _simulated_drawn(int(name))
     kernel, _, mapping = name.split(",", maxsplit=1)[0].split(maxsplit=1)[0].partition(":")
     given: dict[str, Any] = {"mapping": mapping or None, "device": small_gpu(), **LAUNCHES[name]}
     return simulate(kernel, **given).simulation
+
+
+def _simulated_drawn(seed: int) -> Simulation:
+    kernel, launch = drawn(seed)
+    numbers = {"n": min(launch["n"], 5000), "rounds": min(launch["rounds"], 4), "s": launch["s"]}
+    engine: Engine = "auto" if seed % 4 else "numpy"
+    given: dict[str, Any] = {"device": small_gpu(), "cache": launch["cache"], "engine": engine}
+    return simulate(kernel, **given, **numbers).simulation
+
+
+def names() -> list[str]:
+    """Return the names of all launches; those of drawn kernels are their numbers."""
+    return [*LAUNCHES, *map(str, DRAWN)]
 
 
 def counted(found: Simulation) -> dict[str, Any]:
@@ -128,7 +154,7 @@ def _digits(value: object) -> str:
 
 def main() -> None:
     lines = ["# Written by recorded_counts.py."]
-    for name in LAUNCHES:
+    for name in names():
         found = counted(simulated(name))
         cells = ", ".join(f"{key} = {value!r}".replace("'", '"') for key, value in found.items())
         lines.append(f'"{name}" = {{ {cells} }}')
