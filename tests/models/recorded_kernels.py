@@ -24,7 +24,7 @@ from perfmodel.prediction.conditions import by_the_models
 
 FILE: Final = Path(__file__).with_suffix(".toml")
 PARTS: Final = ("time", "requests", "traffic", "formulas", "time of several", "their formulas")
-_SEVERAL: Final = 3
+_SEVERAL: Final = 4
 """Of so many kernels one is predicted at several sizes at once too, which takes longer."""
 _FACTORS: Final = (1, 3, 20)
 """By which those sizes differ."""
