@@ -24,8 +24,8 @@ _NO_TIES: Final = 0.7390851332151607
 _LEAST: Final = {"s": 1e-12, "B": 1e-2}
 """By unit: what is less is the noise of a difference."""
 _LEAST_OF_OTHERS: Final = 1e-5
-_DESCRIBED: Final = ("access", "variables", "strides")
-"""Fields that are of the kernel, and of no stage."""
+_GIVEN: Final = ("access", "variables", "strides", "execution", "instance", "kernel", "device")
+"""Fields that stages are given."""
 
 
 def forget() -> None:
@@ -85,6 +85,8 @@ def _texts(value: Any) -> Iterator[str]:
     """Yield a record's numbers and words, to the digits that any machine agrees on."""
     if isinstance(value, str | bool) or value is None:
         yield str(value)
+    elif isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        yield " ".join(value.ravel().tolist())
     elif isinstance(value, int | float | np.number | np.ndarray):
         # seconds of a launch are 1e-7 and more
         yield from _numbers(value, "s")
@@ -93,7 +95,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(value[name])
     elif is_dataclass(value):
         for each in fields(value):
-            if each.name not in _DESCRIBED:
+            if each.name not in _GIVEN:
                 yield from _texts(getattr(value, each.name))
     elif isinstance(value, Sequence):
         for item in value:

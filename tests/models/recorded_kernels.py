@@ -42,11 +42,12 @@ def said(seed: int) -> str:
     with by_the_models():
         with noted() as lines:
             found = predict(kernel, **launch)
-        requests, traffic = found.details.requests, found.details.traffic
+        details = found.details
+        requests = *details.requests, *details.on_chip
         parts = [
-            of_record((found.time_s, found.terms_s, found.occupancy)),
+            of_record((details.time, found.occupancy)),
             of_record((requests, [r.useful_bytes for r in requests])),
-            of_record((traffic, found.over_fetch, found.behind.differences.numbers())),
+            of_record((details.traffic, found.over_fetch, found.behind.differences.numbers())),
             of_lines(lines),
         ]
         if seed % _SEVERAL == 0:

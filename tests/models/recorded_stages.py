@@ -1,9 +1,10 @@
 """What stands between a launch and its time, of launches of the record, as digests.
 
 Requests, traffic of each access, what is said beside the time (interval, warnings, what closed form
-and simulator differ by, bytes in flight), and what formulas are given and give, change with many a
-line of the models that does not move the time. `python tests/models/recorded_stages.py` writes
-recorded_stages.toml anew: needed where these are meant to change, or line_launches.txt does.
+and simulator differ by, bytes in flight), what the time is made of, and what formulas are given and
+give, change with many a line of the models that does not move the time.
+`python tests/models/recorded_stages.py` writes recorded_stages.toml anew: needed where these are
+meant to change, or line_launches.txt does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LAUNCHES: Final = [
 ]
 WITH_INTERVAL: Final = frozenset(LAUNCHES[::4])
 """Of these the interval too, which takes as long as all else."""
-PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight", "formulas")
+PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight", "time", "formulas")
 
 
 @cache
@@ -46,11 +47,13 @@ def digests(launch: str) -> str:
 
 
 def _parts(found: Prediction, interval: bool) -> Iterator[Any]:
-    yield found.details.requests, [r.useful_bytes for r in found.details.requests]
+    requests = *found.details.requests, *found.details.on_chip
+    yield requests, [r.useful_bytes for r in requests]
     yield found.details.traffic, found.over_fetch, found.roofline, found.occupancy
     spread = (found.interval_s, found.figure_spread) if interval else ()
     yield spread, found.warnings, found.behind.differences.numbers()
     yield littles_law(found).to_json()
+    yield found.details.time
 
 
 def main() -> None:
