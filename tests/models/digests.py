@@ -83,23 +83,25 @@ def _digest(texts: Iterable[str]) -> str:
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield a record's numbers and words, to the digits that any machine agrees on."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        value = value.ravel().tolist()
     if isinstance(value, str | bool) or value is None:
         yield str(value)
-    elif isinstance(value, np.ndarray) and value.dtype.kind == "U":
-        yield " ".join(value.ravel().tolist())
     elif isinstance(value, int | float | np.number | np.ndarray):
         # seconds of a launch are 1e-7 and more
         yield from _numbers(value, "s")
-    elif isinstance(value, Mapping):
-        for name in sorted(value):
-            yield from _texts(value[name])
-    elif is_dataclass(value):
-        for each in fields(value):
-            if each.name not in _GIVEN:
-                yield from _texts(getattr(value, each.name))
-    elif isinstance(value, Sequence):
-        for item in value:
+    else:
+        for item in _items(value):
             yield from _texts(item)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """Return what a record or collection holds; nothing of other objects."""
+    if isinstance(value, Mapping):
+        return [value[name] for name in sorted(value)]
+    if is_dataclass(value):
+        return [getattr(value, f.name) for f in fields(value) if f.name not in _GIVEN]
+    return value if isinstance(value, Sequence) else ()
 
 
 def _line(formula: Formula, given: dict[str, Any], result: Any) -> str:
