@@ -204,7 +204,7 @@ def _as_translated(kernel: Kernel, rng: random.Random, length: int) -> Kernel:
             accesses[at] = replace(one, buffer="local", vector=Number(1), cache="l1", needs="")
     elif one.buffer in _ELEMENTS:
         accesses[at] = replace(one, counted=_counted(one, rng))
-    return replace(kernel, accesses=tuple(accesses))
+    return replace(kernel, accesses=tuple(accesses), translated=True)
 
 
 def _counted(one: Access, rng: random.Random) -> Counted:
