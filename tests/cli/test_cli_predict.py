@@ -88,13 +88,16 @@ WARM: Final = ("--timing", "events", "--cache", "warm")
 def test_json_of_all_built_in_kernels_fits_the_schema(
     kernel: str, device: str, run: Run, validator: Any
 ) -> None:
-    # every kernel with both protocols on one device, and with one of them on each of the others
+    # every kernel with both protocols on one device; each of its mappings on some of the others
     number = perfmodel.device_names().index(device) + builtin_names().index(kernel)
-    protocols = (COLD, WARM) if device == "h200-sxm" else ((COLD, WARM)[number % 2],)
     for mapping in mappings(kernel) or [None]:
+        number += 1
+        protocols = (
+            (COLD, WARM) if device == "h200-sxm" else ((COLD, WARM, None, None)[number % 4],)
+        )
         chosen = ["--mapping", mapping] if mapping else []
         for protocol in protocols:
-            if (
+            if protocol is None or (
                 mapping == "wgmma" and float(load_device(device).compute_capability) < 9
             ):  # it has no such instructions
                 continue

@@ -11,13 +11,15 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import _lru_cache_wrapper, cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
+
+import digests  # noqa: E402
 
 from benchmarks.record import store  # noqa: E402
 from benchmarks.record.launches import Part, Values, compiled, values  # noqa: E402
@@ -106,28 +108,21 @@ def launch_arguments(name: str) -> dict[str, Any]:
 
 
 @cache
-def _kept() -> list[Any]:
-    """Return the caches of the models' functions."""
-    modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
-    return [f for m in modules for f in vars(m).values() if isinstance(f, _lru_cache_wrapper)]
-
-
-@cache
-def first_prediction(name: str) -> Prediction:
-    """Return what the models as they are say of a launch, worked out once."""
-    return prediction(name)
+def first_noted(name: str) -> tuple[Prediction, str]:
+    """Return what the models as they are say of a launch, worked out once, and their formulas."""
+    with digests.noted() as lines:
+        return prediction(name), digests.of_lines(lines)
 
 
 def first_predicted(name: str) -> Values:
     """Return its time, terms and traffic."""
-    return values(first_prediction(name))
+    return values(first_noted(name)[0])
 
 
 def prediction(name: str) -> Prediction:
     """Return what the models say of a launch now, without anything that they keep."""
     launch = launch_arguments(name)
-    for each in _kept():
-        each.cache_clear()
+    digests.forget()
     with by_the_models():
         return predict(**launch)
 

@@ -1,6 +1,7 @@
 """Launches of every built-in with parameters drawn at random: their times and traffic.
 
 The launches of the record are those that somebody measured; these reach what sits between them.
+Those of a device are predicted together, which has a digest: of what formulas are given and give.
 `python tests/models/recorded_draws.py` draws them and writes recorded_draws.json anew: needed where
 predictions are meant to change, or a built-in comes.
 """
@@ -8,20 +9,23 @@ predictions are meant to change, or a built-in comes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import digests
 import numpy as np
 from drawn_launches import EVERY, around_defaults
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel, find_kernel
-from perfmodel.prediction import predict
+from perfmodel.prediction import Predictions, predict, predict_many
 from perfmodel.prediction.conditions import by_the_models
 
 FILE: Final = Path(__file__).with_suffix(".json")
+DIGESTS: Final = FILE.with_suffix(".toml")
 DEVICES: Final = ("h100-sxm", "h200-sxm", "a100-sxm-80")
 """Of each third of the launches."""
 TRAFFIC: Final = (
@@ -34,10 +38,15 @@ _TRIED: Final = 40
 
 
 @cache
-def recorded() -> dict[str, Any]:
+def recorded() -> dict[str, list[dict[str, Any]]]:
     """Return the launches of each built-in: parameters, and what they were predicted to do."""
     found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
     return found
+
+
+def recorded_digests() -> dict[str, str]:
+    """Return the digest of each built-in and device."""
+    return dict(tomllib.loads(DIGESTS.read_text("utf-8")))
 
 
 def of(kernel: Kernel) -> Iterator[dict[str, Any]]:
@@ -59,6 +68,30 @@ def of(kernel: Kernel) -> Iterator[dict[str, Any]]:
             return
 
 
+def together(name: str, launches: list[dict[str, Any]]) -> tuple[Predictions, str]:
+    """Return what is predicted of launches of a built-in on a device, and the digest."""
+    columns: dict[str, Any] = {n: [x["params"][n] for x in launches] for n in launches[0]["params"]}
+    kernel, *mapping = name.split()
+    device = launches[0]["device"]
+    with by_the_models(), digests.noted() as lines:
+        found = predict_many(
+            kernel, mapping=mapping[0] if mapping else None, device=device, **columns
+        )
+    return found, digests.of_lines(lines)
+
+
+def batches(
+    every: Mapping[str, list[dict[str, Any]]],
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the launches of each built-in on each device."""
+    return {
+        (name, device): launches
+        for name, some in every.items()
+        for device in DEVICES
+        if (launches := [each for each in some if each["device"] == device])
+    }
+
+
 def _rounded(value: float) -> float:
     return float(f"{value:.12g}")
 
@@ -70,6 +103,9 @@ def main() -> None:
         for name, launches in every.items()
     ]
     FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+    found = {" ".join(at): together(at[0], some)[1] for at, some in batches(every).items()}
+    lines = [f'"{name}" = "{digest}"\n' for name, digest in found.items()]
+    DIGESTS.write_text("# Written by recorded_draws.py.\n" + "".join(lines), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,23 +1,22 @@
 """What stands between a launch and its time, of launches of the record, as digests.
 
-Requests, traffic of each access, and what is said beside the time (interval, warnings, what closed
-form and simulator differ by, bytes in flight) change with many a line of the models that does not
-move the time. `python tests/models/recorded_stages.py` writes recorded_stages.toml anew: needed
-where these are meant to change, or line_launches.txt does.
+Requests, traffic of each access, what is said beside the time (interval, warnings, what closed form
+and simulator differ by, bytes in flight), what the time is made of, and what formulas are given and
+give, change with many a line of the models that does not move the time.
+`python tests/models/recorded_stages.py` writes recorded_stages.toml anew: needed where these are
+meant to change, or line_launches.txt does.
 """
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from formula_launches import first_prediction, of_source
+from digests import of_record
+from formula_launches import first_noted, of_source
 
 from perfmodel import Prediction
 from perfmodel.prediction.conditions import by_the_models
@@ -29,9 +28,9 @@ LAUNCHES: Final = [
     for line in Path(__file__).with_name("line_launches.txt").read_text("utf-8").splitlines()
     if not line.startswith("#") and not of_source(line)
 ]
-PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight")
-_DESCRIBED: Final = ("access", "variables", "strides")
-"""Fields that are of the kernel, and of no stage."""
+WITH_INTERVAL: Final = frozenset(LAUNCHES[::4])
+"""Of these the interval too, which takes as long as all else."""
+PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight", "time", "formulas")
 
 
 @cache
@@ -43,38 +42,18 @@ def recorded() -> dict[str, str]:
 def digests(launch: str) -> str:
     """Return the digests of a launch as the models are now."""
     with by_the_models():
-        return " ".join(map(_digest, _parts(first_prediction(launch))))
+        found, formulas = first_noted(launch)
+        return " ".join([*map(of_record, _parts(found, launch in WITH_INTERVAL)), formulas])
 
 
-def _parts(found: Prediction) -> Iterator[Any]:
-    yield found.details.requests
+def _parts(found: Prediction, interval: bool) -> Iterator[Any]:
+    requests = *found.details.requests, *found.details.on_chip
+    yield requests, [r.useful_bytes for r in requests]
     yield found.details.traffic, found.over_fetch, found.roofline, found.occupancy
-    differences = found.behind.differences.numbers()
-    yield found.interval_s, found.figure_spread, found.warnings, differences
+    spread = (found.interval_s, found.figure_spread) if interval else ()
+    yield spread, found.warnings, found.behind.differences.numbers()
     yield littles_law(found).to_json()
-
-
-def _digest(part: Any) -> str:
-    return hashlib.sha256("\n".join(_texts(part)).encode()).hexdigest()[:8]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield a record's numbers and words, to the digits that any machine agrees on."""
-    if isinstance(value, str | bool) or value is None:
-        yield str(value)
-    elif isinstance(value, int | float | np.number | np.ndarray):
-        # a remainder of large numbers is noise; seconds of a launch are 1e-7 and more
-        yield from (f"{0.0 if abs(x) < 1e-12 else x:.8g}" for x in np.ravel(value).astype(float))
-    elif isinstance(value, Mapping):
-        for name in sorted(value):
-            yield from _texts(value[name])
-    elif is_dataclass(value):
-        for each in fields(value):
-            if each.name not in _DESCRIBED:
-                yield from _texts(getattr(value, each.name))
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _texts(item)
+    yield found.details.time
 
 
 def main() -> None:

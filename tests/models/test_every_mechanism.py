@@ -17,10 +17,8 @@ LAUNCHES: tuple[dict[str, Any], ...] = (
     {"kernel": "copy", "bytes": 16 << 20, "cache": "warm"},
     {"kernel": "gemm", "mapping": "coalesced", "N": 1024},
     {"kernel": "gemm", "mapping": "tensor-core", "N": 1024},
-    {"kernel": "gather", "n": 1 << 22, "run": 8, "table_bytes": 64 << 20},
     {"kernel": "stream-persistent", "persistent_bytes": 16 << 20, "stream_bytes": 1 << 28},
     {"kernel": "atomic-add", "n": 1 << 20, "addresses": 1024},
-    {"kernel": "layernorm"},
     {"kernel": "argmax"},
     {"kernel": "decode-attention", "mapping": "split"},
 )

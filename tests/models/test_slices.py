@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.models.l2.slices import most_pieces, slice_slot
+from perfmodel.models.l2.slices import most_answers, most_pieces, slice_slot
 
 H200 = load_device("h200-sxm")
 CLOCK = H200.sm_clock
@@ -57,3 +57,12 @@ def test_several_pieces_keep_a_slice_busy() -> None:
     assert _clocks(4, 6, 1.57) == pytest.approx(1.57)
     # measured: 0.98 clocks a pass with packets of four sectors
     assert _clocks(4, 6) == pytest.approx(0.98, rel=0.01)
+
+
+def test_one_piece_has_the_way_back_to_itself() -> None:
+    # by hand: of one piece the busiest way has all, of two no more than both and more than a half
+    few = most_answers(np.array([0.5, 1.0, 2.0]), np.full(3, 99.0), H200)
+    assert few[:2] == pytest.approx(1.0)
+    assert 1.0 < few[2] <= 2.0
+    # of more pieces than were measured it is as the busiest slice
+    assert most_answers(np.array([1e9]), np.array([99.0]), H200) == pytest.approx(99.0)

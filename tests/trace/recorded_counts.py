@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1] / "models")]
+
+from drawn_kernels import drawn
 
 from perfmodel.calibration.against_simulator import small_gpu
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.prediction.simulated import simulate
+from perfmodel.trace.cache import Engine
 from perfmodel.trace.counts import Simulation
 
 FILE: Final = Path(__file__).with_suffix(".toml")
@@ -82,13 +85,37 @@ LAUNCHES: Final[dict[str, dict[str, Any]]] = {
     "gemm:tensor-core": {"M": 200, "N": 136, "K": 160},
 }
 """By a kernel, its mapping and what is special: arguments of `simulate`."""
+DRAWN: Final = (
+    *(1, 4, 8, 9, 11, 12, 13, 14, 17, 20, 22, 25, 26, 30),
+    *(31, 33, 34, 36, 37, 38, 39, 40, 43, 44, 49, 50, 51, 53),
+    *(55, 60, 61, 62, 63, 64, 65, 70, 71, 74, 75, 76, 77, 78),
+    *(81, 83, 84, 86, 87, 88, 89, 90, 91, 93, 94, 95, 96, 97),
+    *(98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 111, 112, 113),
+    *(114, 117, 118, 119, 120, 121, 122, 124, 125, 127),
+)
+"""Numbers of drawn kernels that the simulator takes, and in no time."""
 
 
 def simulated(name: str) -> Simulation:
     """Return what is counted of a launch, on a GPU of a 32nd of an H200's SMs and L2."""
+    if name.isdecimal():
+        return _simulated_drawn(int(name))
     kernel, _, mapping = name.split(",", maxsplit=1)[0].split(maxsplit=1)[0].partition(":")
     given: dict[str, Any] = {"mapping": mapping or None, "device": small_gpu(), **LAUNCHES[name]}
     return simulate(kernel, **given).simulation
+
+
+def _simulated_drawn(seed: int) -> Simulation:
+    kernel, launch = drawn(seed)
+    numbers = {"n": min(launch["n"], 5000), "rounds": min(launch["rounds"], 4), "s": launch["s"]}
+    engine: Engine = "auto" if seed % 4 else "numpy"
+    given: dict[str, Any] = {"cache": launch["cache"], "control": launch["l2"], "engine": engine}
+    return simulate(kernel, device=small_gpu(), **given, **numbers).simulation
+
+
+def names() -> list[str]:
+    """Return the names of all launches; those of drawn kernels are their numbers."""
+    return [*LAUNCHES, *map(str, DRAWN)]
 
 
 def counted(found: Simulation) -> dict[str, Any]:
@@ -128,7 +155,7 @@ def _digits(value: object) -> str:
 
 def main() -> None:
     lines = ["# Written by recorded_counts.py."]
-    for name in LAUNCHES:
+    for name in names():
         found = counted(simulated(name))
         cells = ", ".join(f"{key} = {value!r}".replace("'", '"') for key, value in found.items())
         lines.append(f'"{name}" = {{ {cells} }}')
