@@ -25,7 +25,7 @@ def waiting_share(b: BatchLoads) -> tuple[Array, Array]:
     apart = summed(in_step(r, each) for r in b.own) * b.unroll
     at_most = np.asanyarray(b.execution.instance.runs(b.loop), dtype=float)
     done = np.where(at_most > 0, b.times / np.maximum(at_most, 1e-9), 1.0)
-    asked = (in_step(r, each) * np.minimum(_there(r, b.part) / done, b.part) for r in b.own)
+    asked = (in_step(r, each) * np.minimum(_there(b, r) / done, b.part) for r in b.own)
     new = np.minimum(b.filled / np.maximum(summed(asked) * b.unroll, 1e-9), 1.0)
     if b.regular:
         share = np.minimum(np.minimum(b.filled, 1.0), b.brought)
@@ -66,23 +66,24 @@ def _share_of_waits(b: BatchLoads) -> Array:
     blocks = b.execution.blocks
     warps, turns = b.execution.warps / blocks, b.execution.instance.runs(b.loop) * blocks
     for r, access in zip(b.own, b.traffic, strict=True):
-        asked = np.maximum(in_step(r, warps) * turns * _there(r, b.part), 1e-9)
+        asked = np.maximum(in_step(r, warps) * turns * _there(b, r), 1e-9)
         new = np.clip(access.l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(b.members)
     return np.asanyarray(1 - (1 - misses) ** (len(b.members) * b.unroll))
 
 
-def _there(r: Requests, part: Array) -> Array:
-    """Return the share of warps that a load has work for; `part` is that of the blocks.
+def _there(b: BatchLoads, r: Requests) -> Array:
+    """Return the share of warps that a load has work for, in the batches that have any.
 
     The others wait for nothing: those that a guard of the load's own lets through take the time.
-    Iterations that it keeps out are waited for by nobody, and count among the waits.
+    Batches that it keeps out are waited for by nobody, and count among the waits.
     """
     if r.access.guard is None:
-        return part
+        return b.part
     found = r.requests / np.maximum(r.executions, 1e-9)
+    least = 1 / np.maximum(b.count, 1.0)  # one batch has what there is
     for v in r.variables:
         if not v.target.startswith(("threadIdx", "blockIdx")):
-            found = found / np.maximum(r.warp_shares.get(v.name, 1.0), 1e-9)
-    return np.asanyarray(np.minimum(found, part))
+            found = found / np.maximum(r.warp_shares.get(v.name, 1.0), least)
+    return np.asanyarray(np.minimum(found, b.part))
