@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
+from perfmodel.cuda.addresses.sums import Sum
+from perfmodel.expressions import Name, Number, Operation, names
 from perfmodel.kernels.intervals import Interval
+from perfmodel.records import record
 
 _QUESTIONS: Final = (
     *("add_variable", "supposing", "range", "within", "concrete", "number", "quotient"),
@@ -23,13 +26,31 @@ _QUESTIONS: Final = (
 """Methods of the algebra."""
 _CHANGING: Final = frozenset({"add_variable", "asks"})
 """Those after which others may be answered otherwise."""
+_WORDS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "min", "max"})
+"""Words that are arguments, and no names."""
+
+
+@record
+class Question:
+    """One question and its answer."""
+
+    name: str
+    """Method of the algebra."""
+    arguments: tuple[Any, ...]
+    answer: Any
+    about: frozenset[str] | None
+    """The names whose ranges the answer depends on; None where that may be any."""
+    changed: Mapping[str, Interval]
+    """Ranges that it changed."""
 
 
 @dataclass(slots=True)
 class Asked:
     """Questions in their order, with the answers; not `sure` where one of them had none."""
 
-    questions: list[tuple[str, tuple[Any, ...], Any]] = field(default_factory=list)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+    """Those of the launch, before the first question."""
+    questions: list[Question] = field(default_factory=list)
     sure: bool = True
 
 
@@ -38,7 +59,7 @@ class NotingAlgebra(Algebra):
 
     def __init__(self, ranges: Mapping[str, Interval]) -> None:
         super().__init__(ranges)
-        self.asked = Asked()
+        self.asked = Asked(dict(ranges))
         self.inside = False
         self.lately: set[tuple[str, tuple[Any, ...]]] = set()
 
@@ -57,32 +78,67 @@ def _noting(name: str) -> Callable[..., Any]:
         self.inside = True
         noted = self.asked
         noted.sure, sure = False, noted.sure
+        before = dict(self.ranges) if name in _CHANGING else {}
         try:
             answer = plain(self, *arguments)
         finally:
             self.inside = False
         noted.sure = sure
+        changed: dict[str, Interval] = {}
         if name in _CHANGING:
             self.lately.clear()
+            changed = {n: r for n, r in self.ranges.items() if before.get(n) != r}
         elif (name, arguments) in self.lately:
             return answer  # the same as before
         else:
             self.lately.add((name, arguments))
-        noted.questions.append((name, arguments, answer))
+        about = None if name in _CHANGING else _about(arguments)
+        noted.questions.append(Question(name, arguments, answer, about, changed))
         return answer
 
     return asked
+
+
+def _about(arguments: tuple[Any, ...]) -> frozenset[str] | None:
+    found: frozenset[str] = frozenset()
+    for each in arguments:
+        if isinstance(each, Sum):
+            found |= each.names
+        elif isinstance(each, (Number, Name, Operation)):
+            found |= names(each)
+        elif each is not None and not isinstance(each, int) and each not in _WORDS:
+            return None
+    return found
 
 
 for _name in _QUESTIONS:
     setattr(NotingAlgebra, _name, _noting(_name))
 
 
-def answers_alike(algebra: Algebra, questions: Sequence[tuple[str, tuple[Any, ...], Any]]) -> bool:
-    """Ask an algebra again, and say whether all answers are the same."""
+def answers_alike(algebra: Algebra, asked: Asked) -> bool:
+    """Ask an algebra again, and say whether all answers are the same.
+
+    Where nothing that a question is about has another range, its answer is.
+    """
+    before = dict(asked.ranges)
+    unlike = _unlike(algebra.ranges, before)
     try:
-        return all(
-            getattr(algebra, name)(*arguments) == answer for name, arguments, answer in questions
-        )
+        for question in asked.questions:
+            if question.about is not None and unlike.isdisjoint(question.about):
+                continue
+            if getattr(algebra, question.name)(*question.arguments) != question.answer:
+                return False
+            if question.name == "add_variable":
+                before.update(question.changed)
+                unlike.discard(question.arguments[0])
+            elif question.about is None:
+                before.update(question.changed)
+                unlike = _unlike(algebra.ranges, before)
     except Exception:  # whatever stops a question is answered by following
         return False
+    return True
+
+
+def _unlike(ranges: Mapping[str, Interval], others: Mapping[str, Interval]) -> set[str]:
+    """Return the names whose ranges differ."""
+    return {name for name, _ in ranges.items() ^ others.items()}

@@ -9,6 +9,7 @@ from typing import Any, Final
 from perfmodel.cuda.addresses.asked import Asked, answers_alike
 from perfmodel.cuda.addresses.launch import KernelLaunch, Start, start
 from perfmodel.cuda.addresses.records import Datum, Followed
+from perfmodel.cuda.addresses.witnesses import AskedAgain
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.parse.syntax import Function, Module
 
@@ -70,9 +71,8 @@ def known_way(
         return None
     for place, way in enumerate(ways.known):
         begin = start(module, function, bound)
-        if way.function is function and answers_alike(
-            begin.interpreter.algebra, way.asked.questions
-        ):
+        begin.interpreter.algebra = algebra = AskedAgain(begin.interpreter.algebra.ranges)
+        if way.function is function and answers_alike(algebra, way.asked):
             begin.interpreter.data.update(way.data)
             ways.known.insert(0, ways.known.pop(place))
             ways.missed = 0
