@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
@@ -64,6 +64,18 @@ class Analysed:
                 float(np.max(evaluate(loop.trips, known))) if decided and loop.trips else math.inf
             )
         return trips
+
+
+@record
+class Numbers:
+    """What work is counted by, in a launch."""
+
+    shares: Sequence[tuple[float, float]]
+    """Of all warps that run each block, and the threads of the launch that do."""
+    trips: Mapping[str, float]
+    """Iterations of each loop."""
+    steps: Mapping[str | None, int]
+    """What divides the distances between lanes of each loop's loads [B]."""
 
 
 def decided(name: str, value: int) -> Parameter:
