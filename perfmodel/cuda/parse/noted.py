@@ -126,18 +126,16 @@ def _comparison(sign: str, work: Callable[[Any, Any], bool]) -> Any:
     return noted
 
 
-for _name, _sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/")):
+_ARITHMETIC: Final = {
+    **{"add": "+", "sub": "-", "mul": "*"},
+    **{"truediv": "/", "floordiv": "//", "mod": "%"},
+}
+_COMPARING: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+for _name, _sign in _ARITHMETIC.items():
     _work = getattr(operator, _name)
     setattr(Noted, f"__{_name}__", _binary(_sign, _work, swapped=False))
     setattr(Noted, f"__r{_name}__", _binary(_sign, _work, swapped=True))
-for _name, _sign in (
-    ("lt", "<"),
-    ("le", "<="),
-    ("gt", ">"),
-    ("ge", ">="),
-    ("eq", "=="),
-    ("ne", "!="),
-):
+for _name, _sign in _COMPARING.items():
     setattr(Noted, f"__{_name}__", _comparison(_sign, getattr(operator, _name)))
 
 
