@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
+from perfmodel.cuda.addresses.launch import Dimensions, KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import CARRIED, DATUM, Followed, MemoryAccess
 from perfmodel.cuda.addresses.sums import Sum, written
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, evaluate, names
+from perfmodel.expressions import Name, evaluate
 from perfmodel.expressions.scalars import LARGEST_INTEGER
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.requests.coalescing import SECTOR
@@ -37,42 +38,48 @@ def lane_steps(
 
     `known` are the values of the kernel's parameters, and of the launch's sizes.
     """
-    values = {**known, **coordinates("threadIdx", np.arange(WARP_SIZE), launch.block)}
     steps: dict[str | None, list[int]] = {}
     for access in found.accesses:
         instruction = function.instructions[access.at]
         if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & instruction.stems:
-            steps.setdefault(access.loop, []).append(_step(access, values))
+            steps.setdefault(access.loop, []).append(_step(access, known, launch.block))
     return {loop: math.gcd(SECTOR, *each) if all(each) else 0 for loop, each in steps.items()}
 
 
-def _step(access: MemoryAccess, values: Mapping[str, Any]) -> int:
+def _step(access: MemoryAccess, known: Mapping[str, Any], block: Dimensions) -> int:
     """Return what divides the distances between lanes of one load; 0 where data decides."""
     if access.address is None:
         return 0
-    node = written(access.address)
-    if any(name.startswith((DATUM, CARRIED)) for name in names(node)):
+    of = access.address.names
+    if any(name.startswith((DATUM, CARRIED)) for name in of):
         return 0
     # Where all lanes begin, and the iteration, make no difference.
-    known = _apart(access.address, values)
-    if known is not None:
-        return math.gcd(SECTOR, known)
+    apart = _apart(access.address, known) if block[0] >= WARP_SIZE else None
+    if apart is not None:
+        return math.gcd(SECTOR, apart)
+    lanes = {name for name in of if name.startswith("threadIdx.")}
+    numbers = tuple((name, known.get(name, 0)) for name in sorted(of - lanes))
+    return _apart_at(access.address, numbers, block)
+
+
+@lru_cache(maxsize=1024)
+def _apart_at(address: Sum, numbers: tuple[tuple[str, Any], ...], block: Dimensions) -> int:
+    """Return what divides the distances between lanes, of any address; 0 where it has no value."""
+    values = {**dict(numbers), **coordinates("threadIdx", np.arange(WARP_SIZE), block)}
+    node = written(address)
     try:
-        places = evaluate(node, dict.fromkeys(names(node), 0) | dict(values))
+        places = evaluate(node, values)
     except PerfmodelError:  # has no value there
         return 0
     apart = np.diff(np.broadcast_to(np.asarray(places, dtype=np.int64), (WARP_SIZE,)))
     return math.gcd(SECTOR, *(int(d) for d in apart))
 
 
-def _apart(address: Sum, values: Mapping[str, Any]) -> int | None:
+def _apart(address: Sum, known: Mapping[str, Any]) -> int | None:
     """Return how far apart neighbouring lanes are, of an address that is a polynomial; else None.
 
     That is what `evaluate` gives where lanes lie along x, and nothing overflows on the way.
     """
-    lanes = values["threadIdx.x"]
-    if int(lanes[-1]) != WARP_SIZE - 1 or int(values["blockDim.x"]) < WARP_SIZE:
-        return None
     step = most = 0
     for factors, times in address.terms.items():
         part, size, along = times, abs(times), 0
@@ -83,7 +90,7 @@ def _apart(address: Sum, values: Mapping[str, Any]) -> int | None:
                 along += 1
                 size *= WARP_SIZE
                 continue
-            value = 0 if factor.name in _ALONG else values.get(factor.name, 0)
+            value = 0 if factor.name in _ALONG else known.get(factor.name, 0)
             if type(value) is not int or value < 0:
                 return None
             part *= value
