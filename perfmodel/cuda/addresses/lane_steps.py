@@ -8,24 +8,24 @@ odd number of words apart each word is new to some lane.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Collection, Mapping
+from functools import lru_cache, reduce
 from typing import Any, Final
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.launch import Dimensions, KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import CARRIED, DATUM, Followed, MemoryAccess
-from perfmodel.cuda.addresses.sums import Sum, written
+from perfmodel.cuda.addresses.sums import Factors, Sum, written
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, evaluate
+from perfmodel.expressions import Name, Node, evaluate, names
 from perfmodel.expressions.scalars import LARGEST_INTEGER
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.requests.coalescing import SECTOR
 
-_ALONG: Final = ("threadIdx.y", "threadIdx.z")
-"""Zero for lanes along x."""
+_LANES: Final = "threadIdx."
 _ELSEWHERE: Final = frozenset({"shared", "local", "param", "const"})
 
 
@@ -54,49 +54,58 @@ def _step(access: MemoryAccess, known: Mapping[str, Any], block: Dimensions) -> 
     if any(name.startswith((DATUM, CARRIED)) for name in of):
         return 0
     # Where all lanes begin, and the iteration, make no difference.
-    apart = _apart(access.address, known) if block[0] >= WARP_SIZE else None
-    if apart is not None:
-        return math.gcd(SECTOR, apart)
-    lanes = {name for name in of if name.startswith("threadIdx.")}
-    numbers = tuple((name, known.get(name, 0)) for name in sorted(of - lanes))
-    return _apart_at(access.address, numbers, block)
+    apart = _apart(access.address, known, block)
+    if apart is None:
+        apart = _places(written(access.address), _numbers(of, known), block)
+    return 0 if apart is None else math.gcd(SECTOR, *np.diff(apart).tolist())
+
+
+def _numbers(names: Collection[str], known: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return what names stand for in all lanes: what nobody knows makes no difference."""
+    return tuple((n, known.get(n, 0)) for n in sorted(names) if not n.startswith(_LANES))
 
 
 @lru_cache(maxsize=1024)
-def _apart_at(address: Sum, numbers: tuple[tuple[str, Any], ...], block: Dimensions) -> int:
-    """Return what divides the distances between lanes, of any address; 0 where it has no value."""
+def _places(node: Node, numbers: tuple[tuple[str, Any], ...], block: Dimensions) -> Array | None:
+    """Return an index in each lane of a warp; None where it has no value."""
     values = {**dict(numbers), **coordinates("threadIdx", np.arange(WARP_SIZE), block)}
-    node = written(address)
     try:
         places = evaluate(node, values)
-    except PerfmodelError:  # has no value there
-        return 0
-    apart = np.diff(np.broadcast_to(np.asarray(places, dtype=np.int64), (WARP_SIZE,)))
-    return math.gcd(SECTOR, *(int(d) for d in apart))
+    except PerfmodelError:
+        return None
+    return np.broadcast_to(np.asarray(places, dtype=np.int64), (WARP_SIZE,))
 
 
-def _apart(address: Sum, known: Mapping[str, Any]) -> int | None:
-    """Return how far apart neighbouring lanes are, of an address that is a polynomial; else None.
+def _apart(address: Sum, known: Mapping[str, Any], block: Dimensions) -> Array | None:
+    """Return what `_places` does for an address, term by term: what lanes differ by is kept.
 
-    That is what `evaluate` gives where lanes lie along x, and nothing overflows on the way.
+    None where a number on the way might be too large.
     """
-    step = most = 0
+    found: Array = np.zeros(WARP_SIZE, dtype=np.int64)
+    most = 0
     for factors, times in address.terms.items():
-        part, size, along = times, abs(times), 0
+        lanes: list[Array] = []
+        part = times
         for factor in factors:
-            if not isinstance(factor, Name):
-                return None
-            if factor.name == "threadIdx.x":
-                along += 1
-                size *= WARP_SIZE
+            if isinstance(factor, Name) and not factor.name.startswith(_LANES):
+                part *= known.get(factor.name, 0)
                 continue
-            value = 0 if factor.name in _ALONG else known.get(factor.name, 0)
-            if type(value) is not int or value < 0:
+            place = _places(factor, _numbers(names(factor), known), block)
+            if place is None:
                 return None
-            part *= value
-            size *= max(value, 1)
-        if along > 1:
+            lanes.append(place)
+        if type(part) is not int:
             return None
-        step += part if along else 0
-        most += size
-    return step if most <= LARGEST_INTEGER else None
+        largest = math.prod(max(int(np.abs(each).max()), 1) for each in lanes)
+        most += largest * abs(times) * _largest(factors, known)
+        if most > LARGEST_INTEGER:
+            return None
+        if lanes:  # all lanes alike make no difference
+            found = found + part * reduce(np.multiply, lanes)
+    return found
+
+
+def _largest(factors: Factors, known: Mapping[str, Any]) -> int:
+    """Return the largest number that some factors of a product have among them."""
+    values = (known.get(f.name, 0) for f in factors if isinstance(f, Name))
+    return math.prod(max(abs(int(value)), 1) for value in values)
