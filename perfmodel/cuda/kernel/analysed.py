@@ -38,6 +38,11 @@ FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 """Number of a thread in a launch of one dimension."""
 
 
+_THREADS: Final = frozenset(f"threadIdx.{axis}" for axis in "xyz")
+_EXACT: Final = 2**53
+"""Whole numbers that floats hold."""
+
+
 @record
 class Analysed:
     """A kernel and a launch of it, as followed and, where symbols end, emulated."""
@@ -172,7 +177,33 @@ class Threads:
         return [int(self.instance.trips[name]) for name in of.trips]
 
     def any(self, position: int) -> tuple[float, float]:
-        """Return the share of all warps that run a block, and the threads that do."""
+        """Return the share of all warps that run a block, and the threads that do.
+
+        What threads alone decide is the same in each block, and counted once.
+        """
+        kept, (blocks, loops) = self.analysed.kept, self.analysed.kept["blocks"]
+        guard, nest = blocks[position].guard, _nest(blocks[position].loop, loops)
+        values = {n: self.known[n] for n in names(guard or TRUE) if n in self.known}
+        alike = guard is None or names(guard) <= values.keys() | _THREADS
+        if not alike or any(not names(trips) <= self.known.keys() for trips in nest.values()):
+            return self._counted(position)[:2]
+        times = self.blocks * math.prod(self._turns(_First(nest, None)))
+        each = kept.setdefault("each", {})
+        key = position, tuple(values.items())
+        if key not in each:
+            share, threads, requests = self._counted(position)
+            parts = (requests / times, threads / times) if times and requests is not None else ()
+            if not parts or any(n != int(n) for n in parts) or max(requests, threads) > _EXACT:
+                return share, threads
+            each[key] = (int(parts[0]), int(parts[1]))
+        requests, threads = (n * times for n in each[key])
+        if max(requests, threads) > _EXACT:
+            return self._counted(position)[:2]
+        every = -(-self.block // WARP_SIZE) * times
+        return float(requests) / max(1, every), float(threads)
+
+    def _counted(self, position: int) -> tuple[float, float, float | None]:
+        """Return what `any` does, and the requests of a closed form."""
         shape = block_shape(self.analysed.launch.block)
         return _share(self.instance, position, shape, self.activities)
 
@@ -237,18 +268,23 @@ def _first(
 
     None of other blocks, which the closed forms of requests count; `known`: the parameters.
     """
-    of = {loop.variable: loop for loop in loops}
-    nest: dict[str, Node] = {}
-    variable = access.loop
-    while variable is not None:
-        nest[variable] = of[variable].trips
-        variable = of[variable].parent
+    nest = _nest(access.loop, loops)
     if any(not names(trips) <= known | launch.dimensions.keys() for trips in nest.values()):
         return None
     if access.guard is None:
         return _First(nest, None)
     limit = _limit(access.guard, definitions, launch)
     return None if limit is None or not names(limit) <= known else _First(nest, limit)
+
+
+def _nest(variable: str | None, loops: Sequence[Loop]) -> dict[str, Node]:
+    """Return the trips of a loop and of those around it."""
+    of = {loop.variable: loop for loop in loops}
+    nest: dict[str, Node] = {}
+    while variable is not None:
+        nest[variable] = of[variable].trips
+        variable = of[variable].parent
+    return nest
 
 
 def _limit(guard: Node, definitions: Mapping[str, Node], launch: KernelLaunch) -> Node | None:
@@ -264,13 +300,14 @@ def _limit(guard: Node, definitions: Mapping[str, Node], launch: KernelLaunch) -
 
 def _share(
     instance: Instance, position: int, shape: object, known: ActivityCache
-) -> tuple[float, float]:
-    requests = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
+) -> tuple[float, float, float | None]:
+    found = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
     kernel = instance.kernel
     times = math.prod(
         int(instance.trips[loop.variable])
         for loop in kernel.loop_nest(kernel.accesses[position].loop)
     )
     warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
-    every = max(1, warps * times)
-    return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
+    requests, threads = float(np.max(found.requests)), float(np.max(found.active_lanes))
+    share = requests / max(1, warps * times)
+    return share, threads, requests if found.sampled is None else None
