@@ -137,6 +137,10 @@ class Algebra:
         low, high = self.range(value)
         return low if low == high else self.concrete(value).number
 
+    def is_open(self, value: Sum) -> bool:
+        """Say whether nothing shows that a sum has one value in this launch."""
+        return self.number(value) is None
+
     def quotient(self, a: Sum, b: Sum | int) -> Sum:
         """Return a // b, rounded down; b is above 0."""
         b = constant(b) if isinstance(b, int) else b
@@ -159,7 +163,7 @@ class Algebra:
         whole, rest = divided(a, b)
         if by is not None and self._within(rest, by):
             return whole
-        if by is not None and self.number(rest) is None:
+        if by is not None and self.is_open(rest):
             # Numbers for dimensions may show what divides.
             more, left = split(self.concrete(rest), by)
             if self._within(left, by):
@@ -175,7 +179,7 @@ class Algebra:
             if self._within(rest, by):
                 return rest
             _, left = split(self.concrete(rest), by)
-            if self._within(left, by) and self.number(rest) is None:
+            if self._within(left, by) and self.is_open(rest):
                 return left
         return self._opaque("%", rest, b)
 
@@ -203,9 +207,8 @@ class Algebra:
     def joined(self, a: Sum, b: Sum) -> Sum:
         """Return a | b: a sum where they have no bit in common."""
         for one, other in ((a, b), (b, a)):
-            low, high = self.range(other)
             unit = math.gcd(0, *one.terms.values())
-            if low >= 0 and unit & -unit > high:
+            if self._within(other, unit & -unit):
                 return a + b
         return single(Operation("|", (written(a), written(b))))
 
@@ -224,9 +227,8 @@ class Algebra:
         """Return what an unsigned instruction sees of a value."""
         if value.number is not None:
             return constant(value.number & (1 << bits) - 1)
-        low, high = self.range(value)
         # 64 bits are taken to be enough for any number.
-        if bits >= 64 or (low >= 0 and high < 1 << bits):
+        if bits >= 64 or self._within(value, 1 << bits):
             return value
         return self.remainder(value, 1 << bits)
 
@@ -253,8 +255,8 @@ class Algebra:
             if value.number is not None and value.number < 0:
                 fixed = constant(value.number & top)
                 a, b = (fixed if v is value else v for v in (a, b))
-        negative_a, negative_b = (self.range(v).low < 0 for v in (a, b))
-        large = any(self.range(v).high >= 1 << bits - 1 for v in (a, b))
+        negative_a, negative_b = (not self.within(v, 0, None) for v in (a, b))
+        large = any(not self.within(v, None, (1 << bits - 1) - 1) for v in (a, b))
         if (negative_a and negative_b) or (large and (negative_a or negative_b)):
             return self.compared(operator, self.unsigned(a, bits), self.unsigned(b, bits))
         plain = self.compared(operator, a, b)

@@ -8,12 +8,13 @@ the time of following.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.sums import Sum
+from perfmodel.cuda.addresses.witnesses import AskedAgain
 from perfmodel.expressions import Name, Number, Operation, names
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
@@ -26,6 +27,13 @@ _QUESTIONS: Final = (
 """Methods of the algebra."""
 _CHANGING: Final = frozenset({"add_variable", "asks"})
 """Those after which others may be answered otherwise."""
+_COMPOSED: Final = frozenset(
+    {
+        *("quotient", "remainder", "masked", "joined", "exclusive", "unsigned", "chosen"),
+        *("compared_unsigned", "extreme", "again", "condition"),
+    }
+)
+"""Those that are made of smaller ones."""
 _WORDS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "min", "max"})
 """Words that are arguments, and no names."""
 
@@ -52,6 +60,8 @@ class Asked:
     """Those of the launch, before the first question."""
     questions: list[Question] = field(default_factory=list)
     sure: bool = True
+    inside: dict[int, Sequence[Question]] = field(default_factory=dict)
+    """What questions are made of, by their place, as far as that was noted."""
 
 
 class NotingAlgebra(Algebra):
@@ -115,7 +125,7 @@ for _name in _QUESTIONS:
     setattr(NotingAlgebra, _name, _noting(_name))
 
 
-def answers_alike(algebra: Algebra, asked: Asked) -> bool:
+def answers_alike(algebra: AskedAgain, asked: Asked) -> bool:
     """Ask an algebra again, and say whether all answers are the same.
 
     Where nothing that a question is about has another range, its answer is.
@@ -123,10 +133,10 @@ def answers_alike(algebra: Algebra, asked: Asked) -> bool:
     before = dict(asked.ranges)
     unlike = _unlike(algebra.ranges, before)
     try:
-        for question in asked.questions:
+        for place, question in enumerate(asked.questions):
             if question.about is not None and unlike.isdisjoint(question.about):
                 continue
-            if getattr(algebra, question.name)(*question.arguments) != question.answer:
+            if not _answered_alike(algebra, asked, place, unlike):
                 return False
             if question.name == "add_variable":
                 before.update(question.changed)
@@ -137,6 +147,37 @@ def answers_alike(algebra: Algebra, asked: Asked) -> bool:
     except Exception:  # whatever stops a question is answered by following
         return False
     return True
+
+
+def _answered_alike(algebra: AskedAgain, asked: Asked, place: int, unlike: set[str]) -> bool:
+    """Say whether a question has the same answer, by those that it is made of if they do."""
+    question = asked.questions[place]
+    if question.name not in _COMPOSED:
+        return bool(_answer(algebra, question) == question.answer)
+    inside = asked.inside.get(place)
+    if inside and all(
+        (q.about is not None and unlike.isdisjoint(q.about)) or _answer(algebra, q) == q.answer
+        for q in inside
+    ):
+        return True
+    if inside is not None:  # of no use: what it is made of has numbers of a launch
+        asked.inside[place] = ()
+        return bool(_answer(algebra, question) == question.answer)
+    algebra.noted = noted = {}
+    try:
+        alike = bool(_answer(algebra, question) == question.answer)
+    finally:
+        algebra.noted = None
+    if alike:
+        asked.inside[place] = [
+            Question(name, arguments, answer, _about(arguments), {})
+            for (name, arguments), answer in noted.items()
+        ]
+    return alike
+
+
+def _answer(algebra: AskedAgain, question: Question) -> Any:
+    return getattr(algebra, question.name)(*question.arguments)
 
 
 def _unlike(ranges: Mapping[str, Interval], others: Mapping[str, Interval]) -> set[str]:

@@ -15,6 +15,7 @@ from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import FALSE, TRUE, decided
 from perfmodel.cuda.addresses.sums import Sum, written
 from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.kernels.intervals import Interval
 
 _MOST_POINTS: Final = 10
 _LONGEST: Final = 200
@@ -37,7 +38,15 @@ Work = Callable[..., int]
 
 
 class AskedAgain(Algebra):
-    """Arithmetic that answers as `Algebra` does, by points where these are enough."""
+    """Arithmetic that answers as `Algebra` does, by points where these are enough.
+
+    Where `noted` is a dictionary, it notes there the smallest questions that others ask of ranges,
+    with their answers: where all of these are the same, the larger question's is too.
+    """
+
+    def __init__(self, ranges: Mapping[str, Interval]) -> None:
+        super().__init__(ranges)
+        self.noted: dict[tuple[str, tuple[Any, ...]], Any] | None = None
 
     def compared(self, operator: str, a: Sum, b: Sum) -> Node:
         """Return a comparison of signed values as a condition."""
@@ -74,6 +83,26 @@ class AskedAgain(Algebra):
             return [work(*point) for point in points[:_MOST_POINTS]]
         except ArithmeticError:
             return ()
+
+
+def _noting(name: str) -> Callable[..., Any]:
+    plain = getattr(AskedAgain, name)
+
+    def asked(self: AskedAgain, *arguments: Any) -> Any:
+        noted, self.noted = self.noted, None
+        try:
+            answer = plain(self, *arguments)
+        finally:
+            self.noted = noted
+        if noted is not None:
+            noted[name, arguments] = answer
+        return answer
+
+    return asked
+
+
+for _name in ("compared", "within", "_within", "number", "is_open", "range", "concrete"):
+    setattr(AskedAgain, _name, _noting(_name))
 
 
 def _holds(operator: str, value: int) -> bool | None:
