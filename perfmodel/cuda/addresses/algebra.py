@@ -73,11 +73,7 @@ class Algebra:
         """Return an interval that contains all values of a sum."""
         found = self._known.get(value)
         if found is None:
-            low = high = 0
-            for factors, times in value.terms.items():
-                ends = [times * end for end in self._product_range(factors)]
-                low, high = low + min(ends), high + max(ends)
-            found = Interval(low, high)
+            found = low, high = self._by_terms(value)
             if low < 0 and outermost_quotient(value.terms) is not None:
                 found = self._tightened(value, found)
             # With an argument's number put in, terms may cancel: i - i*run where run is 1.
@@ -86,6 +82,14 @@ class Algebra:
                 found = Interval(max(low, known.low), min(high, known.high))
             self._known[value] = found
         return found
+
+    def _by_terms(self, value: Sum) -> Interval:
+        """Return a range of a sum whose terms are taken to have nothing in common."""
+        low = high = 0
+        for factors, times in value.terms.items():
+            ends = [times * end for end in self._product_range(factors)]
+            low, high = low + min(ends), high + max(ends)
+        return Interval(low, high)
 
     def _tightened(self, value: Sum, found: Interval) -> Interval:
         """Return a range of a sum in which quotients and their dividends stand.

@@ -18,6 +18,8 @@ from perfmodel.expressions import Name, Node, Number, Operation
 from perfmodel.kernels.intervals import Interval
 
 _MOST_POINTS: Final = 10
+_LARGEST: Final = 2**62
+"""Of values of expressions, past which ranges say nothing."""
 _LONGEST: Final = 200
 """Parts of an expression that is worked out at points."""
 _WRITTEN: Final[Mapping[str, str]] = {
@@ -54,7 +56,10 @@ class AskedAgain(Algebra):
         values = self._values(difference)
         answers = {_holds(operator, value) for value in values}
         if len(answers) < 2:
-            holds = decided(operator, *self.range(difference))
+            # What a wider range decides, one within it does.
+            holds = decided(operator, *self._by_terms(difference))
+            if holds is None:
+                holds = decided(operator, *self.range(difference))
             if holds is not None:
                 return TRUE if holds else FALSE
             if len(set(values)) < 2:
@@ -64,6 +69,20 @@ class AskedAgain(Algebra):
     def number(self, value: Sum) -> int | None:
         """Return the value that a sum has for all threads of this launch, if it has one."""
         return None if len(set(self._values(value))) > 1 else super().number(value)
+
+    def within(self, value: Sum, low: int | None, high: int | None) -> bool:
+        """Say whether a sum is surely from `low` to `high`; None is no limit."""
+        least, most = self._by_terms(value)
+        if (low is None or least >= low) and (high is None or most <= high):
+            return True
+        outside = any(
+            (low is not None and v < low) or (high is not None and v > high)
+            for v in self._values(value)
+        )
+        return not outside and super().within(value, low, high)
+
+    def _within(self, value: Sum, bound: int) -> bool:
+        return self.within(value, 0, bound - 1)
 
     def _values(self, value: Sum) -> Sequence[int]:
         """Return values of a sum at some points of the launch; none where that takes more."""
@@ -80,9 +99,10 @@ class AskedAgain(Algebra):
             if low != high:
                 points.append([*lows[:place], high, *lows[place + 1 :]])
         try:
-            return [work(*point) for point in points[:_MOST_POINTS]]
+            values = [work(*point) for point in points[:_MOST_POINTS]]
         except ArithmeticError:
             return ()
+        return values if all(-_LARGEST <= v <= _LARGEST for v in values) else ()
 
 
 def _noting(name: str) -> Callable[..., Any]:
