@@ -163,7 +163,8 @@ def _answered_alike(algebra: AskedAgain, asked: Asked, place: int, unlike: set[s
     if inside is not None:  # of no use: what it is made of has numbers of a launch
         asked.inside[place] = ()
         return bool(_answer(algebra, question) == question.answer)
-    algebra.noted = noted = {}
+    noted: dict[tuple[str, tuple[Any, ...]], Any] = {}
+    algebra.noted = noted
     try:
         alike = bool(_answer(algebra, question) == question.answer)
     finally:

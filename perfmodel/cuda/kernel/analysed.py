@@ -192,12 +192,11 @@ class Threads:
         key = position, tuple(values.items())
         if key not in each:
             share, threads, requests = self._counted(position)
-            parts = (requests / times, threads / times) if times and requests is not None else ()
-            if not parts or any(n != int(n) for n in parts) or max(requests, threads) > _EXACT:
+            if requests is None or (parts := _divided((requests, threads), times)) is None:
                 return share, threads
-            each[key] = (int(parts[0]), int(parts[1]))
+            each[key] = parts
         requests, threads = (n * times for n in each[key])
-        if max(requests, threads) > _EXACT:
+        if max(requests, threads) >= _EXACT:
             return self._counted(position)[:2]
         every = -(-self.block // WARP_SIZE) * times
         return float(requests) / max(1, every), float(threads)
@@ -296,6 +295,13 @@ def _limit(guard: Node, definitions: Mapping[str, Node], launch: KernelLaunch) -
     if isinstance(number, Name):
         number = definitions.get(number.name, number)
     return limit if number == FLAT else None
+
+
+def _divided(numbers: Sequence[float], by: int) -> tuple[int, ...] | None:
+    """Return numbers over another if all are whole, and floats that have them exactly."""
+    if by <= 0 or any(n >= _EXACT or n != int(n) or int(n) % by for n in numbers):
+        return None
+    return tuple(int(n) // by for n in numbers)
 
 
 def _share(
