@@ -8,7 +8,7 @@ odd number of words apart each word is new to some lane.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.launch import Dimensions, KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import CARRIED, DATUM, Followed, MemoryAccess
 from perfmodel.cuda.addresses.sums import Factors, Sum, written
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, evaluate, names
@@ -39,11 +40,20 @@ def lane_steps(
     `known` are the values of the kernel's parameters, and of the launch's sizes.
     """
     steps: dict[str | None, list[int]] = {}
-    for access in found.accesses:
+    for access in _loads(found.accesses, function):
+        steps.setdefault(access.loop, []).append(_step(access, known, launch.block))
+    return {loop: math.gcd(SECTOR, *each) if all(each) else 0 for loop, each in steps.items()}
+
+
+@once
+def _loads(accesses: Sequence[MemoryAccess], function: Function) -> list[MemoryAccess]:
+    """Return the loads from global memory among accesses."""
+    found = []
+    for access in accesses:
         instruction = function.instructions[access.at]
         if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & instruction.stems:
-            steps.setdefault(access.loop, []).append(_step(access, known, launch.block))
-    return {loop: math.gcd(SECTOR, *each) if all(each) else 0 for loop, each in steps.items()}
+            found.append(access)
+    return found
 
 
 def _step(access: MemoryAccess, known: Mapping[str, Any], block: Dimensions) -> int:

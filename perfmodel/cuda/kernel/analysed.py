@@ -92,7 +92,8 @@ def decided(name: str, value: int) -> Parameter:
 
 def known_numbers(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
     """Return the parameters and the sizes that the launch gives."""
-    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
+    defaults = ((p.name, p.default) for p in parameters if p.default is not None)
+    known = {n: d.value if type(d) is Number else evaluate(d, {}) for n, d in defaults}
     return known | launch.dimensions
 
 
