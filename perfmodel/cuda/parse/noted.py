@@ -38,7 +38,8 @@ class Noted:
         return hash(exactly(self))
 
     def __round__(self, digits: int | None = None) -> Any:
-        text = f"round({self.name})" if digits is None else f"round({self.name}, {digits})"
+        operands = self.name if digits is None else f"{self.name}, {digits}"
+        text = f"{round.__name__}({operands})"
         return self.notes.step(text, round(self.value, digits))
 
     def __neg__(self) -> Any:
