@@ -173,7 +173,8 @@ class Repeated:
         notes = Notes(values)
         try:
             function = notes.function(work(notes.inputs))
-        except (TypeError, ArithmeticError):  # what has no steps is done as it is
+            same = repr(function(*values)) == repr(found)
+        except Exception:  # what has no steps is done as it is
             return
-        if repr(function(*values)) == repr(found):
+        if same:
             self.functions.setdefault(key, []).insert(0, function)
