@@ -38,7 +38,7 @@ MOST_BYTES: Final = 2**48
 """All global buffers together: more than any GPU can address."""
 
 _MOST_SHARED_BYTES: Final = 2**31
-_MOST_TRIPS: Final = 2**40
+MOST_TRIPS: Final = 2**40
 _LONG: Final = list(DATA_TYPES).index("uint64")
 
 
@@ -204,7 +204,7 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
         trips=spread(
             {
                 loop.variable: bound.whole(
-                    loop.trips, f"trips of loop {loop.variable!r}", 0, _MOST_TRIPS
+                    loop.trips, f"trips of loop {loop.variable!r}", 0, MOST_TRIPS
                 )
                 for loop in kernel.loops
             }

@@ -180,9 +180,9 @@ def _operate(operator: str, operands: list[Interval]) -> Interval | None:
         case "&" if a.low >= 0 or b.low >= 0:
             return Interval(0, a.high if a.low >= 0 else b.high)
         case "|" | "^" if a.low >= 0 and b.low >= 0:
-            return Interval(0, (1 << max(a.high, b.high).bit_length()) - 1)
+            return Interval(0, (1 << int(_greatest(a.high, b.high)).bit_length()) - 1)
         case "&" | "|" | "^":
-            most = 1 << max(x.bit_length() for x in (a.low, a.high, b.low, b.high))
+            most = 1 << max(int(x).bit_length() for x in (a.low, a.high, b.low, b.high))
             return Interval(-most, most - 1)
         case "min":
             lows, highs = zip(*operands, strict=True)

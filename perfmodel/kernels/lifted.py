@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Final
 
 from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.kernel import Kernel, Parameter
 from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.records import record
@@ -53,7 +54,7 @@ def lifted(kernel: Kernel) -> Lifted | None:
     numbers: list[int | float] = []
     # Parameters are those of the launch, and have one value each: its default.
     own = tuple(p.name for p in kernel.parameters)
-    key = own, _shape(replace(kernel, parameters=(), notes=(), summary=""), numbers)
+    key = own, _shape_of(kernel, numbers)
     form = _forms.pop(key, None)
     if form is None:
         if len(_forms) >= _MOST_FORMS:
@@ -68,7 +69,7 @@ def _of_form(form: _Form, kernel: Kernel, numbers: list[int | float]) -> Lifted 
     if not new <= {*form.differing}:
         form.differing = sorted({*form.differing, *new})
         form.kernel = None
-    own = parameter_values(kernel, {})
+    own = own_values(kernel)
     if not form.differing and not own:
         return None
     if form.kernel is None:
@@ -77,6 +78,17 @@ def _of_form(form: _Form, kernel: Kernel, numbers: list[int | float]) -> Lifted 
     if any(abs(value) > _LARGEST for value in values.values()):
         return None
     return Lifted(form.kernel, {**own, **values})
+
+
+def own_values(kernel: Kernel) -> Mapping[str, int]:
+    """Return the parameters of a translated kernel, which have one value each: its default."""
+    found: dict[str, int] = {}
+    for p in kernel.parameters:
+        default = p.default
+        if not isinstance(default, Number) or p.choices != (default.value,):
+            return parameter_values(kernel, {})
+        found[p.name] = int(default.value)
+    return found
 
 
 def _parts(name: str, number: int | float) -> dict[str, int]:
@@ -115,17 +127,56 @@ def _with_parameters(kernel: Kernel, places: list[int]) -> Kernel:
     return replace(found, parameters=parameters)
 
 
+def _shape_of(kernel: Kernel, numbers: list[int | float]) -> Any:
+    """Return what kernels of one form have in common, their numbers left out and noted.
+
+    Parameters, notes and summary are each one's own.
+    """
+    parts = (_shape(getattr(kernel, name), numbers) for name in _names(Kernel) if name not in _OWN)
+    return tuple(parts)
+
+
 def _shape(value: Any, numbers: list[int | float]) -> Any:
-    """Return what kernels of one form have in common, their numbers left out and noted."""
     kind = type(value)
     if kind is Number:
         numbers.append(value.value)
         return type(value.value)
     if kind is tuple:
+        if value and type(value[0]) is Access:
+            return _kept_shape(value, numbers)
         return tuple([_shape(part, numbers) for part in value])
-    if kind is str or not is_dataclass(kind):
+    if kind is str or not _names(kind):
         return value
     return (kind, *[_shape(getattr(value, name), numbers) for name in _names(kind)])
+
+
+class _Shape:
+    """The shape of many accesses, which is hashed once."""
+
+    __slots__ = ("accesses", "hash", "numbers", "parts")
+
+    def __init__(self, accesses: tuple[Access, ...]) -> None:
+        self.accesses = accesses
+        self.numbers: list[int | float] = []
+        self.parts = tuple([_shape(part, self.numbers) for part in accesses])
+        self.hash = hash(self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Shape) and (self is other or self.parts == other.parts)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+
+def _kept_shape(accesses: tuple[Access, ...], numbers: list[int | float]) -> _Shape:
+    """Return the shape of accesses: translations of other sizes have the very same ones."""
+    found = _shapes.get(id(accesses))
+    if found is None or found.accesses is not accesses:
+        if len(_shapes) >= _MOST_SHAPES:
+            del _shapes[next(iter(_shapes))]
+        found = _shapes[id(accesses)] = _Shape(accesses)
+    numbers += found.numbers
+    return found
 
 
 def _replaced(value: Any, named: Callable[[Number], Node]) -> Any:
@@ -141,10 +192,15 @@ def _replaced(value: Any, named: Callable[[Number], Node]) -> Any:
     return replace(value, **new)
 
 
+_OWN: Final = ("parameters", "notes", "summary")
+_MOST_SHAPES: Final = 256
+_shapes: Final[dict[int, _Shape]] = {}
 _known: Final[dict[type, tuple[str, ...]]] = {}
 
 
 def _names(kind: type) -> tuple[str, ...]:
+    """Return the fields of a record that it is made of; none of what is no record."""
     if kind not in _known:
-        _known[kind] = tuple(f.name for f in fields(kind) if f.init)
+        of = fields(kind) if is_dataclass(kind) else ()
+        _known[kind] = tuple(f.name for f in of if f.init)
     return _known[kind]

@@ -15,7 +15,6 @@ from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind, check_bounds
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.kernels.lifted import lifted
-from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.conditions import Conditions, check_protocol, device_of, kernel_of
@@ -134,7 +133,7 @@ def _of_source(kernel: Kernel, under: Conditions) -> Prediction:
     if same is None or forms is None:
         return _by_models(kernel, {}, under, "closed-form")
     if (numbers := forms.numbers(same.values)) is not None:
-        numbers = replace(numbers, params=parameter_values(kernel, {}))
+        numbers = replace(numbers, params={p.name: same.values[p.name] for p in kernel.parameters})
         behind = Behind(partial(under.details, kernel, {}), under.timing, under.cache)
         protocol = under.timing, under.cache
         return prediction_from(kernel, under.device, numbers, "closed-form", *protocol, behind)

@@ -73,11 +73,7 @@ class Algebra:
         """Return an interval that contains all values of a sum."""
         found = self._known.get(value)
         if found is None:
-            low = high = 0
-            for factors, times in value.terms.items():
-                ends = [times * end for end in self._product_range(factors)]
-                low, high = low + min(ends), high + max(ends)
-            found = Interval(low, high)
+            found = low, high = self._by_terms(value)
             if low < 0 and outermost_quotient(value.terms) is not None:
                 found = self._tightened(value, found)
             # With an argument's number put in, terms may cancel: i - i*run where run is 1.
@@ -86,6 +82,14 @@ class Algebra:
                 found = Interval(max(low, known.low), min(high, known.high))
             self._known[value] = found
         return found
+
+    def _by_terms(self, value: Sum) -> Interval:
+        """Return a range of a sum whose terms are taken to have nothing in common."""
+        low = high = 0
+        for factors, times in value.terms.items():
+            ends = [times * end for end in self._product_range(factors)]
+            low, high = low + min(ends), high + max(ends)
+        return Interval(low, high)
 
     def _tightened(self, value: Sum, found: Interval) -> Interval:
         """Return a range of a sum in which quotients and their dividends stand.
@@ -137,6 +141,10 @@ class Algebra:
         low, high = self.range(value)
         return low if low == high else self.concrete(value).number
 
+    def is_open(self, value: Sum) -> bool:
+        """Say whether nothing shows that a sum has one value in this launch."""
+        return self.number(value) is None
+
     def quotient(self, a: Sum, b: Sum | int) -> Sum:
         """Return a // b, rounded down; b is above 0."""
         b = constant(b) if isinstance(b, int) else b
@@ -159,7 +167,7 @@ class Algebra:
         whole, rest = divided(a, b)
         if by is not None and self._within(rest, by):
             return whole
-        if by is not None and self.number(rest) is None:
+        if by is not None and self.is_open(rest):
             # Numbers for dimensions may show what divides.
             more, left = split(self.concrete(rest), by)
             if self._within(left, by):
@@ -175,7 +183,7 @@ class Algebra:
             if self._within(rest, by):
                 return rest
             _, left = split(self.concrete(rest), by)
-            if self._within(left, by) and self.number(rest) is None:
+            if self._within(left, by) and self.is_open(rest):
                 return left
         return self._opaque("%", rest, b)
 
@@ -203,9 +211,8 @@ class Algebra:
     def joined(self, a: Sum, b: Sum) -> Sum:
         """Return a | b: a sum where they have no bit in common."""
         for one, other in ((a, b), (b, a)):
-            low, high = self.range(other)
             unit = math.gcd(0, *one.terms.values())
-            if low >= 0 and unit & -unit > high:
+            if self._within(other, unit & -unit):
                 return a + b
         return single(Operation("|", (written(a), written(b))))
 
@@ -224,9 +231,8 @@ class Algebra:
         """Return what an unsigned instruction sees of a value."""
         if value.number is not None:
             return constant(value.number & (1 << bits) - 1)
-        low, high = self.range(value)
         # 64 bits are taken to be enough for any number.
-        if bits >= 64 or (low >= 0 and high < 1 << bits):
+        if bits >= 64 or self._within(value, 1 << bits):
             return value
         return self.remainder(value, 1 << bits)
 
@@ -253,8 +259,8 @@ class Algebra:
             if value.number is not None and value.number < 0:
                 fixed = constant(value.number & top)
                 a, b = (fixed if v is value else v for v in (a, b))
-        negative_a, negative_b = (self.range(v).low < 0 for v in (a, b))
-        large = any(self.range(v).high >= 1 << bits - 1 for v in (a, b))
+        negative_a, negative_b = (not self.within(v, 0, None) for v in (a, b))
+        large = any(not self.within(v, None, (1 << bits - 1) - 1) for v in (a, b))
         if (negative_a and negative_b) or (large and (negative_a or negative_b)):
             return self.compared(operator, self.unsigned(a, bits), self.unsigned(b, bits))
         plain = self.compared(operator, a, b)

@@ -13,7 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
+from perfmodel.cuda.addresses.sums import Sum
+from perfmodel.cuda.addresses.witnesses import AskedAgain
+from perfmodel.expressions import Name, Number, Operation, names
 from perfmodel.kernels.intervals import Interval
+from perfmodel.records import record
 
 _QUESTIONS: Final = (
     *("add_variable", "supposing", "range", "within", "concrete", "number", "quotient"),
@@ -23,14 +27,41 @@ _QUESTIONS: Final = (
 """Methods of the algebra."""
 _CHANGING: Final = frozenset({"add_variable", "asks"})
 """Those after which others may be answered otherwise."""
+_COMPOSED: Final = frozenset(
+    {
+        *("quotient", "remainder", "masked", "joined", "exclusive", "unsigned", "chosen"),
+        *("compared_unsigned", "extreme", "again", "condition"),
+    }
+)
+"""Those that are made of smaller ones."""
+_WORDS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "min", "max"})
+"""Words that are arguments, and no names."""
+
+
+@record
+class Question:
+    """One question and its answer."""
+
+    name: str
+    """Method of the algebra."""
+    arguments: tuple[Any, ...]
+    answer: Any
+    about: frozenset[str] | None
+    """The names whose ranges the answer depends on; None where that may be any."""
+    changed: Mapping[str, Interval]
+    """Ranges that it changed."""
 
 
 @dataclass(slots=True)
 class Asked:
     """Questions in their order, with the answers; not `sure` where one of them had none."""
 
-    questions: list[tuple[str, tuple[Any, ...], Any]] = field(default_factory=list)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+    """Those of the launch, before the first question."""
+    questions: list[Question] = field(default_factory=list)
     sure: bool = True
+    inside: dict[int, Sequence[Question]] = field(default_factory=dict)
+    """What questions are made of, by their place, as far as that was noted."""
 
 
 class NotingAlgebra(Algebra):
@@ -38,7 +69,7 @@ class NotingAlgebra(Algebra):
 
     def __init__(self, ranges: Mapping[str, Interval]) -> None:
         super().__init__(ranges)
-        self.asked = Asked()
+        self.asked = Asked(dict(ranges))
         self.inside = False
         self.lately: set[tuple[str, tuple[Any, ...]]] = set()
 
@@ -57,32 +88,99 @@ def _noting(name: str) -> Callable[..., Any]:
         self.inside = True
         noted = self.asked
         noted.sure, sure = False, noted.sure
+        before = dict(self.ranges) if name in _CHANGING else {}
         try:
             answer = plain(self, *arguments)
         finally:
             self.inside = False
         noted.sure = sure
+        changed: dict[str, Interval] = {}
         if name in _CHANGING:
             self.lately.clear()
+            changed = {n: r for n, r in self.ranges.items() if before.get(n) != r}
         elif (name, arguments) in self.lately:
             return answer  # the same as before
         else:
             self.lately.add((name, arguments))
-        noted.questions.append((name, arguments, answer))
+        about = None if name in _CHANGING else _about(arguments)
+        noted.questions.append(Question(name, arguments, answer, about, changed))
         return answer
 
     return asked
+
+
+def _about(arguments: tuple[Any, ...]) -> frozenset[str] | None:
+    found: frozenset[str] = frozenset()
+    for each in arguments:
+        if isinstance(each, Sum):
+            found |= each.names
+        elif isinstance(each, (Number, Name, Operation)):
+            found |= names(each)
+        elif each is not None and not isinstance(each, int) and each not in _WORDS:
+            return None
+    return found
 
 
 for _name in _QUESTIONS:
     setattr(NotingAlgebra, _name, _noting(_name))
 
 
-def answers_alike(algebra: Algebra, questions: Sequence[tuple[str, tuple[Any, ...], Any]]) -> bool:
-    """Ask an algebra again, and say whether all answers are the same."""
+def answers_alike(algebra: AskedAgain, asked: Asked) -> bool:
+    """Ask an algebra again, and say whether all answers are the same.
+
+    Where nothing that a question is about has another range, its answer is.
+    """
+    before = dict(asked.ranges)
+    unlike = _unlike(algebra.ranges, before)
     try:
-        return all(
-            getattr(algebra, name)(*arguments) == answer for name, arguments, answer in questions
-        )
+        for place, question in enumerate(asked.questions):
+            if question.about is not None and unlike.isdisjoint(question.about):
+                continue
+            if not _answered_alike(algebra, asked, place, unlike):
+                return False
+            if question.name == "add_variable":
+                before.update(question.changed)
+                unlike.discard(question.arguments[0])
+            elif question.about is None:
+                before.update(question.changed)
+                unlike = _unlike(algebra.ranges, before)
     except Exception:  # whatever stops a question is answered by following
         return False
+    return True
+
+
+def _answered_alike(algebra: AskedAgain, asked: Asked, place: int, unlike: set[str]) -> bool:
+    """Say whether a question has the same answer, by those that it is made of if they do."""
+    question = asked.questions[place]
+    if question.name not in _COMPOSED:
+        return bool(_answer(algebra, question) == question.answer)
+    inside = asked.inside.get(place)
+    if inside and all(
+        (q.about is not None and unlike.isdisjoint(q.about)) or _answer(algebra, q) == q.answer
+        for q in inside
+    ):
+        return True
+    if inside is not None:  # of no use: what it is made of has numbers of a launch
+        asked.inside[place] = ()
+        return bool(_answer(algebra, question) == question.answer)
+    noted: dict[tuple[str, tuple[Any, ...]], Any] = {}
+    algebra.noted = noted
+    try:
+        alike = bool(_answer(algebra, question) == question.answer)
+    finally:
+        algebra.noted = None
+    if alike:
+        asked.inside[place] = [
+            Question(name, arguments, answer, _about(arguments), {})
+            for (name, arguments), answer in noted.items()
+        ]
+    return alike
+
+
+def _answer(algebra: AskedAgain, question: Question) -> Any:
+    return getattr(algebra, question.name)(*question.arguments)
+
+
+def _unlike(ranges: Mapping[str, Interval], others: Mapping[str, Interval]) -> set[str]:
+    """Return the names whose ranges differ."""
+    return {name for name, _ in ranges.items() ^ others.items()}

@@ -6,7 +6,7 @@ import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from perfmodel.arrays import Array
@@ -142,6 +142,33 @@ def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
     specials["%warpid"] = algebra.quotient(linear, WARP_SIZE)
     structures = {name: structure.data for name, structure in launch.structures.items()}
     return Start(Interpreter(algebra, parameters, specials, structures), bases, shown)
+
+
+def restart(before: Start, ranges: Mapping[str, Interval], launch: KernelLaunch) -> Start | None:
+    """Return what following begins with where only numbers differ from an earlier launch's.
+
+    `before` is what that began with, `ranges` those of its variables then; the numbers are the
+    grid's, arguments' and sizes of buffers. None where an argument is no whole number.
+    """
+    new = dict(ranges)
+    for axis, size in zip("xyz", launch.grid, strict=True):
+        new[f"blockIdx.{axis}"] = Interval(0, size - 1)
+        new[f"gridDim.{axis}"] = Interval(size, size)
+    for key, value in launch.values.items():
+        name = before.shown[key]
+        if name in new:
+            if value != int(value):
+                return None
+            new[name] = Interval(int(value), int(value))
+    bases = {
+        name: base if base.parameter is None else replace(base, size=launch.size(base.parameter))
+        for name, base in before.bases.items()
+    }
+    known = before.interpreter
+    interpreter = Interpreter(
+        Algebra(new), known.known_parameters, known.specials, known.structures
+    )
+    return Start(interpreter, bases, before.shown)
 
 
 def _sizes(launch: KernelLaunch, ranges: dict[str, Interval]) -> dict[str, Sum]:

@@ -197,14 +197,14 @@ def with_assumption(
 
 def _probed(module: Module, function: Function, bound: KernelLaunch, below: int) -> Emulation:
     launch = emulated_launch(bound, function, below)
-    return emulate(module, function, launch, Effort(_LANES, _SECONDS, assume=True))
+    return emulate(module, function, launch, Effort(_LANES, _SECONDS, assume=True, closely=False))
 
 
 def _ends(module: Module, function: Function, bound: KernelLaunch) -> bool:
     """Return whether the launch ends with numbers of any size in what nobody states."""
     launch = emulated_launch(bound, function)
     try:
-        emulate(module, function, launch, Effort(_LANES, _SECONDS, patient=False))
+        emulate(module, function, launch, Effort(_LANES, _SECONDS, patient=False, closely=False))
     except NoEndError:
         return False
     return True

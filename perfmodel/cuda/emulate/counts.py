@@ -87,12 +87,19 @@ class Counter:
     """Counts what memory instructions report.
 
     `changing`: instructions whose addresses are kept; `touches`: told what goes through L1;
-    `constants`: instructions that read constant memory, of which the words are counted (as `data`).
+    `constants`: instructions that read constant memory, of which the words are counted (as `data`);
+    `closely`: whether it is worked out what requests ask for, or only where they go.
     """
 
     def __init__(
-        self, changing: frozenset[int], touches: Touches, constants: frozenset[int] = frozenset()
+        self,
+        changing: frozenset[int],
+        touches: Touches,
+        constants: frozenset[int] = frozenset(),
+        *,
+        closely: bool = True,
     ) -> None:
+        self._closely = closely
         self.counts: dict[int, Count] = {}
         self._constants = constants
         self._changing = changing
@@ -178,6 +185,8 @@ class Counter:
             count.reach = max(count.reach, last)
             if count.regions != {region} or (numbers != region).any():
                 count.regions.update(np.unique(numbers).tolist())
+        if not self._closely and at not in self._changing:
+            return
         places = np.zeros((rows, LANES), dtype=np.int64)
         active = np.zeros((rows, LANES), dtype=bool)
         places[row, lane] = address.astype(np.int64) - base
@@ -188,12 +197,14 @@ class Counter:
             own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
             places, width = np.where(active, own, 0), 4
         places -= places % width
-        weight = stands / rows
-        count.looked += stands
-        count.data += weight * float(data_wavefronts(places, width, active).sum())
         if at in self._changing and count.rows_kept < _KEPT:
             count.kept.append((places, active))
             count.rows_kept += rows
+        if not self._closely:
+            return
+        weight = stands / rows
+        count.looked += stands
+        count.data += weight * float(data_wavefronts(places, width, active).sum())
         if count.region == -1:
             return
         ordered = np.sort(np.where(active, places, -1), axis=-1)

@@ -65,13 +65,15 @@ class LockStep:
         launch: EmulatedLaunch,
         lanes: int,
         together: Mapping[int, CountedLoop],
+        *,
+        closely: bool = True,
     ) -> None:
         self.function = function
         self.flow: ControlFlow = control_flow(function)
         self.sample = sample_lanes(function, launch, lanes)
         self.regions, self.machine = laid_out(module, function, launch, self.sample)
         self.machine.tickets = ticket_draws(function, self.flow)
-        self.counter = _counter(function, self.flow, self.sample.padded)
+        self.counter = _counter(function, self.flow, self.sample.padded, closely)
         self.arrivals = Arrivals()
         self.odd = OddValues()
         self.together = together
@@ -367,7 +369,7 @@ class LockStep:
         )
 
 
-def _counter(function: Function, flow: ControlFlow, padded: int) -> Counter:
+def _counter(function: Function, flow: ControlFlow, padded: int, closely: bool) -> Counter:
     """Return what counts a kernel's accesses."""
     changing = frozenset(
         at for at, i in enumerate(function.instructions) if i.opcode in ("atom", "red", "st")
@@ -376,5 +378,5 @@ def _counter(function: Function, flow: ControlFlow, padded: int) -> Counter:
         at for at, i in enumerate(function.instructions) if "const" in i.modifiers
     )
     waits = waits_within(function, flow)
-    cached = {at: waits.get(at, 0.0) for at in cached_loads(function)}
-    return Counter(changing, Touches(cached, padded), constants)
+    cached = {at: waits.get(at, 0.0) for at in cached_loads(function)} if closely else {}
+    return Counter(changing, Touches(cached, padded), constants, closely=closely)

@@ -7,7 +7,8 @@ memory is traced to where it was read; which way a value was selected is no part
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Final
 
 from perfmodel.cuda.emulate.counts import Count
@@ -142,6 +143,19 @@ def deciding_regions(function: Function, counts: Mapping[int, Count]) -> frozens
     Through registers, and through what was stored before in shared or local memory (-1, -2) or in
     another buffer. Which way a value was selected is no branch.
     """
+    return _deciding_of(function)(tuple((at, count.region) for at, count in counts.items()))
+
+
+@once
+def _deciding_of(
+    function: Function,
+) -> Callable[[tuple[tuple[int, int], ...]], frozenset[int]]:
+    """Return what gives the regions by where accesses went: launches seldom differ in that."""
+    return lru_cache(maxsize=64)(partial(_deciding, function))
+
+
+def _deciding(function: Function, went: tuple[tuple[int, int], ...]) -> frozenset[int]:
+    region_of = dict(went)
     needed = {r for i in function.instructions for r in _decides(i)}
     regions: set[int] = set()
     before = (-1, -1)
@@ -149,10 +163,9 @@ def deciding_regions(function: Function, counts: Mapping[int, Count]) -> frozens
         before = len(needed), len(regions)
         for at, instruction in enumerate(function.instructions):
             parts = memory_parts(instruction)
-            counted = [counts.get(part_key(at, number)) for number in range(len(parts))]
-            kinds = [p.kind for p in parts]
-            read = {c.region for c, k in zip(counted, kinds, strict=True) if c and k != "store"}
-            written = {c.region for c, k in zip(counted, kinds, strict=True) if c and k != "load"}
+            each = [(region_of.get(part_key(at, n)), p.kind) for n, p in enumerate(parts)]
+            read = {r for r, kind in each if r is not None and kind != "store"}
+            written = {r for r, kind in each if r is not None and kind != "load"}
             wanted = not needed.isdisjoint(written_registers(instruction))
             if wanted or not regions.isdisjoint(written):
                 needed |= read_registers(instruction)

@@ -45,6 +45,8 @@ class Effort:
     stand for those to come where these are known."""
     assume: bool = False
     """Whether to do so, as often again, where nothing tells when a loop ends."""
+    closely: bool = True
+    """Whether it is worked out what requests ask for, or only to which buffers they go."""
 
 
 USUAL: Final = Effort()
@@ -70,7 +72,7 @@ def emulate(
     with np.errstate(all="ignore"):
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
-            runner = LockStep(module, function, launch, some, together)
+            runner = LockStep(module, function, launch, some, together, closely=effort.closely)
             try:
                 last = some < lanes
                 budget = (part * effort.seconds, effort.steps, progress)
@@ -85,7 +87,7 @@ def emulate(
         buffers = list(launch.buffers.values())
         late = raised_before(function, runner.counter.counts, buffers, scale, threads)
         if late is not None:
-            again = LockStep(module, function, launch, some, together)
+            again = LockStep(module, function, launch, some, together, closely=effort.closely)
             if _ran_in_turn(again, late, effort, progress):
                 runner = again
     return runner.result()

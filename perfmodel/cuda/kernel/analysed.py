@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -17,10 +18,11 @@ from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.parts import renamed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, parse
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
-from perfmodel.kernels.instance import Instance, bind
+from perfmodel.kernels.instance import MOST_BLOCKS, MOST_TRIPS, Instance, bind
 from perfmodel.kernels.kernel import (
     Buffer,
     Kernel,
@@ -34,7 +36,11 @@ from perfmodel.records import record
 
 FLAT: Final = parse("blockIdx.x*blockDim.x + threadIdx.x")
 """Number of a thread in a launch of one dimension."""
-_INDICES: Final = frozenset(f"{of}Idx.{axis}" for of in ("thread", "block") for axis in "xyz")
+
+
+_THREADS: Final = frozenset(f"threadIdx.{axis}" for axis in "xyz")
+_EXACT: Final = 2**53
+"""Whole numbers that floats hold."""
 
 
 @record
@@ -66,6 +72,18 @@ class Analysed:
         return trips
 
 
+@record
+class Numbers:
+    """What work is counted by, in a launch."""
+
+    shares: Sequence[tuple[float, float]]
+    """Of all warps that run each block, and the threads of the launch that do."""
+    trips: Mapping[str, float]
+    """Iterations of each loop."""
+    steps: Mapping[str | None, int]
+    """What divides the distances between lanes of each loop's loads [B]."""
+
+
 def decided(name: str, value: int) -> Parameter:
     """Return a parameter with what the launch says: another value is another analysis."""
     low, high = min(1, value), max(1, value)
@@ -74,7 +92,8 @@ def decided(name: str, value: int) -> Parameter:
 
 def known_numbers(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
     """Return the parameters and the sizes that the launch gives."""
-    known = {p.name: evaluate(p.default, {}) for p in parameters if p.default is not None}
+    defaults = ((p.name, p.default) for p in parameters if p.default is not None)
+    known = {n: d.value if type(d) is Number else evaluate(d, {}) for n, d in defaults}
     return known | launch.dimensions
 
 
@@ -109,32 +128,101 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     if "blocks" not in analysed.kept:
         analysed.kept["blocks"] = _blocks(found, parts)
     blocks, loops = analysed.kept["blocks"]
-    sizes = (launch.grid, launch.block)
-    grid, block = (tuple(Number(n) for n in size) for size in sizes)
-    kernel = Kernel(
-        name="blocks",
-        summary="",
-        parameters=analysed.parameters,
-        launch=Launch(grid, block),  # type: ignore[arg-type]
-        buffers=(Buffer("at", Number(1)),),
-        accesses=blocks,
-        definitions=tuple((name.name, written(part)) for name, part in parts),
-        loops=loops,
-    )
     if all(access.guard is None and access.loop is None for access in blocks):
         return [(1.0, float(math.prod(launch.grid) * math.prod(launch.block)))] * len(blocks)
-    instance = bind(kernel, {})
-    shape = block_shape(launch.block)
-    known: ActivityCache = {}
-    cache: dict[tuple[Node, str | None], tuple[float, float]] = {}
-    shares = []
-    for i, run in enumerate(found.blocks):
+    if "first" not in analysed.kept:
+        definitions = {name.name: written(part) for name, part in parts}
+        known = {p.name for p in analysed.parameters}
+        analysed.kept["first"] = [
+            _first(each, loops, definitions, launch, known) for each in blocks
+        ]
+    counted = Threads(analysed)
+    shares: dict[tuple[Node, str | None], tuple[float, float]] = {}
+    for i, (run, first) in enumerate(zip(found.blocks, analysed.kept["first"], strict=True)):
         key = (run.guard, run.loop)
-        if key not in cache:
-            first = _first_threads(instance, i)
-            cache[key] = _share(instance, i, shape, known) if first is None else first
-        shares.append(cache[key])
-    return shares
+        if key not in shares:
+            shares[key] = counted.any(i) if first is None else counted.first(first)
+    return [shares[run.guard, run.loop] for run in found.blocks]
+
+
+class Threads:
+    """Counts the threads of a launch that run blocks of a kernel."""
+
+    def __init__(self, analysed: Analysed) -> None:
+        self.analysed, launch = analysed, analysed.launch
+        self.known = known_numbers(launch, analysed.parameters)
+        self.block, self.blocks = math.prod(launch.block), math.prod(launch.grid)
+        self.activities: ActivityCache = {}
+
+    def first(self, of: _First) -> tuple[float, float]:
+        """Return the share and threads of what the first threads run, in all turns."""
+        every = threads = self.block * self.blocks
+        if of.limit is not None:
+            threads = min(max(int(evaluate(of.limit, self.known)), 0), every)
+        times = math.prod(self._turns(of))
+        whole, rest = divmod(threads, self.block)
+        warps = whole * -(-self.block // WARP_SIZE) + -(-rest // WARP_SIZE)
+        of_all = -(-self.block // WARP_SIZE) * self.blocks
+        return float(warps * times) / max(1, of_all * times), float(threads * times)
+
+    def _turns(self, of: _First) -> list[int]:
+        sides = zip(self.analysed.launch.grid, MOST_BLOCKS, strict=True)
+        try:
+            turns = [evaluate(trips, self.known) for trips in of.trips.values()]
+        except PerfmodelError:  # which binding says better
+            turns = []
+        sure = len(turns) == len(of.trips)
+        sure = sure and all(type(n) is int and 0 <= n <= MOST_TRIPS for n in turns)
+        if sure and all(1 <= side <= most for side, most in sides):
+            return [int(n) for n in turns]
+        return [int(self.instance.trips[name]) for name in of.trips]
+
+    def any(self, position: int) -> tuple[float, float]:
+        """Return the share of all warps that run a block, and the threads that do.
+
+        What threads alone decide is the same in each block, and counted once.
+        """
+        kept, (blocks, loops) = self.analysed.kept, self.analysed.kept["blocks"]
+        guard, nest = blocks[position].guard, _nest(blocks[position].loop, loops)
+        values = {n: self.known[n] for n in names(guard or TRUE) if n in self.known}
+        alike = guard is None or names(guard) <= values.keys() | _THREADS
+        if not alike or any(not names(trips) <= self.known.keys() for trips in nest.values()):
+            return self._counted(position)[:2]
+        times = self.blocks * math.prod(self._turns(_First(nest, None)))
+        each = kept.setdefault("each", {})
+        key = position, tuple(values.items())
+        if key not in each:
+            share, threads, requests = self._counted(position)
+            if requests is None or (parts := _divided((requests, threads), times)) is None:
+                return share, threads
+            each[key] = parts
+        requests, threads = (n * times for n in each[key])
+        if max(requests, threads) >= _EXACT:
+            return self._counted(position)[:2]
+        every = -(-self.block // WARP_SIZE) * times
+        return float(requests) / max(1, every), float(threads)
+
+    def _counted(self, position: int) -> tuple[float, float, float | None]:
+        """Return what `any` does, and the requests of a closed form."""
+        shape = block_shape(self.analysed.launch.block)
+        return _share(self.instance, position, shape, self.activities)
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The blocks as accesses of a kernel."""
+        launch, (accesses, loops) = self.analysed.launch, self.analysed.kept["blocks"]
+        grid, block = (tuple(Number(n) for n in sides) for sides in (launch.grid, launch.block))
+        kernel = Kernel(
+            name="blocks",
+            summary="",
+            parameters=self.analysed.parameters,
+            launch=Launch(grid, block),  # type: ignore[arg-type]
+            buffers=(Buffer("at", Number(1)),),
+            accesses=accesses,
+            definitions=tuple((name.name, written(part)) for name, part in self.analysed.parts),
+            loops=loops,
+        )
+        return bind(kernel, {})
 
 
 def _blocks(
@@ -159,52 +247,74 @@ def _blocks(
     return accesses, loops
 
 
-def _first_threads(instance: Instance, position: int) -> tuple[float, float] | None:
-    """Return the share and threads of a block that all threads run, or the first so many.
+@record
+class _First:
+    """What all threads of a launch run, or the first so many."""
 
-    In all turns; None of other blocks, which the closed forms of requests count.
+    trips: Mapping[str, Node]
+    """Of the loops around it, by their variables."""
+    limit: Node | None
+    """What threads' numbers in the grid are below; None where all run it."""
+
+
+def _first(
+    access: Access,
+    loops: Sequence[Loop],
+    definitions: Mapping[str, Node],
+    launch: KernelLaunch,
+    known: set[str],
+) -> _First | None:
+    """Return which threads run a block if it is the first so many, in all turns.
+
+    None of other blocks, which the closed forms of requests count; `known`: the parameters.
     """
-    access = instance.kernel.accesses[position]
-    loops = instance.kernel.loop_nest(access.loop)
-    if any(names(loop.trips) & _INDICES for loop in loops):
+    nest = _nest(access.loop, loops)
+    if any(not names(trips) <= known | launch.dimensions.keys() for trips in nest.values()):
         return None
-    block, blocks = int(instance.threads_per_block), int(instance.blocks)
-    every = threads = block * blocks
-    if access.guard is not None:
-        limit = _limit(instance, access.guard)
-        if limit is None:
-            return None
-        threads = min(max(limit, 0), every)
-    times = math.prod(int(instance.trips[loop.variable]) for loop in loops)
-    whole, rest = divmod(threads, block)
-    warps = whole * -(-block // WARP_SIZE) + -(-rest // WARP_SIZE)
-    of_all = -(-block // WARP_SIZE) * blocks
-    return float(warps * times) / max(1, of_all * times), float(threads * times)
+    if access.guard is None:
+        return _First(nest, None)
+    limit = _limit(access.guard, definitions, launch)
+    return None if limit is None or not names(limit) <= known else _First(nest, limit)
 
 
-def _limit(instance: Instance, guard: Node) -> int | None:
+def _nest(variable: str | None, loops: Sequence[Loop]) -> dict[str, Node]:
+    """Return the trips of a loop and of those around it."""
+    of = {loop.variable: loop for loop in loops}
+    nest: dict[str, Node] = {}
+    while variable is not None:
+        nest[variable] = of[variable].trips
+        variable = of[variable].parent
+    return nest
+
+
+def _limit(guard: Node, definitions: Mapping[str, Node], launch: KernelLaunch) -> Node | None:
     """Return what threads' numbers in the grid are below where a guard holds; None if not that."""
-    sizes = (*instance.grid[1:], *instance.block[1:])
+    sizes = (*launch.grid[1:], *launch.block[1:])
     if not (isinstance(guard, Operation) and guard.operator == "<") or any(n != 1 for n in sizes):
         return None
     number, limit = guard.operands
     if isinstance(number, Name):
-        number = dict(instance.kernel.definitions).get(number.name, number)
-    values = instance.values
-    if number != FLAT or not names(limit) <= values.keys():
+        number = definitions.get(number.name, number)
+    return limit if number == FLAT else None
+
+
+def _divided(numbers: Sequence[float], by: int) -> tuple[int, ...] | None:
+    """Return numbers over another if all are whole, and floats that have them exactly."""
+    if by <= 0 or any(n >= _EXACT or n != int(n) or int(n) % by for n in numbers):
         return None
-    return int(evaluate(limit, {name: int(values[name]) for name in names(limit)}))
+    return tuple(int(n) // by for n in numbers)
 
 
 def _share(
     instance: Instance, position: int, shape: object, known: ActivityCache
-) -> tuple[float, float]:
-    requests = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
+) -> tuple[float, float, float | None]:
+    found = access_requests(instance, position, shape, known)  # type: ignore[arg-type]
     kernel = instance.kernel
     times = math.prod(
         int(instance.trips[loop.variable])
         for loop in kernel.loop_nest(kernel.accesses[position].loop)
     )
     warps = -(-int(instance.threads_per_block) // 32) * int(instance.blocks)
-    every = max(1, warps * times)
-    return float(np.max(requests.requests)) / every, float(np.max(requests.active_lanes))
+    requests, threads = float(np.max(found.requests)), float(np.max(found.active_lanes))
+    share = requests / max(1, warps * times)
+    return share, threads, requests if found.sampled is None else None

@@ -68,7 +68,12 @@ def block_work(
     if any(not math.isfinite(n) for n in trips.values()):
         return ALL_ALIKE
     blocks = math.prod(launch.grid)
+    looks = any(_differs(found, loop.variable) for loop in found.loops)
+    if blocks > MOST_BLOCKS and not looks:
+        return ALL_ALIKE
     named = set().union(*(names(run.guard) for run in found.blocks)) if found.blocks else set()
+    if not looks and not any(n.startswith("blockIdx.") for n in named):
+        return ALL_ALIKE
     looked = np.arange(blocks) if blocks <= MOST_BLOCKS else _in_stretches(blocks, _MANY)
     work: Array = np.ones(len(looked))
     if any(n.startswith("blockIdx.") for n in named):
@@ -88,6 +93,12 @@ def block_work(
     if blocks > MOST_BLOCKS or _boxed(work / most, launch.grid):
         return BlockWork((), turns)
     return BlockWork(tuple((work / mean).round(4).tolist()), turns)
+
+
+def _differs(found: Followed, loop: str) -> bool:
+    """Say whether a loop has conditions in all that runs in it."""
+    guards = [run.guard for run in found.blocks if run.loop == loop]
+    return bool(guards) and TRUE not in guards
 
 
 class _Places:

@@ -52,11 +52,25 @@ from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Counted, Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter, Space
+from perfmodel.records import record
 
 _INDEX_NAMES: Final = {"x": ("x", "ix", "x_"), "y": ("y", "iy", "y_"), "z": ("z", "iz", "z_")}
 _SPACES: Final[Mapping[str, Space]] = {"shared": "shared", "local": "local"}
 _APART: Final = 40503
 """What tells an index of one load from that of another in a key of both: any large odd number."""
+
+
+@record
+class _Symbols:
+    """What a kernel is made of whose indices have no number of the launch in them."""
+
+    parts: Sequence[tuple[Name, Sum]]
+    """Positions in the grid, by the names that indices have for them."""
+    definitions: tuple[tuple[str, Node], ...]
+    guard: Node | None
+    accesses: tuple[Access, ...]
+    waits: Mapping[str | None, int]
+    """How many loads of each loop wait for one another by their addresses."""
 
 
 @dataclass
@@ -112,14 +126,13 @@ class Builder:
             # Elsewhere the launch's numbers are in the indices.
             if all(map(self._is_symbolic, placed)):
                 self.kept["symbols"] = symbols
-        parts, shared_guard, accesses = symbols
+        parts = symbols.parts
         parameters = self._parameters()
         analysed = Analysed(
             *(self.function, self.flow, found, self.launch, parameters, parts),
             *(self.emulation, self.counted_loops, self.kept),
         )
-        waits = rounds_of_loads(accesses, on_chip)
-        work = work_of(analysed, self.registers, waits, self.machine, self.odd)
+        work = work_of(analysed, self.registers, symbols.waits, self.machine, self.odd)
         self.odd_doubt, self.count_doubt = work.doubt, work.counted
         if work.origin:
             self.notes.append(work.origin)
@@ -129,11 +142,11 @@ class Builder:
             parameters=parameters,
             launch=self._launch(),
             buffers=tuple(self.buffers.values()),
-            accesses=tuple(accesses),
-            definitions=tuple((name.name, written(part)) for name, part in parts),
+            accesses=symbols.accesses,
+            definitions=symbols.definitions,
             loops=tuple(self._loop(loop, parts, work.by_block.turns) for loop in found.loops),
             arithmetic=work.arithmetic,
-            guard=shared_guard,
+            guard=symbols.guard,
             flop=Number(work.flop),
             precision=work.precision,
             barriers=work.barriers,
@@ -146,15 +159,15 @@ class Builder:
             block_work=work.by_block.blocks,
         )
 
-    def _symbols(
-        self, placed: Sequence[Placed], on_chip: Collection[str]
-    ) -> tuple[Sequence[tuple[Name, Sum]], Node | None, Sequence[Access]]:
+    def _symbols(self, placed: Sequence[Placed], on_chip: Collection[str]) -> _Symbols:
         """Return the names of positions in the grid, the kernel's guard, and the accesses."""
         parts = self._index_names(placed)
         loops = {loop.variable for loop in self.found.loops}
         shared_guard, accesses = factored(self._accesses(placed, parts), loops)
         accesses = chained(named_accesses(accesses), placed, self.function, on_chip)
-        return parts, shared_guard, accesses
+        definitions = tuple((name.name, written(part)) for name, part in parts)
+        waits = rounds_of_loads(accesses, on_chip)
+        return _Symbols(parts, definitions, shared_guard, tuple(accesses), waits)
 
     def _take_buffers(self, placed: Sequence[Placed]) -> None:
         """Name and size the buffers."""

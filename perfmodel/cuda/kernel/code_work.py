@@ -6,8 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from perfmodel.cuda.addresses.lane_steps import lane_steps
-from perfmodel.cuda.kernel.analysed import Analysed, known_numbers
+from perfmodel.cuda.kernel.analysed import Analysed, Numbers
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.warp_work import Took, WarpWork, entered_share, loops_of_blocks
 from perfmodel.cuda.parse.memory_parts import is_memory
@@ -19,27 +18,23 @@ from perfmodel.cuda.sass.tensor_work import tensor_clocks, waits_for_products
 from perfmodel.hardware.device import WARP_SIZE
 
 
-def work_by_code(
-    kernel: Analysed, shares: Sequence[tuple[float, float]], code: MachineCode
-) -> WarpWork | None:
-    """Return what the machine code says, None if it is not at hand or does not show it.
-
-    `shares`: of the kernel's blocks, see `shares_of`.
-    """
+def work_by_code(kernel: Analysed, numbers: Numbers, code: MachineCode) -> WarpWork | None:
+    """Return what the machine code says, None if it is not at hand or does not show it."""
     if not code:
         return None
     found = kernel.found
-    turns = body_runs(found, kernel.trips())
+    turns = body_runs(found, numbers.trips)
     runs = {
         run.block: share * turns[run.loop]
-        for run, (share, _) in zip(found.blocks, shares, strict=True)
+        for run, (share, _) in zip(found.blocks, numbers.shares, strict=True)
     }
-    parts = issued(code, kernel.function, kernel.flow, Runs(runs, _entries(kernel, runs)))
+    entries = _entries(kernel, runs, turns)
+    parts = issued(code, kernel.function, kernel.flow, Runs(runs, entries))
     if not parts:
         return None
     return WarpWork(
         _counts(kernel, parts, runs, turns),
-        _paces(kernel, parts, runs, turns),
+        _paces(kernel, parts, runs, turns, numbers.steps),
         _branches(kernel, parts),
         _meetings(kernel, parts, turns),
     )
@@ -81,11 +76,12 @@ def _paces(
     parts: Sequence[Issued],
     runs: Mapping[int, float],
     turns: Mapping[str | None, float],
+    steps: Mapping[str | None, int],
 ) -> dict[str | None, Took]:
     loops = loops_of_blocks(kernel.found)
     clocks: dict[str | None, float] = dict.fromkeys((None, *loops.values()), 0.0)
     waits = dict(clocks)
-    for part, took in _taken(kernel, parts):
+    for part, took in _taken(kernel, parts, steps):
         clocks[loops.get(part.block)] += took[0] * part.times
         waits[loops.get(part.block)] += took[1] * part.times
     shares = {b: runs[b] / turns[loops[b]] for b in runs}
@@ -101,13 +97,11 @@ def _paces(
 
 
 def _taken(
-    kernel: Analysed, parts: Sequence[Issued]
+    kernel: Analysed, parts: Sequence[Issued], steps: Mapping[str | None, int]
 ) -> Iterator[tuple[Issued, tuple[float, float]]]:
     """Yield each block of machine code with its clocks and waits, body by body."""
-    launch, loops = kernel.launch, loops_of_blocks(kernel.found)
-    known = known_numbers(launch, kernel.parameters)
-    steps = lane_steps(kernel.function, kernel.found, launch, known)
-    warps = math.ceil(math.prod(launch.block) / WARP_SIZE)
+    loops = loops_of_blocks(kernel.found)
+    warps = math.ceil(math.prod(kernel.launch.block) / WARP_SIZE)
     bodies: dict[int | None, list[Issued]] = {}
     for part in parts:
         bodies.setdefault(part.loop, []).append(part)
@@ -151,10 +145,11 @@ def _meetings(
     return dict(found)
 
 
-def _entries(kernel: Analysed, runs: Mapping[int, float]) -> dict[int, float]:
-    """Return how often a warp comes to each loop from outside."""
-    emulation, trips = kernel.emulation, kernel.trips()
-    known = body_runs(kernel.found, trips)
+def _entries(
+    kernel: Analysed, runs: Mapping[int, float], known: Mapping[str | None, float]
+) -> dict[int, float]:
+    """Return how often a warp comes to each loop from outside; `known`: how often bodies run."""
+    emulation = kernel.emulation
     variables = {loop.index: loop.variable for loop in kernel.found.loops}
     entries = {}
     for number, loop in enumerate(kernel.flow.loops):

@@ -89,7 +89,7 @@ def buffer_bytes(emulation: Emulation, region: int) -> int:
 
 def body_runs(found: Followed, trips: Mapping[str, float]) -> dict[str | None, float]:
     """Return how often the body of each loop runs; where nobody knows the end, many times."""
-    times = {name: trips[name] if math.isfinite(trips[name]) else _MANY for name in trips}
+    times = {name: trips[name] if trips[name] < math.inf else _MANY for name in trips}
     runs: dict[str | None, float] = {None: 1.0}
     for loop in found.loops:
         runs[loop.variable] = math.prod(times[own] for own in found.nest(loop.variable))

@@ -96,7 +96,7 @@ def odd_shares(
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
         with suppress(NoEndError):
-            emulation = emulate(module, function, launch, Effort(_FEW_LANES, _SHORT))
+            emulation = emulate(module, function, launch, Effort(_FEW_LANES, _SHORT, closely=False))
     if emulation is None or not emulation.odd:
         return {}, [], False
     said = odd_notes(function, emulation.odd)

@@ -135,7 +135,8 @@ def _way(
         found = _unfollowed(function, flow, taken)
     placed = placed_accesses(function, found, bound, follower, begin.bases)
     asked, algebra.asked = algebra.asked, Asked()
-    way = Way(function, asked, found, placed, {**follower.data})
+    began = replace(begin, bases={**begin.bases})
+    way = Way(function, began, asked, found, placed, {**follower.data})
     if symbols and bases == begin.bases.keys():
         keep_way(form, way)
     return begin, way

@@ -101,10 +101,10 @@ def chain_clocks(
     `body`: each with its machine instructions by pipe, and the share of warps that run it; `loop`:
     whether the last leads to the first.
     """
-    issues = sum(
-        share * max(sum(counts.values()), tensor_clocks(i), float(is_memory(i)))
-        for i, counts, share in body
-    )
+    issues = 0.0
+    for i, counts, share in body:
+        of_one = max(sum(counts.values()), tensor_clocks(i), float(is_memory(i)))
+        issues = issues + share * of_one
     there: dict[str, float] = {}
     end = before = 0.0
     for _ in range(_ROUNDS if loop else 1):

@@ -134,6 +134,8 @@ def _drawn_within(placed: Sequence[Placed], follower: Interpreter) -> int | None
     Of a table of which only the first rows are ever drawn, the rest is as if it were not there.
     """
     drawn = False
+    if not follower.data:
+        return None
     for p in placed:
         if p.counted or p.offset is None:
             return None

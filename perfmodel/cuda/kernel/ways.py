@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from perfmodel.cuda.addresses.asked import Asked, answers_alike
-from perfmodel.cuda.addresses.launch import KernelLaunch, Start, start
+from perfmodel.cuda.addresses.launch import KernelLaunch, Start, restart, start
 from perfmodel.cuda.addresses.records import Datum, Followed
+from perfmodel.cuda.addresses.witnesses import AskedAgain
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.parse.syntax import Function, Module
 
@@ -25,6 +26,8 @@ class Way:
     """What following a kernel found, and what it asked of the launch's ranges on the way."""
 
     function: Function
+    began: Start
+    """What following began with."""
     asked: Asked
     found: Followed
     placed: Sequence[Placed]
@@ -69,10 +72,9 @@ def known_way(
     if ways is None or ways.missed >= _ENOUGH:
         return None
     for place, way in enumerate(ways.known):
-        begin = start(module, function, bound)
-        if way.function is function and answers_alike(
-            begin.interpreter.algebra, way.asked.questions
-        ):
+        begin = restart(way.began, way.asked.ranges, bound) or start(module, function, bound)
+        begin.interpreter.algebra = algebra = AskedAgain(begin.interpreter.algebra.ranges)
+        if way.function is function and answers_alike(algebra, way.asked):
             begin.interpreter.data.update(way.data)
             ways.known.insert(0, ways.known.pop(place))
             ways.missed = 0

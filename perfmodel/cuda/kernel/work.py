@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
+from functools import reduce
+from operator import add
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
+from perfmodel.cuda.addresses.lane_steps import lane_steps
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.emulate.odd_values import (
     OddShares,
@@ -15,13 +18,15 @@ from perfmodel.cuda.emulate.odd_values import (
     odd_counts,
     odd_doubt,
 )
-from perfmodel.cuda.kernel.analysed import Analysed, shares_of
+from perfmodel.cuda.kernel.analysed import Analysed, Numbers, known_numbers, shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.code_work import work_by_code
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.rule_work import work_by_rules
+from perfmodel.cuda.kernel.warp_work import WarpWork
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.noted import Repeated
 from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Instruction, Module, Symbol, leaves
@@ -101,8 +106,8 @@ class _Tally:
     def add_flop(self, instruction: Instruction, threads: float) -> None:
         """Count the FLOP of an instruction that so many threads run."""
         kind = instruction.type_name
-        if kind in _PRECISIONS:
-            self.flop[_PRECISIONS[kind]] += _FLOP.get(instruction.opcode, 0) * threads
+        if kind in _PRECISIONS and instruction.opcode in _FLOP:
+            self.flop[_PRECISIONS[kind]] += _FLOP[instruction.opcode] * threads
         ceiling, of_thread = tensor_flop(instruction)
         if of_thread:
             self.flop[ceiling] = self.flop.get(ceiling, 0.0) + of_thread * threads
@@ -122,9 +127,56 @@ def work_of(
     takes which way of odd values.
     """
     function, found, flow = kernel.function, kernel.found, kernel.flow
-    trips = kernel.trips()
-    shares = shares_of(kernel)
-    of_warp = work_by_code(kernel, shares, machine) or work_by_rules(kernel, shares)
+    trips, shares = kernel.trips(), shares_of(kernel)
+    known = known_numbers(kernel.launch, kernel.parameters)
+    steps = lane_steps(function, found, kernel.launch, known) if machine else {}
+    beside: dict[str, Any] = {}
+
+    def done(values: Sequence[Any]) -> tuple[Any, ...]:
+        each = iter(values)
+        of_blocks = [(next(each), next(each)) for _ in shares]
+        numbers = Numbers(of_blocks, dict(zip(trips, each, strict=True)), steps)
+        made, beside["of_warp"], beside["odd"] = _made(kernel, numbers, waits, machine, odd)
+        return made
+
+    values = [number for share in shares for number in share] + [*trips.values()]
+    alone = kernel.emulation is None and not odd
+    again = kernel.kept.setdefault("work", Repeated()) if alone else Repeated()
+    key = tuple(steps.items()), tuple(waits.items())
+    totals, flop, precision, in_flight, paces, constants = again.result(key, values, done)
+    if beside:
+        kernel.kept["origin"] = beside["of_warp"].origin, beside["of_warp"].doubt
+    origin, counted = kernel.kept["origin"]
+    return Work(
+        tuple(Arithmetic(pipe, _number(count), loop) for pipe, loop, count in totals if count),
+        flop,
+        precision,
+        in_flight,
+        _barriers(function, flow, found),
+        tuple(Pace(_number(clocks), loop, _number(abreast)) for loop, clocks, abreast in paces),
+        constants,
+        block_work(found, flow, kernel.launch, trips, kernel.counted),
+        origin,
+        beside["odd"] if odd else SURE,
+        counted,
+    )
+
+
+def _made(
+    kernel: Analysed,
+    numbers: Numbers,
+    waits: Mapping[str | None, int],
+    machine: MachineCode,
+    odd: OddShares,
+) -> tuple[tuple[Any, ...], WarpWork, Doubt]:
+    """Return the numbers of a kernel's work, what they were made of, and the doubt of odd values.
+
+    Counts by pipe and loop, FLOP, their precision, loads in flight, clocks by loop and how many
+    loads are abreast, and bytes of constants.
+    """
+    function, found, flow = kernel.function, kernel.found, kernel.flow
+    trips, shares = numbers.trips, numbers.shares
+    of_warp = work_by_code(kernel, numbers, machine) or work_by_rules(kernel, shares)
     tally = _tally(kernel, of_warp.counts, shares, odd)
     abreast = {
         loop: round(waits.get(loop, 1) / took.waits, 4) if took.waits > 0 else 1.0
@@ -138,26 +190,16 @@ def work_of(
     }
     precision = max(tally.flop, key=lambda name: tally.flop[name])
     added = tally.odd_added
-    return Work(
-        tuple(
-            Arithmetic(pipe, _number(count), loop)
-            for (pipe, loop), count in tally.totals.items()
-            if count
-        ),
+    made = (
+        tuple((pipe, loop, count) for (pipe, loop), count in tally.totals.items()),
         tally.flop[precision],
         precision,
         loads_in_flight(function, flow, found, abreast),
-        _barriers(function, flow, found),
-        tuple(
-            Pace(_number(round(p.clocks + extra[loop], 2)), loop, _number(abreast[loop]))
-            for loop, p in of_warp.paces.items()
-        ),
+        tuple((p, round(t.clocks + extra[p], 2), abreast[p]) for p, t in of_warp.paces.items()),
         constants_read(function, flow, found, trips),
-        block_work(found, flow, kernel.launch, trips, kernel.counted),
-        of_warp.origin,
-        odd_doubt(tally.totals, added, body_runs(found, trips)) if added else SURE,
-        of_warp.doubt,
     )
+    doubt = odd_doubt(tally.totals, added, body_runs(found, trips)) if added else SURE
+    return made, of_warp, doubt
 
 
 def _tally(
@@ -175,7 +217,7 @@ def _tally(
     for run, (warps, threads) in zip(found.blocks, shares, strict=True):
         if run.block in tables:
             # where each way begins stands in constant memory
-            ways = sum(min(ran.get(way, 0.0), warps) for way in tables[run.block])
+            ways = reduce(add, (min(ran.get(way, 0.0), warps) for way in tables[run.block]), 0.0)
             tally.add("constant", run.loop, (1.0 + TABLE_WORDS) * ways)
         for at in flow.places([run.block]):
             instruction = function.instructions[at]

@@ -7,6 +7,8 @@ other, and wait where they reconverge.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import add
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
@@ -171,10 +173,12 @@ def partings(
             continue
         if len(flow.blocks[number].successors) > 2:
             # of a table's ways each beyond the first is gone on its own
-            found[run.loop] = found.get(run.loop, 0.0) + sum(w.warps for w in ways) - run.warps
+            every = reduce(add, (w.warps for w in ways), 0.0)
+            found[run.loop] = found.get(run.loop, 0.0) + every - run.warps
             continue
         if len(inner) > 1:
-            parted = min(sum(way.warps for way in inner) - run.warps, *(w.warps for w in inner))
+            both = reduce(add, (way.warps for way in inner), 0.0)
+            parted = min(both - run.warps, *(w.warps for w in inner))
         else:
             whole = run.threads * inner[0].warps / run.warps
             parted = inner[0].warps if inner[0].threads < whole * (1 - _EVEN) else 0.0

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from perfmodel.cuda.parse.noted import exactly
 from perfmodel.cuda.sass.frequencies import Issued
 from perfmodel.cuda.sass.machine_code import BARRIERS, BRANCH, MachineInstruction
 from perfmodel.cuda.sass.opcodes import latencies, opcodes
@@ -105,7 +106,7 @@ def _steps(blocks: Sequence[Issued], loop: bool) -> list[_Step]:
             elif i.opcode == BRANCH and i.target is not None:
                 taken = 1.0 - min(after / part.times, 1.0) if i.conditional else 1.0
                 taken = 1.0 if loop and number + 1 == len(blocks) else taken
-            found.append(_Step(i, taken, number))
+            found.append(_Step(i, exactly(taken), number))
     return found
 
 

@@ -15,6 +15,7 @@ loaded.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Final
 
@@ -66,12 +67,24 @@ def busiest_gpc(busy: Array, blocks: Array, held: Array, device: Device) -> Arra
     unknown.
     """
     separate = (SEPARATE(device), SECOND(device), TURN(device), SEPARATE_LOAD(device))
-    return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, separate))
+    return np.asanyarray(_busiest(busy, blocks, held, device.sm_count, device.gpcs or 0, *separate))
 
 
-@definition
+def _busiest_one(
+    busy: float, blocks: float, held: float, sms: int, gpcs: int, *separate: float
+) -> float:
+    """Return what `_busiest` does, of one launch on plain numbers."""
+    there, whole = math.ceil(busy - 1e-9), (int(separate[0]), int(separate[1]), int(separate[2]))
+    known = bool(gpcs) and sms // gpcs >= whole[0]
+    if not known or not (1 <= there < blocks and sms < blocks <= held * sms):
+        return 1.0
+    most = _most(there, -(-int(blocks) // sms), sms, gpcs, whole, separate[3])
+    return max(most * sms / there, 1.0)
+
+
+@definition(one=_busiest_one)
 def _busiest(
-    busy: Array, blocks: Array, held: Array, sms: int, gpcs: int, separate: tuple[float, ...]
+    busy: Array, blocks: Array, held: Array, sms: int, gpcs: int, *separate: float
 ) -> Array:
     """Return the same by a GPU's counts, and by the coefficients of separate SMs."""
     there, every, room = np.broadcast_arrays(np.ceil(busy - 1e-9), blocks, held)

@@ -82,7 +82,7 @@ class Function:
 
     def __eq__(self, other: object) -> bool:
         """Say whether another does the same."""
-        return isinstance(other, Function) and self._key == other._key
+        return self is other or (isinstance(other, Function) and self._key == other._key)
 
     def __hash__(self) -> int:
         """Return the same number for functions that do the same."""

@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 
 _MOST: Final = 32
 """Programs at most."""
-_AGAIN: Final = 3
+_AGAIN: Final = 2
 """How many times as many launches without a program each next one is made at."""
 _TOGETHER: Final = 48
 """Launches that a program is made of at most."""
