@@ -108,7 +108,28 @@ class Ranges:
         # A guard that no thread meets leaves nothing to compute with.
         if any(part.low > part.high for part in operands):
             return Interval(1, 0)
-        return _operate(node.operator, operands)
+        found = _operate(node.operator, operands)
+        grouped = self._grouped(node) if node.operator == "+" and found is not None else None
+        return found if found is None or grouped is None else _meet(found, grouped)
+
+    def _grouped(self, node: Node) -> Interval | None:
+        """Return the range of a sum by the sums among its terms that guards have narrowed."""
+        left, found = _terms(node), Interval(0, 0)
+        size = len(left)
+        groups: list[Node] = []
+        for narrowed in self._narrowed:
+            some = _terms(narrowed)
+            if 1 < len(some) < size and all(left.count(term) >= some.count(term) for term in some):
+                groups.append(narrowed)
+                for term in some:
+                    left.remove(term)
+        if not groups:
+            return None
+        for part in (self.of(each) for each in (*groups, *left)):
+            if part is None:
+                return None
+            found = Interval(found.low + part.low, found.high + part.high)
+        return found
 
     def _chosen(self, condition: Node, chosen: Node, other: Node) -> Interval | None:
         decided = _constant(self.of(condition))
@@ -129,6 +150,13 @@ class Ranges:
             return Interval(1 - truths[0].high, 1 - truths[0].low)
         most = min if node.operator == "and" else max
         return Interval(most(t.low for t in truths), most(t.high for t in truths))
+
+
+def _terms(node: Node) -> list[Node]:
+    """Return what a sum adds up; an expression that is none is its own."""
+    if isinstance(node, Operation) and node.operator == "+":
+        return [term for operand in node.operands for term in _terms(operand)]
+    return [node]
 
 
 def _truth_of(part: Interval) -> Interval:

@@ -71,6 +71,9 @@ def test_unknown_ranges(expression: str) -> None:
         ("i*4 < n", "i*4 + 3", (3, 11)),
         ("4*i >= 9", "i", (3, 15)),
         ("i*n + j < 20", "i*n + j", (-3, 19)),
+        ("i + j < 5", "(n + i) + j", (7, 14)),  # a part of a sum, however it is put together
+        ("i + j < 5 and n*i < 60", "n*i + j + n + i", (7, 64)),
+        ("i + i < 5", "i + j + i", (-3, 8)),
         ("not i < n", "i", (0, 15)),
         ("i < n or j < 0", "i", (0, 15)),
         ("i < m", "i", (0, 15)),
@@ -83,6 +86,11 @@ def test_guards_narrow(guard: str, expression: str, expected: tuple[int, int] | 
     ranges.assume(parse(guard))
     found = ranges.of(parse(expression))
     assert found == expected or (expected is None and found is not None and found.low < -(2**62))
+
+
+TERMS = st.sampled_from(["i", "j", "n", "i*n", "j*3", "2"])
+SUMS = st.recursive(TERMS, lambda inner: st.builds("({} + {})".format, inner, inner), max_leaves=5)
+COMPARED = st.builds("{} {} {}".format, SUMS, st.sampled_from(["<", "<=", ">", ">="]), SUMS)
 
 
 EXPRESSIONS = st.recursive(
@@ -115,7 +123,10 @@ GUARDS = st.lists(
 
 
 @settings(max_examples=300, deadline=None)
-@given(EXPRESSIONS, GUARDS)
+@given(
+    st.one_of(EXPRESSIONS, SUMS),
+    st.one_of(GUARDS, st.lists(COMPARED, min_size=1, max_size=3).map(" and ".join)),
+)
 def test_ranges_contain_all_values(expression: str, guard: str) -> None:
     """Property, against the evaluation of every point: no value is outside the range."""
     node, condition = parse(expression, integer=True), parse(guard, integer=True)
