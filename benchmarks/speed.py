@@ -88,6 +88,9 @@ def many() -> Iterator[tuple[str, ...]]:
     calls = [
         ("gemm coalesced, any size", "gemm", "coalesced", products),
         ("gemm naive, any size", "gemm", "naive", products),
+        ("gemm smem, any size", "gemm", "smem", products),
+        ("gemm blocktile-1d, any size", "gemm", "blocktile-1d", products),
+        ("gemm blocktile-2d, any size", "gemm", "blocktile-2d", products),
         ("gemm coalesced, multiples of 32", "gemm", "coalesced", whole),
         ("copy", "copy", None, {"bytes": 16 * sizes}),
         (
@@ -96,7 +99,9 @@ def many() -> Iterator[tuple[str, ...]]:
             None,
             {"n": sizes, "stride": random.integers(1, 65, MANY)},
         ),
-        ("atomic-add", "atomic-add", None, {"n": sizes}),
+        ("atomic-add", "atomic-add", None, {"n": sizes, "addresses": sizes[::-1]}),
+        ("layernorm", "layernorm", None, {"rows": random.integers(1, 1 << 14, MANY)}),
+        ("decode-attention", "decode-attention", "flash", {"context": sizes}),
     ]
     peer = cpu(lambda: np.maximum(8.0 * sizes / DEVICE.dram_bandwidth, 2.0 * sizes / 6e13))
     for what, name, mapping, columns in calls:
