@@ -11,7 +11,8 @@ import pytest
 from perfmodel.kernels import kernel_from_table
 from perfmodel.kernels.counted import Counted
 from perfmodel.models.requests.sampled_places import once_of_sample
-from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction import Prediction, predict, predict_many
+from perfmodel.prediction.conditions import by_the_models
 
 WIDTH, HEIGHT = 8192, 4096  # floats: 128 MiB, more than an L2
 X, Y = "(blockIdx.x*64 + threadIdx.x)", "(blockIdx.y*4 + threadIdx.y)"
@@ -103,6 +104,33 @@ def test_atomics_of_one_table_bring_it_once() -> None:
     ]
     assert found[0] < (1 << 23)
     assert found[0] <= found[1] <= (1 << 23) * 1.01
+
+
+def test_launches_together_are_as_alone() -> None:
+    # property; regression: several launches at a time were taken to share nothing
+    place = "(blockIdx.x*n + {})*2"
+    unrolled = [{"load": "c", "index": place.format(f"4*k + {j}"), "loop": "k"} for j in range(4)]
+    rest = {"load": "c", "index": place.format("n//4*4 + r"), "loop": "r"}
+    kernel = kernel_from_table(
+        {
+            "name": "walks",
+            "parameters": {"n": {"default": 39}},
+            "launch": {"grid": [64], "block": [32]},
+            "buffers": {"c": {"length": "64*n*2", "element_bytes": 4}},
+            "loops": [
+                {"variable": "k", "trips": "n//4"},
+                {"variable": "r", "trips": "n%4"},
+            ],
+            "accesses": [*unrolled, rest],
+        }
+    )
+    sizes = [39, 39, 43, 46]
+    together = predict_many(kernel, n=sizes)
+    with by_the_models():
+        alone = [predict(kernel, n=n) for n in sizes]
+    np.testing.assert_array_equal(together.time_s, [float(each.time_s) for each in alone])
+    read = [each.traffic["dram_read_bytes"] for each in alone]
+    np.testing.assert_array_equal(together.traffic["dram_read_bytes"], read)
 
 
 def test_what_is_changed_in_place_takes_its_room_once() -> None:

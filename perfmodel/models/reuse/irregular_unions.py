@@ -21,7 +21,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
-from perfmodel.models.agreement import agreed
+from perfmodel.models.agreement import agreed, alone
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.mechanism import mechanism
@@ -92,12 +92,13 @@ def _brought(
 def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 
-    Of one configuration, and where addresses say it: loads at random places are left out.
+    Where addresses say it: loads at random places are left out. Loads are followed of one
+    configuration at a time.
     """
     chosen = accesses.by_buffer(i for i, r in enumerate(accesses.requests) if _followed(r))
     found: dict[int, Union] = {}
-    if math.prod(accesses.instance.shape) != 1:
-        return found
+    if chosen:
+        alone(math.prod(accesses.instance.shape))
     for positions in chosen.values():
         found |= _in_step(accesses, _unions(accesses, positions, accesses.blocks_on_gpc))
     return found
@@ -107,11 +108,10 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
     """Return the sectors that loads bring into L1, no more of a buffer than there is for a block.
 
     Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
-    for the same sectors in ways that strides do not tell. Of one configuration.
+    for the same sectors in ways that strides do not tell. They are followed of one configuration at
+    a time.
     """
     requests, found = accesses.requests, list(fills)
-    if math.prod(accesses.instance.shape) != 1:
-        return found
     cached = (i for i in accesses.of("load") if requests[i].access.cache == "l1")
     chosen = accesses.by_buffer(i for i in cached if agreed(requests[i].requests > 0))
     for positions in chosen.values():
@@ -121,6 +121,7 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
         # Guards that loops' own strides do not know of: those were counted.
         if len({r.access.loop for r in loads}) < 2 or all(r.sampled is None for r in loads):
             continue
+        alone(math.prod(accesses.instance.shape))
         unions = _unions(accesses, positions, 1)
         if not unions:
             continue

@@ -22,7 +22,7 @@ from perfmodel.arrays import Array, summed
 from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.agreement import agreed
+from perfmodel.models.agreement import agreed, alone
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
@@ -52,17 +52,19 @@ def new_shares(
 ) -> dict[int, Array]:
     """Return the share of what loads bring from DRAM that no other walk of the buffer brings.
 
-    Of one configuration; of loads that coincide with others only, and come back to no earlier
-    loop's data: of those that is known already.
+    Of loads that coincide with others only, and come back to no earlier loop's data: of those that
+    is known already. Walks are followed of one configuration at a time.
     """
-    if math.prod(accesses.instance.shape) != 1:
+    every = _walks(accesses, l1)
+    if not every:
         return {}
+    alone(math.prod(accesses.instance.shape))
     knee = reuse_knee(accesses.device)
     resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size, knee)
     if not agreed(resident > 0):
         return {}
     found: dict[int, Array] = {}
-    for walks in _walks(accesses, l1):
+    for walks in every:
         for members, own, new in _first_brought(accesses, walks):
             by_itself = summed(dram_reads[i] for i in members)
             # Ends of rows may be left out of what is brought.
