@@ -13,7 +13,7 @@ from perfmodel.prediction.compiled.programs import Form, Programs
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 
-_BLOCK: Final = 1 << 14
+_BLOCK: Final = 1 << 12
 """Launches of which all numbers are worked out at a time: few enough for a core's caches."""
 _TRIED: Final = 1 << 11
 """Launches that tell which forms there are."""
