@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from perfmodel.models.launch import handout
+from perfmodel.models import compiled_loops
 from perfmodel.models.launch.handout import busiest_of, busiest_work, time_in_slots
 from perfmodel.prediction import predict
 
@@ -58,9 +58,9 @@ def test_the_compiled_loop_equals_arrays(monkeypatch) -> None:
     cuts = [np.where(generator.random(300) < 0.3, 1.0, generator.random(300)) for _ in range(3)]
     held = generator.integers(1, 9, 300).astype(float)
     with monkeypatch.context() as few:
-        few.setattr(handout, "_MANY", 1)
+        few.setattr(compiled_loops, "_MANY", 1)
         together, _ = busiest_work(counts, cuts, held, 132)
-    monkeypatch.setattr(handout, "_FEW", 1 << 30)
+    monkeypatch.setattr(compiled_loops, "_FEW", 1 << 30)
     for part in (slice(0, 150), slice(150, 300)):
         alone, _ = busiest_work([c[part] for c in counts], [c[part] for c in cuts], held[part], 132)
         np.testing.assert_array_equal(together[part], alone)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel.models.requests.residues as module
+from perfmodel.models import compiled_loops
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.residues import start_residues
 
@@ -86,7 +87,7 @@ def test_compiled_loop_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             strides |= {name: random.integers(-999, 999, some) * unit * 1.0 for name in names}
         offset = random.integers(0, 999, some) * unit * 1.0
         expected = start_residues(spans, strides, offset, unit)
-        monkeypatch.setattr(module, "_MANY", 1)
+        monkeypatch.setattr(compiled_loops, "_MANY", 1)
         np.testing.assert_array_equal(start_residues(spans, strides, offset, unit), expected)
         monkeypatch.undo()
 

@@ -64,10 +64,10 @@ def _step(access: MemoryAccess, known: Mapping[str, Any], block: Dimensions) -> 
     if any(name.startswith((DATUM, CARRIED)) for name in of):
         return 0
     # Where all lanes begin, and the iteration, make no difference.
-    apart = _apart(access.address, known, block)
-    if apart is None:
-        apart = _places(written(access.address), _numbers(of, known), block)
-    return 0 if apart is None else math.gcd(SECTOR, *np.diff(apart).tolist())
+    offsets = _offsets(access.address, known, block)
+    if offsets is None:
+        offsets = _places(written(access.address), _numbers(of, known), block)
+    return 0 if offsets is None else math.gcd(SECTOR, *np.diff(offsets).tolist())
 
 
 def _numbers(names: Collection[str], known: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -86,7 +86,7 @@ def _places(node: Node, numbers: tuple[tuple[str, Any], ...], block: Dimensions)
     return np.broadcast_to(np.asarray(places, dtype=np.int64), (WARP_SIZE,))
 
 
-def _apart(address: Sum, known: Mapping[str, Any], block: Dimensions) -> Array | None:
+def _offsets(address: Sum, known: Mapping[str, Any], block: Dimensions) -> Array | None:
     """Return what `_places` does for an address, term by term: what lanes differ by is kept.
 
     None where a number on the way might be too large.

@@ -130,13 +130,14 @@ def work_of(
     trips, shares = kernel.trips(), shares_of(kernel)
     known = known_numbers(kernel.launch, kernel.parameters)
     steps = lane_steps(function, found, kernel.launch, known) if machine else {}
-    beside: dict[str, Any] = {}
+    told: list[tuple[WarpWork, Doubt]] = []
 
     def done(values: Sequence[Any]) -> tuple[Any, ...]:
         each = iter(values)
         of_blocks = [(next(each), next(each)) for _ in shares]
         numbers = Numbers(of_blocks, dict(zip(trips, each, strict=True)), steps)
-        made, beside["of_warp"], beside["odd"] = _made(kernel, numbers, waits, machine, odd)
+        made, of_warp, doubt = _made(kernel, numbers, waits, machine, odd)
+        told.append((of_warp, doubt))
         return made
 
     values = [number for share in shares for number in share] + [*trips.values()]
@@ -144,8 +145,8 @@ def work_of(
     again = kernel.kept.setdefault("work", Repeated()) if alone else Repeated()
     key = tuple(steps.items()), tuple(waits.items())
     totals, flop, precision, in_flight, paces, constants = again.result(key, values, done)
-    if beside:
-        kernel.kept["origin"] = beside["of_warp"].origin, beside["of_warp"].doubt
+    if told:  # first of the launch's plain numbers, then of those that are noted
+        kernel.kept["origin"] = told[0][0].origin, told[0][0].doubt
     origin, counted = kernel.kept["origin"]
     return Work(
         tuple(Arithmetic(pipe, _number(count), loop) for pipe, loop, count in totals if count),
@@ -157,7 +158,7 @@ def work_of(
         constants,
         block_work(found, flow, kernel.launch, trips, kernel.counted),
         origin,
-        beside["odd"] if odd else SURE,
+        told[0][1] if odd else SURE,
         counted,
     )
 

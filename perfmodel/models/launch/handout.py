@@ -7,7 +7,6 @@ oldest first. Small blocks let the SMs that got them take more of the others.
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final
@@ -17,17 +16,13 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.derivation import definition
 
 MOST_ROUNDS: Final = 12
 """Waves of blocks up to which they are handed out one by one: later small blocks hardly tell."""
 IDLE: Final = 0.05
 """Work of a block, over an average one's, up to which it has left at once."""
-
-_MANY: Final = 1 << 9
-_FEW: Final = 1 << 4
-"""Grids from which on a loop is compiled, or loaded: a batch of so many is one of several; and from
-which on it is used once it is there."""
 
 FULL_TURN: Final = Coefficient("launch.handout.full_turn")
 EARLY: Final = Coefficient("launch.handout.early")
@@ -139,8 +134,7 @@ def load_loop() -> None:
 
 def _one_by_one(grids: Array, axes: int, sm_count: int) -> Array:
     """Return the work of the SM that ends last; `grids` are counts, cuts and blocks held."""
-    loaded = f"{__name__}_loop" in sys.modules
-    if grids.shape[1] >= (_FEW if loaded else _MANY) and find_spec("numba") is not None:
+    if worth_loop(f"{__name__}_loop", grids.shape[1]):
         from perfmodel.models.launch.handout_loop import busiest_of_grids
 
         rows = np.ascontiguousarray(grids.T)

@@ -5,22 +5,17 @@ Blocks, warps and loops are the digits of mixed-radix numbers; each moves an add
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.footprint import integers
 
-_MANY: Final = 1 << 9
-_FEW: Final = 1 << 4
-"""Configurations from which on a loop is compiled, or loaded; and from which on it is used once it
-is there."""
 _LOOP: Final = "perfmodel.models.requests.residue_loop"
 
 
@@ -35,7 +30,7 @@ def start_residues(
     residues = LINE // unit
     first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)
     steps = [[residue(strides, name) // unit for name in span.names] for span in spans]
-    if len(first) >= (_FEW if _LOOP in sys.modules else _MANY) and find_spec("numba"):
+    if worth_loop(_LOOP, len(first)):
         counted = _one_by_one(spans, steps, first, residues)
         if counted is not None:
             return counted
