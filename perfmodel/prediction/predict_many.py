@@ -146,6 +146,7 @@ class Prepared:
 
     names: tuple[str, ...]
     forms: tuple[Form[LaunchNumbers], ...]
+    compiled: bool  # there are enough launches for machine code
 
 
 def prepared(
@@ -161,10 +162,11 @@ def prepared(
     forms = under.forms(kernel, dict.fromkeys(columns, 0))
     if forms is None:
         return None
-    from perfmodel.prediction.compiled.many import prepare
+    from perfmodel.prediction.compiled.many import COMPILED, prepare
 
     whole = {name: column.astype(np.int64) for name, column in columns.items()}
-    return Prepared(forms.names, tuple(prepare(forms.of_numbers, whole, under.evaluated, size)))
+    useful = prepare(forms.of_numbers, whole, under.evaluated, size)
+    return Prepared(forms.names, tuple(useful), size >= COMPILED)
 
 
 def picked(
@@ -205,7 +207,7 @@ class _Launches:
         found = self._programs()
         if found is not None and found.forms:
             inputs = [self.params[name].astype(np.int64) for name in found.names]
-            left = _side_by_side(lambda some: self._by_programs(found.forms, inputs, some), rows)
+            left = _side_by_side(lambda some: self._by_programs(found, inputs, some), rows)
             rows = np.concatenate(left)
         _side_by_side(self._by_arrays, rows)
 
@@ -217,14 +219,13 @@ class _Launches:
             None if self.size < LEAST else prepared(self.kernel, self.under, self.params, self.size)
         )
 
-    def _by_programs(
-        self, forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array], rows: Array
-    ) -> Array:
+    def _by_programs(self, programs: Prepared, inputs: Sequence[Array], rows: Array) -> Array:
         """Predict rows that a program holds for, and return the others."""
         from perfmodel.prediction.compiled.many import blocks
 
         left = np.ones(len(rows), dtype=bool)
-        for form, places, outputs in blocks(forms, [column[rows] for column in inputs]):
+        some = [column[rows] for column in inputs]
+        for form, places, outputs in blocks(programs.forms, some, programs.compiled):
             found = form.layout.record(outputs)
             self._keep(rows[places], found.time_s, found.terms_s, found.traffic)
             left[places] = False

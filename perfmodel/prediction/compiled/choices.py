@@ -197,7 +197,7 @@ class Choices:
         if len(left) >= _MANY:
             held = {}
             for form in known:  # of all launches one after the other: few programs see few launches
-                for _, places, outputs in blocks([form.timing], [*inputs[:, left]]):
+                for _, places, outputs in blocks([form.timing], [*inputs[:, left]], False):
                     times[left[places]] = outputs[0]
                 held[form] = np.count_nonzero(~np.isnan(times[left]))
                 left = left[np.isnan(times[left])]

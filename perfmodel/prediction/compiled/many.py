@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.models.launch.handout import load_loop
+from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.programs import Form, Programs
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.launch_numbers import LaunchNumbers
@@ -22,6 +23,8 @@ _TOGETHER: Final = 60
 _MOST_MADE: Final = 3
 _WORTH: Final = 1 << 14
 """Programs that are made at most, and launches that one has to save the models."""
+COMPILED: Final = 1 << 17
+"""Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
 _FEW: Final = 0.02
 _POOR: Final = 0.5
 """Share of launches under which a program is not worth while, nor all of them together."""
@@ -55,16 +58,17 @@ def prepare(
 
 
 def blocks(
-    forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array]
+    forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array], compiled: bool
 ) -> Iterator[tuple[Form[LaunchNumbers], Array, tuple[Any, ...]]]:
     """Yield the programs that hold for some launches, their places, and the programs' outputs.
 
-    `inputs` are the columns of the programs' inputs, in their order.
+    `inputs` are the columns of the programs' inputs, in their order. `compiled`: by machine code.
     """
     for start in range(0, len(inputs[0]), _BLOCK):
         places = np.arange(start, min(start + _BLOCK, len(inputs[0])))
         for form in forms:
-            held, outputs = _outputs(form, [column[places] for column in inputs])
+            function = form.of_many if compiled else form.of_arrays
+            held, outputs = _outputs(function, [column[places] for column in inputs])
             if held.any():
                 yield form, places[held], tuple(_chosen(o, held) for o in outputs)
                 places = places[~held]
@@ -79,18 +83,20 @@ def _shares(
     left, found = np.ones(len(next(iter(columns.values()))), dtype=bool), {}
     inputs = [columns[name] for name in programs.names]
     for form in programs.known:
-        found[form] = _outputs(form, inputs)[0] & left
+        found[form] = _outputs(form.of_arrays, inputs)[0] & left
         left &= ~found[form]
     return found
 
 
-def _outputs(form: Form[LaunchNumbers], inputs: Sequence[Array]) -> tuple[Array, tuple[Any, ...]]:
+def _outputs(
+    function: ArrayFunction | None, inputs: Sequence[Array]
+) -> tuple[Array, tuple[Any, ...]]:
     nothing = np.zeros(len(inputs[0]), dtype=bool), ()
-    if form.of_many is None:
+    if function is None:
         return nothing
     try:
         with np.errstate(all="ignore"):
-            held, outputs = form.of_many(*inputs)
+            held, outputs = function(*inputs)
     except ValueError:  # a function gave arrays of another shape than of those recorded
         return nothing
     return held & np.isfinite(outputs[0]), outputs

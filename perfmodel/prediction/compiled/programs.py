@@ -21,7 +21,6 @@ from perfmodel.prediction.compiled.layouts import Layout, Read
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, RecordedLaunches, record_launches
-from perfmodel.prediction.compiled.vector_code import vector_function
 
 Found = TypeVar("Found")
 
@@ -53,7 +52,12 @@ class Form(Generic[Found]):
 
     @cached_property
     def of_many(self) -> ArrayFunction | None:
-        """The function of arrays of launches; None if some step takes one at a time."""
+        """The function of arrays of very many launches; None if some step takes one at a time.
+
+        Compiling it takes as long as NumPy takes for some hundred thousand launches.
+        """
+        from perfmodel.prediction.compiled.vector_code import vector_function
+
         try:
             return vector_function(self.program)
         except NoProgramError:

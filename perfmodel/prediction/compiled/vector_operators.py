@@ -9,8 +9,23 @@ from typing import Any, Final
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.scalars import OPERATORS, Kind, Scalar, kind_of
 
-LANES: Final = 8
-"""Launches in a vector: of doubles, AVX-512 has as many, and others take it in parts."""
+
+def _lanes() -> int:
+    """Return launches in a vector: as many as AVX-512 has doubles, or AVX2.
+
+    More than the processor has are taken in parts, which LLVM compiles four times as long.
+    """
+    try:
+        from llvmlite import binding
+
+        features = binding.get_host_cpu_features()
+    except (ImportError, RuntimeError):  # the latter where LLVM does not know the processor
+        return 4
+    return 8 if features.get("avx512f") else 4
+
+
+LANES: Final = _lanes()
+"""Launches in a vector."""
 
 _ELEMENTS: Final[Mapping[Kind, str]] = {"f": "double", "i": "i64", "b": "i1"}
 TYPES: Final = {kind: f"<{LANES} x {element}>" for kind, element in _ELEMENTS.items()}
