@@ -180,8 +180,8 @@ def picked(
     alone = Conditions(under.device, "profiler", under.cache)
 
     def times(every: Mapping[str, Array]) -> Array:
-        params: dict[str, Any] = dict(every)
-        return predict_many(kernel, device=alone.device, cache=alone.cache, **params).time_s
+        by_the_models = Prepared(tuple(every), (), False)  # choices have more forms than programs
+        return predict_columns(kernel, alone, every, by_the_models).time_s
 
     return fastest(kernel, given, times, alone if compiled else None)
 

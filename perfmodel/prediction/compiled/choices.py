@@ -56,6 +56,8 @@ _SAMPLE: Final = 60
 """Launches that a program is made of at most."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
+_WORTH: Final = 1 << 13
+"""Times that a program has to give for making it to take less time than the models."""
 _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
 _SURELY: Final = 1 - 1e-9
@@ -83,6 +85,7 @@ class Choices:
     evaluated: Evaluated
     times: Times
     bounds: Programs[tuple[Any, ...]]
+    worth: int = _WORTH  # times of launches decided together that a program is made for
 
     @classmethod
     def of(
@@ -111,6 +114,7 @@ class Choices:
         """
         size = len(next(iter(given.values())))
         starts = range(0, size, _DECIDED)
+        self.worth = max(_MANY, _WORTH // len(starts))
         return np.concatenate(
             [self._decided({n: c[at : at + _DECIDED] for n, c in given.items()}) for at in starts]
         )
@@ -179,14 +183,14 @@ class Choices:
         times = np.full(inputs.shape[1], np.nan)
         self._fill(times, inputs)
         left = np.isnan(times)
-        while left.sum() >= max(_MANY, _FEW * len(left)) and self._learn(inputs[:, left]):
+        while left.sum() >= max(self.worth, _FEW * len(left)) and self._learn(inputs[:, left]):
             self._fill(times, inputs)
             left = np.isnan(times)
         if left.any():
             some = {name: column[left] for name, column in columns.items()}
             times[left] = self.times({**some, **self.words})
-            self.forms.undecided += 1
-            if self.forms.undecided >= _MORE * len(self.forms.of_numbers.known):
+            self.forms.undecided += len(left) < _MANY
+            if self.forms.undecided > _MORE * len(self.forms.of_numbers.known):
                 self._learn(inputs[:, left])
         return times
 
