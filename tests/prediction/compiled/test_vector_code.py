@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import reload
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.prediction.compiled import vector_code
+from perfmodel.prediction.compiled import vector_code, vector_operators
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.programs import Form
@@ -107,6 +109,29 @@ def test_fewer_launches_after_more() -> None:
         held, (found,) = run(numbers, numbers)
         assert held.all()
         assert found.tolist() == (2 * numbers).tolist()
+
+
+@pytest.mark.parametrize(("features", "lanes"), [({"avx512f": True}, 8), ({}, 4)])
+def test_vectors_of_other_processors(
+    features: dict[str, bool], lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # independent: NumPy, with numbers that calls take one by one and launches that fill no vector
+    binding = pytest.importorskip("llvmlite.binding")
+    a, b = np.random.default_rng(5).integers(1, 1000, (2, 37))
+    least = scalars.apply("minimum", *INPUTS["f"])
+    outputs = scalars.apply("gcd", *INPUTS["i"]), scalars.apply("log1p", least)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(binding, "get_host_cpu_features", lambda: features)
+            reload(vector_operators)
+        reload(vector_code)
+        assert lanes == vector_code.LANES
+        _, (divisors, logarithms) = made(*outputs)(a, b)
+        assert divisors.tolist() == np.gcd(a, b).tolist()
+        np.testing.assert_allclose(logarithms, np.log1p(np.minimum(a, b)), rtol=1e-15)
+    finally:
+        reload(vector_operators)
+        reload(vector_code)
 
 
 def test_without_llvm_numpy_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
