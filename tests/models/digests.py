@@ -24,6 +24,8 @@ _NO_TIES: Final = 0.7390851332151607
 _LEAST: Final = {"s": 1e-12, "B": 1e-2}
 """By unit: what is less is the noise of a difference."""
 _LEAST_OF_OTHERS: Final = 1e-5
+_AS_BYTES: Final = ("bytes", "sectors")
+"""How names of numbers end that are bytes, or as large."""
 _GIVEN: Final = ("access", "variables", "strides", "execution", "instance", "kernel", "device")
 """Fields that stages are given."""
 
@@ -81,27 +83,31 @@ def _digest(texts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield a record's numbers and words, to the digits that any machine agrees on."""
+def _texts(value: Any, unit: str = "s") -> Iterator[str]:
+    """Yield a record's numbers and words, to the digits that any machine agrees on.
+
+    Numbers are as of seconds, of which a launch takes 1e-7 and more, but for what names say are
+    bytes or sectors.
+    """
     if isinstance(value, np.ndarray) and value.dtype.kind == "U":
         value = value.ravel().tolist()
     if isinstance(value, str | bool) or value is None:
         yield str(value)
     elif isinstance(value, int | float | np.number | np.ndarray):
-        # seconds of a launch are 1e-7 and more
-        yield from _numbers(value, "s")
-    else:
-        for item in _items(value):
-            yield from _texts(item)
+        yield from _numbers(value, unit)
+    elif isinstance(value, Mapping) or is_dataclass(value):
+        for name, item in _items(value):
+            yield from _texts(item, "B" if name.endswith(_AS_BYTES) else unit)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _texts(item, unit)
 
 
-def _items(value: Any) -> Iterable[Any]:
-    """Return what a record or collection holds; nothing of other objects."""
+def _items(value: Any) -> Iterable[tuple[str, Any]]:
+    """Return what a mapping or record holds, by name."""
     if isinstance(value, Mapping):
-        return [value[name] for name in sorted(value)]
-    if is_dataclass(value):
-        return [getattr(value, f.name) for f in fields(value) if f.name not in _GIVEN]
-    return value if isinstance(value, Sequence) else ()
+        return [(str(name), value[name]) for name in sorted(value)]
+    return [(f.name, getattr(value, f.name)) for f in fields(value) if f.name not in _GIVEN]
 
 
 def _line(formula: Formula, given: dict[str, Any], result: Any) -> str:

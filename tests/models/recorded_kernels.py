@@ -44,10 +44,11 @@ def said(seed: int) -> str:
             found = predict(kernel, **launch)
         details = found.details
         requests = *details.requests, *details.on_chip
+        differences = found.behind.differences.numbers()
         parts = [
             of_record((details.time, found.occupancy)),
             of_record((requests, [r.useful_bytes for r in requests])),
-            of_record((details.traffic, found.over_fetch, found.behind.differences.numbers())),
+            of_record((details.traffic, found.over_fetch, {"bytes": differences})),
             of_lines(lines),
         ]
         if seed % _SEVERAL == 0:

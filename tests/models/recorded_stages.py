@@ -51,7 +51,7 @@ def _parts(found: Prediction, interval: bool) -> Iterator[Any]:
     yield requests, [r.useful_bytes for r in requests]
     yield found.details.traffic, found.over_fetch, found.roofline, found.occupancy
     spread = (found.interval_s, found.figure_spread) if interval else ()
-    yield spread, found.warnings, found.behind.differences.numbers()
+    yield spread, found.warnings, {"bytes": found.behind.differences.numbers()}
     yield littles_law(found).to_json()
     yield found.details.time
 

@@ -68,10 +68,15 @@ BY_LINES: Final = [
 
 @pytest.mark.parametrize("launch", sorted({*chosen().values(), *BY_LINES}))
 def test_launches_are_as_recorded(launch: str) -> None:
-    # regression: the committed record of all launches
+    # regression: the committed record of all launches; of bytes, processors without AVX-512 leave
+    # 3e-10 more or less where millions are taken from as many
     if of_source(launch) and find_tool("nvcc") is None:
         pytest.skip("needs nvcc")
-    assert first_predicted(launch) == pytest.approx(recorded(launch), rel=1e-12)
+    found, expected = first_predicted(launch), recorded(launch)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        left = 1e-6 if name.startswith("traffic ") else 0.0
+        assert found[name] == pytest.approx(value, rel=1e-12, abs=left), name
 
 
 @pytest.mark.parametrize("launch", WITH_STAGES)
