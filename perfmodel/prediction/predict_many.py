@@ -30,8 +30,7 @@ from perfmodel.records import record
 from perfmodel.traffic import NUMBERS
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.compiled.programs import Form
-    from perfmodel.prediction.launch_numbers import LaunchNumbers
+    from perfmodel.prediction.compiled.many import Working
 
 # Most configurations worked on at a time: few enough for the CPU's caches, enough to share
 # patterns. What is worked on together does not depend on the CPU, nor then does any result.
@@ -145,8 +144,7 @@ class Prepared:
     """Programs that hold for most of some launches, none if they do not, and their inputs."""
 
     names: tuple[str, ...]
-    forms: tuple[Form[LaunchNumbers], ...]
-    compiled: bool  # there are enough launches for machine code
+    programs: tuple[Working, ...]
 
 
 def prepared(
@@ -162,11 +160,10 @@ def prepared(
     forms = under.forms(kernel, dict.fromkeys(columns, 0))
     if forms is None:
         return None
-    from perfmodel.prediction.compiled.many import COMPILED, prepare
+    from perfmodel.prediction.compiled.many import prepare
 
     whole = {name: column.astype(np.int64) for name, column in columns.items()}
-    useful = prepare(forms.of_numbers, whole, under.evaluated, size)
-    return Prepared(forms.names, tuple(useful), size >= COMPILED)
+    return Prepared(forms.names, prepare(forms.of_numbers, whole, under.evaluated, size))
 
 
 def picked(
@@ -180,7 +177,7 @@ def picked(
     alone = Conditions(under.device, "profiler", under.cache)
 
     def times(every: Mapping[str, Array]) -> Array:
-        by_the_models = Prepared(tuple(every), (), False)  # choices have more forms than programs
+        by_the_models = Prepared(tuple(every), ())  # choices have more forms than programs
         return predict_columns(kernel, alone, every, by_the_models).time_s
 
     return fastest(kernel, given, times, alone if compiled else None)
@@ -205,9 +202,9 @@ class _Launches:
         self.traffic |= {name: np.zeros(self.size) for name in NUMBERS}
         rows = np.arange(self.size)
         found = self._programs()
-        if found is not None and found.forms:
+        if found is not None and found.programs:
             inputs = [self.params[name].astype(np.int64) for name in found.names]
-            left = _side_by_side(lambda some: self._by_programs(found, inputs, some), rows)
+            left = _side_by_side(lambda some: self._by_programs(found.programs, inputs, some), rows)
             rows = np.concatenate(left)
         _side_by_side(self._by_arrays, rows)
 
@@ -219,13 +216,15 @@ class _Launches:
             None if self.size < LEAST else prepared(self.kernel, self.under, self.params, self.size)
         )
 
-    def _by_programs(self, programs: Prepared, inputs: Sequence[Array], rows: Array) -> Array:
+    def _by_programs(
+        self, programs: Sequence[Working], inputs: Sequence[Array], rows: Array
+    ) -> Array:
         """Predict rows that a program holds for, and return the others."""
         from perfmodel.prediction.compiled.many import blocks
 
         left = np.ones(len(rows), dtype=bool)
         some = [column[rows] for column in inputs]
-        for form, places, outputs in blocks(programs.forms, some, programs.compiled):
+        for form, places, outputs in blocks(programs, some):
             found = form.layout.record(outputs)
             self._keep(rows[places], found.time_s, found.terms_s, found.traffic)
             left[places] = False

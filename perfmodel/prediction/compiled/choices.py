@@ -201,7 +201,9 @@ class Choices:
         if len(left) >= _MANY:
             held = {}
             for form in known:  # of all launches one after the other: few programs see few launches
-                for _, places, outputs in blocks([form.timing], [*inputs[:, left]], False):
+                timing = form.timing
+                by_numpy = [(timing, timing.of_arrays)]
+                for _, places, outputs in blocks(by_numpy, [*inputs[:, left]]):
                     times[left[places]] = outputs[0]
                 held[form] = np.count_nonzero(~np.isnan(times[left]))
                 left = left[np.isnan(times[left])]

@@ -23,21 +23,24 @@ _TOGETHER: Final = 60
 _MOST_MADE: Final = 3
 _WORTH: Final = 1 << 14
 """Programs that are made at most, and launches that one has to save the models."""
-COMPILED: Final = 1 << 17
+_COMPILED: Final = 1 << 17
 """Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
 _FEW: Final = 0.02
 _POOR: Final = 0.5
 """Share of launches under which a program is not worth while, nor all of them together."""
 
 Columns = Mapping[str, Array]
+Working = tuple[Form[LaunchNumbers], ArrayFunction | None]
+"""A program, and the function of it that works launches out."""
 
 
 def prepare(
     programs: Programs[LaunchNumbers], columns: Columns, evaluated: Evaluated, size: int
-) -> list[Form[LaunchNumbers]]:
+) -> tuple[Working, ...]:
     """Return programs that hold for most of some launches, made if need be; none if they do not.
 
-    `columns` are the launches' parameters, or those of some that stand for all `size` of them.
+    `columns` are the launches' parameters, or those of some that stand for all `size` of them. If
+    these are enough, the programs are compiled.
     """
     load_loop()
     given = len(next(iter(columns.values())))
@@ -52,22 +55,22 @@ def prepare(
         if not programs.learn_of(launches, evaluated, usual=True):
             break
     if len(left) > _POOR * len(some):
-        return []
+        return ()
     useful = [form for form, held in shares.items() if held.mean() >= _FEW]
-    return sorted(useful, key=lambda form: -shares[form].mean())
+    useful.sort(key=lambda form: -shares[form].mean())
+    return tuple((form, form.of_many if size >= _COMPILED else form.of_arrays) for form in useful)
 
 
 def blocks(
-    forms: Sequence[Form[LaunchNumbers]], inputs: Sequence[Array], compiled: bool
+    programs: Sequence[Working], inputs: Sequence[Array]
 ) -> Iterator[tuple[Form[LaunchNumbers], Array, tuple[Any, ...]]]:
     """Yield the programs that hold for some launches, their places, and the programs' outputs.
 
-    `inputs` are the columns of the programs' inputs, in their order. `compiled`: by machine code.
+    `inputs` are the columns of the programs' inputs, in their order.
     """
     for start in range(0, len(inputs[0]), _BLOCK):
         places = np.arange(start, min(start + _BLOCK, len(inputs[0])))
-        for form in forms:
-            function = form.of_many if compiled else form.of_arrays
+        for form, function in programs:
             held, outputs = _outputs(function, [column[places] for column in inputs])
             if held.any():
                 yield form, places[held], tuple(_chosen(o, held) for o in outputs)
