@@ -37,6 +37,7 @@ class Ranges:
         self._variables = variables
         self._narrowed: dict[Node, Interval] = {}
         self._known: dict[Node, Interval | None] = {}
+        self._sums: dict[Node, tuple[int, frozenset[Node]]] = {}
 
     def of(self, node: Node) -> Interval | None:
         """Return an interval that contains all values of an expression, if one is known."""
@@ -114,8 +115,11 @@ class Ranges:
 
     def _grouped(self, node: Node) -> Interval | None:
         """Return the range of a sum by the sums among its terms that guards have narrowed."""
+        size, inside = self._sums_of(node)
+        # those that it is written with narrow it by its operands
+        if not any(1 < self._sums_of(n)[0] < size and n not in inside for n in self._narrowed):
+            return None
         left, found = _terms(node), Interval(0, 0)
-        size = len(left)
         groups: list[Node] = []
         for narrowed in self._narrowed:
             some = _terms(narrowed)
@@ -130,6 +134,18 @@ class Ranges:
                 return None
             found = Interval(found.low + part.low, found.high + part.high)
         return found
+
+    def _sums_of(self, node: Node) -> tuple[int, frozenset[Node]]:
+        """Return of how many terms an expression is the sum, and the sums that it is written with.
+
+        It is one of them itself; an expression that is no sum is of one term.
+        """
+        if not isinstance(node, Operation) or node.operator != "+":
+            return 1, frozenset()
+        if node not in self._sums:
+            terms, sums = zip(*map(self._sums_of, node.operands), strict=True)
+            self._sums[node] = sum(terms), frozenset((node,)).union(*sums)
+        return self._sums[node]
 
     def _chosen(self, condition: Node, chosen: Node, other: Node) -> Interval | None:
         decided = _constant(self.of(condition))
