@@ -21,6 +21,8 @@ _LARGEST_SHIFT: Final = 62
 _LARGEST: Final = 2**62
 # Where nothing is known; past what is of use, and still of 64 bits after a step or two.
 _NOWHERE: Final = 3 * 2**61
+_MOST_TERMS: Final = 256
+"""Of a sum, in which others are looked for."""
 
 
 class Interval(NamedTuple):
@@ -116,14 +118,16 @@ class Ranges:
     def _grouped(self, node: Node) -> Interval | None:
         """Return the range of a sum by the sums among its terms that guards have narrowed."""
         size, inside = self._sums_of(node)
-        # those that it is written with narrow it by its operands
-        if not any(1 < self._sums_of(n)[0] < size and n not in inside for n in self._narrowed):
+        if size > _MOST_TERMS:  # shared parts may double without end
+            return None
+        fewer = [each for each in self._narrowed if 1 < self._sums_of(each)[0] < size]
+        if inside.issuperset(fewer):  # those that it is written with narrow it by its operands
             return None
         left, found = _terms(node), Interval(0, 0)
         groups: list[Node] = []
-        for narrowed in self._narrowed:
+        for narrowed in fewer:
             some = _terms(narrowed)
-            if 1 < len(some) < size and all(left.count(term) >= some.count(term) for term in some):
+            if all(left.count(term) >= some.count(term) for term in some):
                 groups.append(narrowed)
                 for term in some:
                     left.remove(term)

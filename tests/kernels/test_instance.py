@@ -295,13 +295,14 @@ def test_deepest_definitions(refusal: Refusal) -> None:
     assert "levels deep" in refusal(kernel_from_table, {**changes, "definitions": deeper})
 
 
-def test_definitions_that_double() -> None:
+@pytest.mark.parametrize("guard", ["d60 >= 0", "d60 >= 0 and threadIdx.x + n < 100"])
+def test_definitions_that_double(guard: str) -> None:
     """Sixty doublings would be 2**60 parts if written out; shared parts keep it quick."""
     doubling = {f"d{n}": f"d{n - 1} + d{n - 1}" for n in range(1, 61)}
     kernel = kernel_from_table(
         table(
             definitions={"d0": "threadIdx.x // 32", **doubling},
-            accesses=[{"load": "x", "index": "d60", "guard": "d60 >= 0"}],
+            accesses=[{"load": "x", "index": "d60", "guard": guard}],
         )
     )
     check_bounds(bind(kernel, {"n": 1}))
