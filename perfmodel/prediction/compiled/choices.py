@@ -85,7 +85,6 @@ class Choices:
     evaluated: Evaluated
     times: Times
     bounds: Programs[tuple[Any, ...]]
-    worth: int = _WORTH  # times of launches decided together that a program is made for
 
     @classmethod
     def of(
@@ -114,12 +113,12 @@ class Choices:
         """
         size = len(next(iter(given.values())))
         starts = range(0, size, _DECIDED)
-        self.worth = max(_MANY, _WORTH // len(starts))
-        return np.concatenate(
-            [self._decided({n: c[at : at + _DECIDED] for n, c in given.items()}) for at in starts]
-        )
+        worth = max(_MANY, _WORTH // len(starts))
+        parts = ({n: c[at : at + _DECIDED] for n, c in given.items()} for at in starts)
+        return np.concatenate([self._decided(part, worth) for part in parts])
 
-    def _decided(self, given: Mapping[str, Array]) -> Array:
+    def _decided(self, given: Mapping[str, Array], worth: int) -> Array:
+        """Return the same of launches whose programs have to give so many times each."""
         size = len(next(iter(given.values())))
         left = np.concatenate(
             [
@@ -134,7 +133,7 @@ class Choices:
                 return first_of_fastest(times)
             columns = {name: column[launch] for name, column in given.items()}
             columns |= {name: values[place] for name, values in self.rows.items()}
-            times[launch, place] = self._timed(columns)
+            times[launch, place] = self._timed(columns, worth)
             left[launch, place] = np.inf
             best, together = times.min(axis=1), 2 * together
 
@@ -177,13 +176,16 @@ class Choices:
             raise NoProgramError("what choices take at least")
         known.append(known.pop(0))
 
-    def _timed(self, columns: Mapping[str, Array]) -> Array:
-        """Return the times of launches with all parameters given [s]."""
+    def _timed(self, columns: Mapping[str, Array], worth: int) -> Array:
+        """Return the times of launches with all parameters given [s].
+
+        Where `worth` of them at least are left, a program is made for these.
+        """
         inputs = np.stack([columns[name] for name in self.forms.names])
         times = np.full(inputs.shape[1], np.nan)
         self._fill(times, inputs)
         left = np.isnan(times)
-        while left.sum() >= max(self.worth, _FEW * len(left)) and self._learn(inputs[:, left]):
+        while left.sum() >= max(worth, _FEW * len(left)) and self._learn(inputs[:, left]):
             self._fill(times, inputs)
             left = np.isnan(times)
         if left.any():
@@ -201,9 +203,8 @@ class Choices:
         if len(left) >= _MANY:
             held = {}
             for form in known:  # of all launches one after the other: few programs see few launches
-                timing = form.timing
-                by_numpy = [(timing, timing.of_arrays)]
-                for _, places, outputs in blocks(by_numpy, [*inputs[:, left]]):
+                timing = form.timing, form.timing.of_arrays
+                for _, places, outputs in blocks([timing], [*inputs[:, left]]):
                     times[left[places]] = outputs[0]
                 held[form] = np.count_nonzero(~np.isnan(times[left]))
                 left = left[np.isnan(times[left])]
