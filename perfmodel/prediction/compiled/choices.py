@@ -40,14 +40,16 @@ _AT_ONCE: Final = 16
 _DECIDED: Final = 1 << 13
 """Launches that are decided together."""
 _FIRST: Final = 2
-"""Choices of a launch that are timed first, the likeliest; then twice as many, and so on."""
+"""Choices of a launch that programs time first, the likeliest; then so many times as many."""
+_FIRST_OF_MODELS: Final = 8
+"""The same of the models, which take as long for some tens of choices as for one."""
 _ALIKE: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
 """Programs of the launches, and of what they take at least, at most."""
-_MORE: Final = 4
-"""Times for each program that choices must have had none before the next is made: making one takes
-as long as the models take for some twenty."""
+_MORE: Final = 32
+"""Times that the models had to give before the first program is made; as many more for each next
+one: making one takes as long as they take for some eighty."""
 _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
@@ -126,7 +128,9 @@ class Choices:
                 for at in range(0, size, _AT_ONCE)
             ]
         )
-        times, best, together = np.full(left.shape, np.inf), np.full(size, np.inf), _FIRST
+        times, best = np.full(left.shape, np.inf), np.full(size, np.inf)
+        first = _FIRST if self.forms.of_numbers.known else _FIRST_OF_MODELS
+        together = first
         while True:
             launch, place = _likeliest(left, best * _ALIKE, together)
             if not len(launch):
@@ -135,7 +139,7 @@ class Choices:
             columns |= {name: values[place] for name, values in self.rows.items()}
             times[launch, place] = self._timed(columns, worth)
             left[launch, place] = np.inf
-            best, together = times.min(axis=1), 2 * together
+            best, together = times.min(axis=1), min(first, 4) * together
 
     def _least(self, given: Mapping[str, Array]) -> Array:
         """Return what choices take at least [s], (launches, choices): infinity if there is none.
@@ -192,7 +196,7 @@ class Choices:
             some = {name: column[left] for name, column in columns.items()}
             times[left] = self.times({**some, **self.words})
             self.forms.undecided += len(left) < _MANY
-            if self.forms.undecided > _MORE * len(self.forms.of_numbers.known):
+            if self.forms.undecided > _MORE * (1 + len(self.forms.of_numbers.known)):
                 self._learn(inputs[:, left])
         return times
 
