@@ -16,6 +16,9 @@ from hypothesis import settings
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
+# Processes that tests start keep the bytecode that they compile, as users' do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 ROOT: Final = Path(__file__).parent
 SLOW: Final = tuple(
     line
@@ -48,10 +51,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Have fast tests predict by the models: to compile a form takes longer than their launches."""
+    """Have tests predict by the models: to compile a form takes longer than a test's launches."""
     from perfmodel.prediction.conditions import by_the_models
 
-    compiled = is_slow(item.path) or item.path.relative_to(ROOT).parts[0] == "prediction"
+    compiled = item.path.relative_to(ROOT).parts[0] == "prediction"
     with nullcontext() if compiled else by_the_models():
         return (yield)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from measured import rows
+from measured import rows, times
 
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import root
@@ -24,17 +24,13 @@ H200 = load_device("h200-sxm")
 
 def errors(found: list[dict[str, Any]], mapping: str, kernel: str, names: tuple[str, ...]) -> Any:
     measured = np.array([row["time_us"] * 1e-6 for row in found])
-    predicted = [
-        predict(
-            kernel,
-            mapping=mapping,
-            device=H200,
-            cache=row["cache"],
-            **{name: row[name] for name in names},
-        ).time_s
+    launches = [
+        {"kernel": kernel, "mapping": mapping, "device": H200, "cache": row["cache"]}
+        | {name: row[name] for name in names}
         for row in found
     ]
-    return np.abs(np.array(predicted) / measured - 1)
+    sizes = [name for name in names if name not in ("dtype", "causal")]
+    return np.abs(times(launches, sizes) / measured - 1)
 
 
 def test_attention_as_pytorch_runs_it() -> None:
