@@ -16,7 +16,7 @@ from perfmodel.arrays import Array
 
 Given = TypeVar("Given", bound=Hashable)
 
-_KEPT: Final = 256
+_KEPT: Final = 1 << 10
 """Results that are kept: a launch's programs and details ask for them again."""
 
 

@@ -106,7 +106,7 @@ def _counted(pattern: Pattern, *numbers: Any) -> tuple[Array, ...]:
 
 
 def _counted_launch(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
-    kind, size = a.access.kind, numbers[-1]
+    kind, size = a.kind, numbers[-1]
     different = executions(a, numbers)
     places = {"atomic": 16, "store": 4}.get(kind, 0)
     if different.number * different.alike == 0:
@@ -134,7 +134,7 @@ def _counted_launch(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
 
 def _meeting(a: Pattern, sample: _Sample, size: int) -> tuple[Array, ...] | None:
     """Return the numbers of how atomics' lanes meet, or of where stores to `size` bytes do."""
-    if a.access.kind == "atomic" and sample.requests > 0:
+    if a.kind == "atomic" and sample.requests > 0:
         shared = counted_sharing(sample.address, sample.active)
         of_all = shared.addresses, shared.pitch, shared.hottest
         turns = counted_turns(sample.address, sample.active, a.width)
@@ -189,8 +189,8 @@ def _looked_at(a: Pattern, different: Executions, points: Sequence[Array]) -> _S
     """Look at a sample's executions, some at a time."""
     samples, each = len(points[0]) if points else 1, a.shape.warps * WARP_SIZE
     most, first = max(1, _PIECE // each), max(1, _WHOLE_BLOCKS // each)
-    first = samples if a.access.kind == "atomic" else first
-    rows = _some_rows(samples * a.shape.warps) if a.access.kind == "store" else None
+    first = samples if a.kind == "atomic" else first
+    rows = _some_rows(samples * a.shape.warps) if a.kind == "store" else None
     requests, lanes, bits, sums = 0, 0, LINE, np.zeros((a.pieces, 7))
     kept: list[tuple[Array, Array]] = []
     stores: list[tuple[Array, ...]] = []

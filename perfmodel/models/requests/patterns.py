@@ -14,7 +14,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.expressions import Node, evaluate, names
-from perfmodel.kernels.access import Access
+from perfmodel.kernels.access import Access, AccessKind
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.models.grid.geometry import BLOCK_INDICES, BlockShape
 from perfmodel.models.requests.addressing import Addressing
@@ -37,7 +37,8 @@ class Drawn(NamedTuple):
 class Pattern:
     """What decides the addresses of an access, but for the numbers of a launch."""
 
-    access: Access
+    kind: AccessKind
+    weighted: Access | None  # the access itself, if the places it draws are not as likely
     shape: BlockShape
     index: Node  # in elements
     guards: tuple[Node, ...]
@@ -106,8 +107,10 @@ def pattern_of(a: Addressing) -> tuple[Pattern, *tuple[Any, ...]]:
     most = min(MAX_LANES, ALL_LANES // len(a.instance.kernel.accesses))
     stored = np.asanyarray(a.instance.lengths[a.access.buffer]) * a.element
     indices = {**dict(zip(BLOCK_INDICES, a.instance.grid, strict=True)), **a.trips}
+    weighted = None if weights is None else a.access
     pattern = Pattern(
-        *(a.access, a.shape, a.index, a.guards, a.element, a.width, a.pieces, a.from_shared),
+        *(a.access.kind, weighted, a.shape, a.index, a.guards),
+        *(a.element, a.width, a.pieces, a.from_shared),
         lanes=MAX_LANES >> 3 if a.access.kind == "atomic" else most,
         names=tuple(used),
         indices=tuple(indices),
@@ -120,11 +123,11 @@ def executions(a: Pattern, numbers: Sequence[int]) -> Executions:
     """Return the executions of a launch, by the numbers of its pattern."""
     values = dict(zip(a.names, numbers, strict=False))
     every = dict(zip(a.indices, numbers[len(a.names) :], strict=False))
-    part = random_part(a.index) if a.access.weights is not None else None
+    part = None if a.weighted is None else random_part(a.index)
     index, drawn = a.index, None
-    if part is not None:
+    if a.weighted is not None and part is not None:
         index, (key, bins) = part[0], part[1].operands
-        drawn = Drawn(key, histogram(a.access, int(evaluate(bins, values)), values))
+        drawn = Drawn(key, histogram(a.weighted, int(evaluate(bins, values)), values))
     # What neither index nor guards depend on repeats the same requests.
     used = names(index).union(*map(names, a.guards), names(drawn.key) if drawn else ())
     return Executions(
