@@ -26,10 +26,13 @@ def of_each_launch(
     """Return what some work gives of each launch's whole numbers; the last axis is of launches."""
     columns = np.broadcast_arrays(*(np.ravel(n).astype(np.int64) for n in numbers))
     rows = np.stack(columns, axis=-1).tolist()
-    found = [_of_launch(work, given, tuple(row)) for row in rows]
+    found = [of_one_launch(work, given, tuple(row)) for row in rows]
     return tuple(np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
 
 
 @lru_cache(_KEPT)
-def _of_launch(work: Callable[..., Sequence[Any]], given: Any, numbers: Any) -> tuple[Array, ...]:
+def of_one_launch(
+    work: Callable[..., Sequence[Any]], given: Any, numbers: Any
+) -> tuple[Array, ...]:
+    """Return the same of one launch, arrays of one."""
     return tuple(map(np.atleast_1d, work(given, numbers)))
