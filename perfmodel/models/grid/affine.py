@@ -17,8 +17,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
-from perfmodel.models.derivation import definition
-from perfmodel.models.each_launch import of_each_launch
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.grid.geometry import AXES, BlockShape, alike
 from perfmodel.records import record
 
@@ -131,26 +130,20 @@ def nearly_plane(
     """
     used = tuple(name for name in values if name in names(node))
     numbers = (*(values[name] for name in used), *(v.extent for v in variables))
-    mostly, offset, *strides = _nearly(node, used, _targets(variables), *numbers)
+    mostly, offset, *strides = _nearly((node, used, _targets(variables)), *numbers)
     if not agreed(mostly):
         return None
     return Plane(offset, {v.name: s for v, s in zip(variables, strides, strict=True)}, False)
 
 
-@definition
+@each_launch
 def _nearly(
-    node: Node, used: tuple[str, ...], targets: tuple[tuple[str, int], ...], *numbers: Any
-) -> tuple[Array, ...]:
+    given: tuple[Node, tuple[str, ...], tuple[tuple[str, int], ...]], numbers: tuple[int, ...]
+) -> Sequence[Any]:
     """Return whether an index mostly is a plane, its offset and strides.
 
-    `numbers` are values of the names that are `used`, and extents of the variables.
+    `numbers` are values of the names that are used, and extents of the variables.
     """
-    return of_each_launch(_nearly_of_launch, (node, used, targets), numbers)
-
-
-def _nearly_of_launch(
-    given: tuple[Node, tuple[str, ...], tuple[tuple[str, int], ...]], numbers: Sequence[int]
-) -> Sequence[Any]:
     node, used, targets = given
     values, extents = dict(zip(used, numbers, strict=False)), numbers[len(used) :]
     last = np.array([max(extent - 1, 0) for extent in extents], dtype=np.int64)

@@ -17,8 +17,8 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.agreement import agreed, alone
-from perfmodel.models.derivation import definition, number
-from perfmodel.models.each_launch import of_each_launch
+from perfmodel.models.derivation import number
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.bank_conflicts import BankConflicts, counted_turns
@@ -95,17 +95,13 @@ def counted_requests(a: Addressing) -> Requests:
     return replace(counted, sharing=shared, banks=BankConflicts(*places[13:]))
 
 
-@definition
-def _counted(pattern: Pattern, *numbers: Any) -> tuple[Array, ...]:
-    """Return what launches ask for, by the numbers of their pattern.
+@each_launch
+def _counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
+    """Return what a launch asks for, by the numbers of its pattern.
 
     Requests, lanes, the share that was counted, step, filled, in_blocks, seams, whether places
     follow, what `_Sample.sums` has, and the numbers of those places.
     """
-    return of_each_launch(_counted_launch, pattern, numbers)
-
-
-def _counted_launch(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
     kind, size = a.kind, numbers[-1]
     different = executions(a, numbers)
     places = {"atomic": 16, "store": 4}.get(kind, 0)

@@ -22,8 +22,7 @@ from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.agreement import agreed
-from perfmodel.models.derivation import definition
-from perfmodel.models.each_launch import of_each_launch
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.mechanism import mechanism
@@ -57,6 +56,8 @@ class Common(NamedTuple):
 
 
 _OF_COMMON: Final = len(Common._fields)
+_Loads = tuple[tuple[Pattern, ...], int]
+"""What decides the addresses of some loads, and the bytes of DRAM's atoms."""
 
 
 class Union(NamedTuple):
@@ -161,7 +162,7 @@ def _unions(
     Of rows of so many blocks it is told how many ask for the same.
     """
     patterns, numbers = patterns_of(accesses, positions)
-    known, *found = _together(patterns, accesses.granule, row, *numbers)
+    known, *found = _together((patterns, accesses.granule), row, *numbers)
     if not agreed(known):
         return {}
     whole, alike = Common(*found[:_OF_COMMON]), found[_OF_COMMON:]
@@ -169,13 +170,9 @@ def _unions(
     return {i: Union(tuple(positions), each, whole) for i, each in pairs}
 
 
-@definition
-def _together(patterns: tuple[Pattern, ...], atom: int, *numbers: Any) -> tuple[Array, ...]:
+@each_launch
+def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     """Return whether loads could be followed, `Common` of them, and how many blocks are alike."""
-    return of_each_launch(_of_launch, (patterns, atom), numbers)
-
-
-def _of_launch(given: tuple[tuple[Pattern, ...], int], numbers: Sequence[int]) -> Sequence[Any]:
     (patterns, atom), (row, *own) = given, numbers
     loads = followed(patterns, own)
     nothing = (False, *[0.0] * (_OF_COMMON + len(loads)))
@@ -218,22 +215,16 @@ def _in_step(accesses: GlobalAccesses, unions: Mapping[int, Union]) -> dict[int,
         members = [i for i in unions if requests[i].access.loop == variable]
         if variable is not None:
             patterns, numbers = patterns_of(accesses, members)
-            known, *common = _first_together(patterns, accesses.granule, accesses.wave, *numbers)
+            known, *common = _first_together((patterns, accesses.granule), accesses.wave, *numbers)
             if agreed(known):
                 step = Common(*common)
                 found |= {i: unions[i]._replace(step=step) for i in members}
     return found
 
 
-@definition
-def _first_together(patterns: tuple[Pattern, ...], atom: int, *numbers: Any) -> tuple[Array, ...]:
+@each_launch
+def _first_together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     """Return whether all loads ask for something in a first iteration, and `Common` of them."""
-    return of_each_launch(_first_of_launch, (patterns, atom), numbers)
-
-
-def _first_of_launch(
-    given: tuple[tuple[Pattern, ...], int], numbers: Sequence[int]
-) -> Sequence[Any]:
     (patterns, atom), (wave, *own) = given, numbers
     loads = followed(patterns, own)
     most = MOST_LANES // (patterns[0].shape.warps * WARP_SIZE)

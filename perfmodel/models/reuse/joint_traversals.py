@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.derivation import definition
-from perfmodel.models.each_launch import of_each_launch
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
@@ -151,26 +150,16 @@ def _first_brought(
     patterns, numbers = patterns_of(accesses, every)
     lengths = tuple(map(len, walks))
     sure = tuple(all(_sure(instance, requests[i]) for i in members) for members in walks)
-    found = _brought(patterns, lengths, sure, accesses.granule, accesses.wave, *numbers)
+    found = _brought((patterns, lengths, sure, accesses.granule), accesses.wave, *numbers)
     return [*zip(walks, found[::2], found[1::2], strict=True)]
 
 
-@definition
+@each_launch
 def _brought(
-    patterns: tuple[Pattern, ...],
-    lengths: tuple[int, ...],
-    sure: tuple[bool, ...],
-    atom: int,
-    *numbers: Any,
-) -> tuple[Array, ...]:
-    """Return both of walks of so many loads each, of which all tell who takes part or not."""
-    return of_each_launch(_brought_in_launch, (patterns, lengths, sure, atom), numbers)
-
-
-def _brought_in_launch(
     given: tuple[tuple[Pattern, ...], tuple[int, ...], tuple[bool, ...], int],
-    numbers: Sequence[int],
+    numbers: tuple[int, ...],
 ) -> Sequence[float]:
+    """Return both of walks of so many loads each, of which all tell who takes part or not."""
     (patterns, lengths, sure, atom), (wave, *own_numbers) = given, numbers
     loads = followed(patterns, own_numbers)
     trips = sum(math.prod(load.trips) for load in loads)
