@@ -32,6 +32,7 @@ from perfmodel.cuda.launch.spec import LaunchSpec
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.library import mappings
+from perfmodel.models.each_launch import of_one_launch
 from perfmodel.prediction.conditions import by_the_models
 
 Work = Callable[[], object]
@@ -127,12 +128,14 @@ def cost(work: Callable[[], object]) -> Cost:
         nonlocal calls
         calls += event in ("call", "c_call")
 
+    of_one_launch.cache_clear()  # else nothing would be counted that came before
     tracemalloc.start()
     try:
         work()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+    of_one_launch.cache_clear()
     sys.setprofile(count)
     try:
         work()

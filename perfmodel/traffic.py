@@ -43,7 +43,7 @@ class AccessTraffic:
     l2_read_sectors: Array | None = None
     # of neighbouring blocks, on the SMs of a GPC, how many ask for the same sectors, where they
     # were followed; None where strides say it
-    alike: float | None = None
+    alike: Array | float | None = None
 
     @property
     def asked_sectors(self) -> Array:

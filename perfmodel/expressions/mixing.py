@@ -31,11 +31,15 @@ def mixed(key: int, count: int) -> int:
 def mixed_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     """Return the same for arrays of integers."""
     with np.errstate(over="ignore"):
-        z = (key.astype(np.int64) + 1).view(np.uint64) * np.uint64(_GOLDEN)
+        z = np.atleast_1d(key.astype(np.int64) + 1).view(np.uint64)
+        z *= np.uint64(_GOLDEN)
         for shift, factor in _ROUNDS:
-            z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
-        z = (z ^ (z >> np.uint64(31))) >> np.uint64(2)
-    return np.asarray((z % np.asarray(count).astype(np.uint64)).astype(np.int64))
+            z ^= z >> np.uint64(shift)
+            z *= np.uint64(factor)
+        z ^= z >> np.uint64(31)
+        z >>= np.uint64(2)
+    found = z.reshape(key.shape) % np.asarray(count).astype(np.uint64)
+    return np.asarray(found).view(np.int64)
 
 
 def shuffled_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:

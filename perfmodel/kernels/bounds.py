@@ -105,7 +105,11 @@ def _fits(
     end = whole(instance.lengths[access.buffer])
     # An aligned vector that starts before the end ends there at the latest, if that is aligned.
     last = end - end % count if aligned else end - count + 1
-    return bool(found is not None and found.low >= 0 and found.high < last), aligned
+    within = found is not None and found.low >= 0 and found.high < last
+    if not within:
+        found = ranges.cancelled(index)
+        within = found is not None and found.low >= 0 and found.high < last
+    return bool(within), aligned
 
 
 def _check_access(instance: Instance, access: Access, vector: int) -> None:

@@ -53,6 +53,33 @@ class Ranges:
             self._known[node] = found
         return self._known[node]
 
+    def cancelled(self, node: Node) -> Interval | None:
+        """Return the same of a sum, with what comes again in it taken together."""
+        times: dict[Node, Any] = {}
+        left: list[tuple[Node, Any]] = [(node, 1)]
+        for _ in range(_MOST_TERMS):
+            if not left:
+                break
+            part, factor = left.pop()
+            if isinstance(part, Operation) and part.operator in ("+", "-"):
+                first, second = part.operands
+                left += [(first, factor), (second, factor if part.operator == "+" else -factor)]
+                continue
+            if isinstance(part, Operation) and part.operator == "*":
+                first, second = sorted(part.operands, key=lambda o: _constant(self.of(o)) is None)
+                if (constant := _constant(self.of(first))) is not None:
+                    left.append((second, factor * constant))
+                    continue
+            times[part] = times.get(part, 0) + factor
+        ranges = [self.of(part) for part in times]
+        if left or None in ranges:
+            return None
+        found = Interval(0, 0)
+        for own, factor in zip(filter(None, ranges), times.values(), strict=True):
+            a, b = own.low * factor, own.high * factor
+            found = Interval(found.low + _least(a, b), found.high + _greatest(a, b))
+        return found
+
     def assume(self, guard: Node) -> None:
         """Narrow what a condition compares, as far as it is an ``and`` of comparisons."""
         if isinstance(guard, Operation) and guard.operator == "and":

@@ -48,7 +48,7 @@ def lifted(kernel: Kernel) -> Lifted | None:
 
     Kernels with counted accesses, whose counts are not among the expressions, have none.
     """
-    plain = kernel.assumption is None and kernel.unequal is None and not kernel.block_work
+    plain = kernel.assumption is None and not kernel.block_work
     if not plain or any(access.counted is not None for access in kernel.accesses):
         return None
     numbers: list[int | float] = []

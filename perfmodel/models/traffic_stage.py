@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from perfmodel.arrays import summed
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.atomics.shared_atomics import bank_clocks
@@ -140,7 +140,7 @@ def _access_traffic(accesses: GlobalAccesses, l1: L1, l2: L2) -> tuple[AccessTra
     )
 
 
-def _alike(r: Requests, union: Union | None) -> float | None:
+def _alike(r: Requests, union: Union | None) -> Array | float | None:
     """Return how many neighbouring blocks ask for the same, where they were followed."""
     if r.access.counted is not None and r.strides is None:
         return r.access.counted.alike

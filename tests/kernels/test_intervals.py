@@ -50,6 +50,21 @@ def test_ranges(expression: str, expected: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        # by hand
+        ("i - i", (0, 0)),
+        ("(j - i*4)*n + i*40", (-30, 40)),
+        ("(i + j) - (i - j)", (-6, 8)),
+        ("i*j - j*i", (-105, 105)),
+        ("(i % 4 + j) + 3", (0, 10)),
+    ],
+)
+def test_what_comes_again_in_a_sum_cancels(expression: str, expected: tuple[int, int]) -> None:
+    assert Ranges(RANGES).cancelled(parse(expression)) == expected
+
+
+@pytest.mark.parametrize(
     "expression", ["i // j", "i % j", "i << j", "j**2", "m", "m + 1", "sqrt(i)", "1.5"]
 )
 def test_unknown_ranges(expression: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from digests import forget
 
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.requests import enumeration
+from perfmodel.models.requests import enumeration, patterns
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 KERNEL = """
@@ -37,10 +38,12 @@ def requests() -> list[Requests]:
 @pytest.mark.parametrize("piece", [1, 1 << 10, 1 << 13])
 def test_pieces_count_what_the_whole_does(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # expected (property): to the bit, since all that is added up is whole numbers
-    monkeypatch.setattr(enumeration, "MAX_LANES", 1 << 16)
+    monkeypatch.setattr(patterns, "MAX_LANES", 1 << 16)
     monkeypatch.setattr(enumeration, "_PIECE", 1 << 30)
+    forget()
     whole = requests()
     monkeypatch.setattr(enumeration, "_PIECE", piece)
+    forget()
     for found, expected in zip(requests(), whole, strict=True):
         for name in expected.__slots__:
             one, other = getattr(found, name), getattr(expected, name)

@@ -96,3 +96,22 @@ def test_loops_that_run_a_fraction_of_their_turns_have_no_compiled_loop() -> Non
     # property: half a turn is no whole number, which the loop counts by
     half = Span(names=("k",), extents=(np.array([2.5]),), start=np.zeros(1), count=np.array([2.5]))
     assert module._one_by_one([half], [[np.ones(1, dtype=int)]], np.zeros(1, dtype=int), 32) is None
+
+
+@pytest.mark.parametrize("unit", [1, 4, 16, 128])
+def test_one_configuration_is_counted_as_in_a_batch(unit: int) -> None:
+    # independent: configurations together double the steps, one alone takes all of a period
+    random = np.random.default_rng(unit)
+    strides = {name: unit * random.integers(-40, 40, 6) for name in "xy"}
+    extents = tuple(random.integers(1, 60, 6) for _ in "xy")
+    start, count = random.integers(0, 9, 6), random.integers(1, 2000, 6)
+    offset = unit * random.integers(0, 99, 6)
+
+    def counted(some: slice) -> np.ndarray:
+        own = tuple(extent[some] for extent in extents)
+        span = Span(names=("x", "y"), extents=own, start=start[some], count=count[some])
+        by_name = {name: stride[some] for name, stride in strides.items()}
+        return start_residues([span], by_name, offset[some], unit)
+
+    apart = np.concatenate([counted(slice(i, i + 1)) for i in range(6)])
+    assert np.array_equal(apart, counted(slice(0, 6)))

@@ -17,6 +17,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.grid.geometry import AXES, BlockShape, alike
 from perfmodel.records import record
 
@@ -112,7 +113,7 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     }
     basis = np.vstack([np.zeros(len(variables)), np.eye(len(variables))])
     # A variable of a single value is probed at 1 all the same: nothing asks for its stride.
-    at = _at(node, known, variables, _columns(basis))
+    at = _at(node, known, _targets(variables), _columns(basis))
     offset = at[0]
     strides = {v.name: alike(at[i + 1] - offset) for i, v in enumerate(variables)}
     return Plane(offset, strides, _holds(node, known, variables, offset, strides))
@@ -125,45 +126,57 @@ def nearly_plane(
 
     Strides are taken at the middle of all ranges, and hold if three in four scattered points lie on
     the plane, or nine in ten on it and one beside it: threads that have taken one iteration more
-    before go on a step further. One configuration only.
+    before go on a step further.
     """
-    if any(np.size(v.extent) > 1 for v in variables):
+    used = tuple(name for name in values if name in names(node))
+    numbers = (*(values[name] for name in used), *(v.extent for v in variables))
+    mostly, offset, *strides = _nearly((node, used, _targets(variables)), *numbers)
+    if not agreed(mostly):
         return None
-    last = np.array([max(int(np.ravel(v.extent)[0]) - 1, 0) for v in variables], dtype=np.int64)
+    return Plane(offset, {v.name: s for v, s in zip(variables, strides, strict=True)}, False)
+
+
+@each_launch
+def _nearly(
+    given: tuple[Node, tuple[str, ...], tuple[tuple[str, int], ...]], numbers: tuple[int, ...]
+) -> Sequence[Any]:
+    """Return whether an index mostly is a plane, its offset and strides.
+
+    `numbers` are values of the names that are used, and extents of the variables.
+    """
+    node, used, targets = given
+    values, extents = dict(zip(used, numbers, strict=False)), numbers[len(used) :]
+    last = np.array([max(extent - 1, 0) for extent in extents], dtype=np.int64)
     middle = last // 2
     moved = np.where(middle < last, 1, 0)
     points = np.vstack([middle, middle + np.diag(moved)])
-    steps = np.sqrt(np.resize(_PRIMES, len(variables)) + np.arange(len(variables)) // len(_PRIMES))
+    steps = np.sqrt(np.resize(_PRIMES, len(last)) + np.arange(len(last)) // len(_PRIMES))
     scattered = np.floor(np.outer(np.arange(1, _SCATTERED + 1), steps) % 1 * last + 0.5)
     every = np.vstack([points, scattered.astype(np.int64)])
-    found = _at(node, values, variables, _columns(every.astype(float)))
-    if found.shape[-1] != 1:
-        return None
-    value = found[:, 0]
-    strides = np.where(moved > 0, value[1 : len(variables) + 1] - value[0], 0.0)
+    value = _at(node, values, targets, _columns(every.astype(float)))[:, 0]
+    strides = np.where(moved > 0, value[1 : len(last) + 1] - value[0], 0.0)
     offset = value[0] - strides @ middle
     beside = value[len(points) :] - (offset + scattered @ strides)
     shares = np.sort(np.unique(np.round(beside, 3), return_counts=True)[1])[::-1] / _SCATTERED
-    if np.mean(np.isclose(beside, 0.0)) < _MOSTLY and np.sum(shares[:2]) < _ON_TWO:
-        return None
-    return Plane(
-        np.atleast_1d(offset),
-        {v.name: np.atleast_1d(s) for v, s in zip(variables, strides, strict=True)},
-        False,
-    )
+    mostly = np.mean(np.isclose(beside, 0.0)) >= _MOSTLY or np.sum(shares[:2]) >= _ON_TWO
+    return mostly, offset, *strides
+
+
+def _targets(variables: Sequence[Variable]) -> tuple[tuple[str, int], ...]:
+    return tuple((v.target, v.weight) for v in variables)
 
 
 def _at(
     node: Node,
     values: Mapping[str, Any],
-    variables: Sequence[Variable],
+    moving: Sequence[tuple[str, int]],
     places: Sequence[Array],
 ) -> Array:
     """Evaluate at places, of each variable an array (points, configurations)."""
     points = len(places[0])
     targets: dict[str, Any] = {}
-    for v, place in zip(variables, places, strict=True):
-        targets[v.target] = targets.get(v.target, 0) + v.weight * place
+    for (target, weight), place in zip(moving, places, strict=True):
+        targets[target] = targets.get(target, 0) + weight * place
     for axis in AXES:
         for base in ("threadIdx", "blockIdx"):
             targets.setdefault(f"{base}.{axis}", np.zeros((points, 1)))
@@ -192,7 +205,7 @@ def _holds(
         np.floor(column * _last(v) + 0.5)
         for v, column in zip(variables, _columns(points), strict=True)
     ]
-    found = _at(node, values, variables, places)
+    found = _at(node, values, _targets(variables), places)
     expected = offset[None, :] + sum(
         strides[v.name][None, :] * place for v, place in zip(variables, places, strict=True)
     )

@@ -138,7 +138,7 @@ class _Readers:
         known, run = self.accesses[i].alike, self.run
         if known is None:
             return _alike(self.instance, self.requests[i], run)
-        near = np.full(1, known)
+        near = np.atleast_1d(np.asanyarray(known, dtype=float))
         if self.requests[i].access.counted is None:
             return near
         return np.where(run <= ONE_A_SM, np.maximum(near * run / (near + run), 1.0), near)

@@ -169,7 +169,8 @@ def _own_missing(b: BatchLoads, missing: Array, wave: Array) -> Array:
     """Return the share of these loads' L2 reads that wait for DRAM, from that of all loads."""
     own, traffic = b.traffic, b.execution.traffic
     # Neighbouring blocks that ask for the same at a time all wait for it.
-    waited = (a.alike or reading_alike(r, wave) for a, r in zip(own, b.own, strict=True))
+    pairs = zip(own, b.own, strict=True)
+    waited = (reading_alike(r, wave) if a.alike is None else a.alike for a, r in pairs)
     fetched = summed(a.dram_bytes * w for a, w in zip(own, waited, strict=True))
     # As do blocks that have caught up with others.
     for t in traffic.tables:

@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array, summed
-from perfmodel.expressions import Node, Operation, evaluate
+from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
+from perfmodel.kernels.access import Access
 from perfmodel.kernels.histogram import histogram
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
@@ -238,27 +239,38 @@ def _even(addresses: Array, pitch: Array) -> Hot:
 
 def _random(a: Addressing, bins: Array, pitch: Array, lanes: Array, uniform: Array) -> Sharing:
     """Return the sharing of lanes that draw their addresses, each configuration by itself."""
-    access, values = a.access, a.values
-    size = max(np.size(n) for n in (bins, pitch, lanes, *values.values()))
-    columns: dict[tuple[Any, ...], tuple[float, ...]] = {}
-    rows = []
-    spread = {k: np.broadcast_to(v, (size,)) for k, v in values.items()}
-    given = [np.broadcast_to(n, (size,)) for n in (bins, pitch, lanes, uniform)]
-    for i in range(size):
-        known = {k: v[i].item() for k, v in spread.items()}
-        key = (*(g[i].item() for g in given), *(known.values() if access.weights else ()))
-        if key not in columns:
-            h = histogram(access, int(key[0]), known)
-            step = max(1, int(key[1]))
-            found, hot = random_conflicts(h, step, 1.0 if key[3] else float(key[2]))
-            if key[3]:
-                together = np.full(1, float(key[2]))
-                found = Conflicts(*(np.ones(1),) * 3, *(together,) * 4)
-            columns[key] = (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
-        rows.append(columns[key])
-    table = np.array(rows).T
-    counts = len(Conflicts._fields)
-    return Sharing(Conflicts(*table[:counts]), bins, pitch, table[-1], Hot(*table[counts:-1]))
+    weights = a.access.weights
+    plain = weights is None or isinstance(weights, tuple)
+    used = () if plain else tuple(name for name in a.values if name in names(weights))
+    values = (a.values[name] for name in used)
+    *conflicts, sector, granule, third, hottest = _drawn(
+        a.access, used, bins, pitch, lanes, uniform, *values
+    )
+    return Sharing(Conflicts(*conflicts), bins, pitch, hottest, Hot(sector, granule, third))
+
+
+@definition
+def _drawn(access: Access, used: tuple[str, ...], *numbers: Any) -> tuple[Array, ...]:
+    """Return `Conflicts`, `Hot` and the share of the likeliest bin.
+
+    Of bins, their pitch, lanes, whether these draw the same, and values of the names that are
+    `used`.
+    """
+    columns = [column.tolist() for column in np.broadcast_arrays(*map(np.atleast_1d, numbers))]
+    rows = [_drawn_by_one(access, used, row) for row in zip(*columns, strict=True)]
+    return tuple(np.array(rows).T)
+
+
+@lru_cache(maxsize=1 << 10)
+def _drawn_by_one(access: Access, used: tuple[str, ...], numbers: Any) -> tuple[float, ...]:
+    bins, pitch, lanes, uniform, *values = numbers
+    h = histogram(access, int(bins), dict(zip(used, values, strict=True)))
+    step = max(1, int(pitch))
+    found, hot = random_conflicts(h, step, 1.0 if uniform else float(lanes))
+    if uniform:
+        together = np.full(1, float(lanes))
+        found = Conflicts(*(np.ones(1),) * 3, *(together,) * 4)
+    return (*(float(np.ravel(c)[0]) for c in (*found, *hot)), h.most_likely)
 
 
 def _distinct(strides: Mapping[str, Array], variables: Sequence[Variable]) -> Array:

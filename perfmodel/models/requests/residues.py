@@ -87,6 +87,11 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
     periods, left = np.divmod(integers(times), residues)
     if np.all(step % residues == 0):
         return np.asanyarray(counts * times[:, None])
+    if len(counts) == 1:  # all turns of a period at once: residues are few
+        turn = np.arange(residues)
+        every = counts[0][(turn[:, None] - step[0] * turn) & (residues - 1)]
+        rest = every[:, : left[0]].sum(axis=1)
+        return np.asanyarray((rest + every.sum(axis=1) * periods[0])[None, :])
     done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
     length = 1
     while length < residues:
@@ -100,6 +105,8 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
 
 def _moved(counts: Array, steps: Array) -> Array:
     residues = counts.shape[1]
+    if len(counts) == 1:
+        return np.asanyarray(counts[:, (np.arange(residues) - steps[0]) & (residues - 1)])
     source = (np.arange(residues)[None, :] - steps[:, None]) & (residues - 1)
     return np.asanyarray(np.take_along_axis(counts, source, axis=1))
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.kernels.instance import Instance
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct_pairs, first_of_equals
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.requests.addressing import addressing
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.enumeration import addresses_at
-from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.requests.patterns import Pattern, addresses_in, pattern_of
 
 MOST_LANES: Final = 1 << 17
 """Lanes, loops gone through, that are followed at most for one load."""
@@ -36,19 +34,63 @@ class Asked(NamedTuple):
         return len(distinct_pairs(self.block // row, self.sector))
 
 
-def asked_in(
-    accesses: GlobalAccesses, loads: Iterable[Requests], numbers: Array, first: bool = False
-) -> list[Asked]:
-    """Return what loads ask for in some blocks of one configuration, or in a first iteration."""
+class Followed(NamedTuple):
+    """A load of one launch."""
+
+    pattern: Pattern
+    numbers: tuple[int, ...]
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Blocks along each axis."""
+        return self._extents[: len(BLOCK_INDICES)]
+
+    @property
+    def trips(self) -> tuple[int, ...]:
+        """Trips of the loops around it."""
+        return self._extents[len(BLOCK_INDICES) :]
+
+    @property
+    def _extents(self) -> tuple[int, ...]:
+        return self.numbers[len(self.pattern.names) :][: len(self.pattern.indices)]
+
+
+def patterns_of(
+    accesses: GlobalAccesses, positions: Iterable[int]
+) -> tuple[tuple[Pattern, ...], list[Any]]:
+    """Return what decides the addresses of some loads, and their numbers one after the other."""
+    instance, shape = accesses.instance, accesses.shape
+    patterns, numbers = [], []
+    for i in positions:
+        position = instance.kernel.accesses.index(accesses.requests[i].access)
+        a = addressing(instance, position, shape)
+        # Guards that ask for more than where a thread is are left out.
+        known = {*a.values, *a.trips, *BLOCK_INDICES, *shape.thread_indices()}
+        a = replace(a, guards=tuple(g for g in a.guards if names(g) <= known))
+        pattern, *own = pattern_of(a)
+        patterns.append(pattern)
+        numbers += own
+    return tuple(patterns), numbers
+
+
+def followed(patterns: Iterable[Pattern], numbers: Sequence[int]) -> list[Followed]:
+    """Return the loads of a launch by its numbers, as `patterns_of` has both."""
+    found, left = [], tuple(numbers)
+    for pattern in patterns:
+        count = len(pattern.names) + len(pattern.indices) + 1
+        found.append(Followed(pattern, left[:count]))
+        left = left[count:]
+    return found
+
+
+def asked_in(loads: Iterable[Followed], blocks: Array, first: bool = False) -> list[Asked]:
+    """Return what loads ask for in some blocks of a launch, or in a first iteration."""
     found = []
-    for r in loads:
-        trips = trips_around(accesses.instance, r)
-        address, active = _addresses(
-            accesses, r, numbers, dict.fromkeys(trips, 1) if first else trips
-        )
+    for load in loads:
+        address, active = _addresses(load, blocks, first)
         ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
         taken = first_of_equals(ordered) & (ordered >= 0)
-        block = np.broadcast_to(np.arange(len(numbers))[:, None, None], taken.shape)
+        block = np.broadcast_to(np.arange(len(blocks))[:, None, None], taken.shape)
         found.append(Asked(block[taken], ordered[taken]))
     return found
 
@@ -58,33 +100,16 @@ def together(parts: Sequence[Asked]) -> Asked:
     return Asked(*(np.concatenate([part[k] for part in parts]) for k in (0, 1)))
 
 
-def grid_of(accesses: GlobalAccesses) -> tuple[int, ...]:
-    """Return the blocks along each axis, of one configuration."""
-    return tuple(int(np.max(extent)) for extent in accesses.instance.grid)
-
-
-def trips_around(instance: Instance, r: Requests) -> dict[str, int]:
-    """Return the trips of the loops around an access, by the loops' variables."""
-    return {
-        loop.variable: int(np.max(instance.trips[loop.variable]))
-        for loop in instance.kernel.loop_nest(r.access.loop)
-    }
-
-
-def _addresses(
-    accesses: GlobalAccesses, r: Requests, numbers: Array, trips: Mapping[str, int]
-) -> tuple[Array, Array]:
+def _addresses(load: Followed, blocks: Array, first: bool) -> tuple[Array, Array]:
     """Return byte addresses and who takes part, by block, request and lane."""
-    instance, shape = accesses.instance, accesses.shape
-    a = addressing(instance, instance.kernel.accesses.index(r.access), shape)
-    # Guards that ask for more than where a thread is are left out.
-    known = {*a.values, *trips, *BLOCK_INDICES, *shape.thread_indices()}
-    a = replace(a, guards=tuple(g for g in a.guards if names(g) <= known))
-    steps = math.prod(trips.values())
-    places = np.unravel_index(np.arange(steps), tuple(trips.values())) if trips else ()
-    at = {name: np.tile(n, len(numbers)) for name, n in zip(trips, places, strict=True)}
-    blocks = np.unravel_index(numbers, grid_of(accesses), order="F")
-    at |= {name: np.repeat(n, steps) for name, n in zip(BLOCK_INDICES, blocks, strict=True)}
-    flat = (len(numbers), steps * shape.warps, WARP_SIZE)
-    address, active = addresses_at(a, at)
+    pattern = load.pattern
+    trips = [1 if first else turns for turns in load.trips]
+    steps = math.prod(trips)
+    places = np.unravel_index(np.arange(steps), trips) if trips else ()
+    loops = pattern.indices[len(BLOCK_INDICES) :]
+    at = {name: np.tile(n, len(blocks)) for name, n in zip(loops, places, strict=True)}
+    where = np.unravel_index(blocks, load.grid, order="F")
+    at |= {name: np.repeat(n, steps) for name, n in zip(BLOCK_INDICES, where, strict=True)}
+    flat = (len(blocks), steps * pattern.shape.warps, WARP_SIZE)
+    address, active = addresses_in(pattern, load.numbers, at)
     return address.reshape(flat), active.reshape(flat)

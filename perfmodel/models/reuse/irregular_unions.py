@@ -18,22 +18,24 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
-from perfmodel.models.agreement import agreed, alone
+from perfmodel.models.agreement import agreed
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.patterns import Pattern
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
     Asked,
     asked_in,
-    grid_of,
+    followed,
+    patterns_of,
     together,
-    trips_around,
 )
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
@@ -45,12 +47,17 @@ _ROWS: Final = 8
 class Common(NamedTuple):
     """What loads of a buffer touch together in some blocks, over what their requests ask for."""
 
-    in_block: float  # distinct sectors of a block
-    new: float  # distinct sectors of all the blocks
-    new_atoms: float  # the same for DRAM's atoms
-    block_bytes: float  # distinct sectors of a block [B]
-    bytes: float  # and of all [B]
-    of_lines: float  # share of the lines with such sectors in them that their atoms are
+    in_block: Array | float  # distinct sectors of a block
+    new: Array | float  # distinct sectors of all the blocks
+    new_atoms: Array | float  # the same for DRAM's atoms
+    block_bytes: Array | float  # distinct sectors of a block [B]
+    bytes: Array | float  # and of all [B]
+    of_lines: Array | float  # share of the lines with such sectors in them that their atoms are
+
+
+_OF_COMMON: Final = len(Common._fields)
+_Loads = tuple[tuple[Pattern, ...], int]
+"""What decides the addresses of some loads, and the bytes of DRAM's atoms."""
 
 
 class Union(NamedTuple):
@@ -58,7 +65,7 @@ class Union(NamedTuple):
 
     members: tuple[int, ...]  # positions of the loads
     # of blocks in a row, those of a GPC, how many ask for the same sector of one of the loads
-    alike: float
+    alike: Array
     whole: Common  # of blocks in a row, as many as are followed
     # of one iteration of blocks that run together, for all loads of a loop
     step: Common = Common(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -74,14 +81,18 @@ class Union(NamedTuple):
         Where it holds what the blocks that run together touch; else what they touch at a time.
         """
         whole, step = self.whole, self.step
-        of_wave = whole.block_bytes * whole.new / max(whole.in_block, 1e-9) * wave
+        of_wave = whole.block_bytes * whole.new / np.maximum(whole.in_block, 1e-9) * wave
         here = (of_wave, DRIFT(device) * step.bytes), capacity, device
         sectors = _brought(*here, whole.new, step.new)
         return sectors, _brought(*here, whole.new_atoms, step.new_atoms)
 
 
 def _brought(
-    sizes: tuple[Array, Any], capacity: Array, device: Device, whole: float, step: float
+    sizes: tuple[Any, Any],
+    capacity: Array,
+    device: Device,
+    whole: Array | float,
+    step: Array | float,
 ) -> Array:
     """Return the share that comes: of all where a cache holds all, else of an iteration."""
     resident, near = (resident_share(size, capacity, reuse_knee(device)) for size in sizes)
@@ -92,13 +103,10 @@ def _brought(
 def irregular_unions(accesses: GlobalAccesses) -> dict[int, Union]:
     """Return the unions of loads at irregular places, by the position of the load.
 
-    Where addresses say it: loads at random places are left out. Loads are followed of one
-    configuration at a time.
+    Where addresses say it: loads at random places are left out.
     """
     chosen = accesses.by_buffer(i for i, r in enumerate(accesses.requests) if _followed(r))
     found: dict[int, Union] = {}
-    if chosen:
-        alone(math.prod(accesses.instance.shape))
     for positions in chosen.values():
         found |= _in_step(accesses, _unions(accesses, positions, accesses.blocks_on_gpc))
     return found
@@ -108,8 +116,7 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
     """Return the sectors that loads bring into L1, no more of a buffer than there is for a block.
 
     Loads of a buffer in several loops, some of which iterate as far as an outer one has come, ask
-    for the same sectors in ways that strides do not tell. They are followed of one configuration at
-    a time.
+    for the same sectors in ways that strides do not tell.
     """
     requests, found = accesses.requests, list(fills)
     cached = (i for i in accesses.of("load") if requests[i].access.cache == "l1")
@@ -121,15 +128,14 @@ def common_fills(accesses: GlobalAccesses, fills: Sequence[Array]) -> list[Array
         # Guards that loops' own strides do not know of: those were counted.
         if len({r.access.loop for r in loads}) < 2 or all(r.sampled is None for r in loads):
             continue
-        alone(math.prod(accesses.instance.shape))
         unions = _unions(accesses, positions, 1)
         if not unions:
             continue
-        every = float(sum(np.max(fills[i]) for i in positions))
-        asked = sum(float(np.max(r.sectors)) for r in loads)
+        every = summed(fills[i] for i in positions)
+        asked = summed(r.sectors for r in loads)
         here = accesses.l1_size, accesses.blocks_on_sm, accesses.device
         most = asked * unions[positions[0]].filled(*here)
-        part = np.minimum(1.0, most / max(every, 1e-9))
+        part = np.minimum(1.0, most / np.maximum(every, 1e-9))
         for i in positions:
             found[i] = fills[i] * part
     return found
@@ -155,54 +161,78 @@ def _unions(
 
     Of rows of so many blocks it is told how many ask for the same.
     """
-    loads = [accesses.requests[i] for i in positions]
-    trips = max(math.prod(trips_around(accesses.instance, r).values()) for r in loads)
-    blocks = math.prod(grid_of(accesses))
-    run = min(blocks, MOST_LANES // max(trips * accesses.shape.warps * WARP_SIZE, 1))
+    patterns, numbers = patterns_of(accesses, positions)
+    known, *found = _together((patterns, accesses.granule), row, *numbers)
+    if not agreed(known):
+        return {}
+    whole, alike = Common(*found[:_OF_COMMON]), found[_OF_COMMON:]
+    pairs = zip(positions, alike, strict=True)
+    return {i: Union(tuple(positions), each, whole) for i, each in pairs}
+
+
+@each_launch
+def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
+    """Return whether loads could be followed, `Common` of them, and how many blocks are alike."""
+    (patterns, atom), (row, *own) = given, numbers
+    loads = followed(patterns, own)
+    nothing = (False, *[0.0] * (_OF_COMMON + len(loads)))
+    trips = max(math.prod(load.trips) for load in loads)
+    blocks = math.prod(loads[0].grid)
+    run = min(blocks, MOST_LANES // max(trips * patterns[0].shape.warps * WARP_SIZE, 1))
     if run < min(blocks, 2):
-        return {}
+        return nothing
     # Those in the middle of the launch stand for all.
-    found = asked_in(accesses, loads, np.arange(run) + (blocks - run) // 2)
+    found = asked_in(loads, np.arange(run) + (blocks - run) // 2)
     if not any(len(one.sector) for one in found):
-        return {}
-    whole = _common(together(found), run, accesses.granule)
+        return nothing
     # Of blocks side by side the first iterations say it; whole rows of blocks.
-    length = min(max(int(np.max(row)), 1), blocks)
+    length = min(max(row, 1), blocks)
     several = np.arange(min(_ROWS * length, blocks // length * length))
-    first = asked_in(accesses, loads, several, first=True)
+    first = asked_in(loads, several, first=True)
     # Loads that wait for later iterations are seen over all of them.
     told = [one if len(one.sector) else every for one, every in zip(first, found, strict=True)]
-    return {
-        i: Union(tuple(positions), _alike(one, length), whole)
-        for i, one in zip(positions, told, strict=True)
-    }
+    return True, *_common(together(found), run, atom), *(_alike(one, length) for one in told)
 
 
-def _common(asked: Asked, blocks: int, atom: int) -> Common:
+def _common(asked: Asked, blocks: int, atom: int) -> Sequence[float]:
+    """Return what `Common` has."""
     every, own, requested = distinct(asked.sector), asked.in_rows(), len(asked.sector)
     atoms, lines = (len(distinct(every // (size // SECTOR))) for size in (atom, LINE))
-    return Common(
-        in_block=own / requested,
-        new=len(every) / requested,
-        new_atoms=atoms / requested,
-        block_bytes=own * SECTOR / blocks,
-        bytes=float(len(every) * SECTOR),
-        of_lines=atoms * atom / (lines * LINE),
+    return (
+        own / requested,
+        len(every) / requested,
+        atoms / requested,
+        own * SECTOR / blocks,
+        float(len(every) * SECTOR),
+        atoms * atom / (lines * LINE),
     )
 
 
 def _in_step(accesses: GlobalAccesses, unions: Mapping[int, Union]) -> dict[int, Union]:
     """Return unions with what loads of one loop have in common in its first iteration."""
     found, requests = dict(unions), accesses.requests
-    most = MOST_LANES // (accesses.shape.warps * WARP_SIZE)
-    wave = min(int(np.max(accesses.wave)), math.prod(grid_of(accesses)), most)
-    for variable in {requests[i].access.loop for i in unions} - {None}:
+    for variable in dict.fromkeys(requests[i].access.loop for i in unions):
         members = [i for i in unions if requests[i].access.loop == variable]
-        asked = asked_in(accesses, (requests[i] for i in members), np.arange(wave), first=True)
-        if all(len(own.sector) for own in asked):
-            step = _common(together(asked), wave, accesses.granule)
-            found |= {i: unions[i]._replace(step=step) for i in members}
+        if variable is not None:
+            patterns, numbers = patterns_of(accesses, members)
+            known, *common = _first_together((patterns, accesses.granule), accesses.wave, *numbers)
+            if agreed(known):
+                step = Common(*common)
+                found |= {i: unions[i]._replace(step=step) for i in members}
     return found
+
+
+@each_launch
+def _first_together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
+    """Return whether all loads ask for something in a first iteration, and `Common` of them."""
+    (patterns, atom), (wave, *own) = given, numbers
+    loads = followed(patterns, own)
+    most = MOST_LANES // (patterns[0].shape.warps * WARP_SIZE)
+    blocks = min(wave, math.prod(loads[0].grid), most)
+    asked = asked_in(loads, np.arange(blocks), first=True)
+    if not all(len(one.sector) for one in asked):
+        return (False, *[0.0] * _OF_COMMON)
+    return True, *_common(together(asked), blocks, atom)
 
 
 def _alike(asked: Asked, row: int) -> float:

@@ -22,21 +22,23 @@ from perfmodel.arrays import Array, summed
 from perfmodel.expressions import names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.agreement import agreed, alone
+from perfmodel.models.agreement import agreed
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
 from perfmodel.models.l1.stage import L1
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.patterns import Pattern
 from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
     asked_in,
-    grid_of,
+    followed,
+    patterns_of,
     together,
-    trips_around,
 )
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
@@ -58,7 +60,6 @@ def new_shares(
     every = _walks(accesses, l1)
     if not every:
         return {}
-    alone(math.prod(accesses.instance.shape))
     knee = reuse_knee(accesses.device)
     resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size, knee)
     if not agreed(resident > 0):
@@ -66,6 +67,8 @@ def new_shares(
     found: dict[int, Array] = {}
     for walks in every:
         for members, own, new in _first_brought(accesses, walks):
+            if not agreed(own > 0):
+                continue
             by_itself = summed(dram_reads[i] for i in members)
             # Ends of rows may be left out of what is brought.
             share = np.minimum(1.0, new / np.maximum(np.minimum(own, by_itself), 1e-9))
@@ -76,7 +79,7 @@ def new_shares(
 def _at_a_time(accesses: GlobalAccesses, touched: Sequence[Array]) -> Array:
     """Return the bytes that blocks that run together touch: all of what they do not share out."""
     instance = accesses.instance
-    part = np.minimum(1.0, accesses.wave / np.max(instance.blocks))
+    part = np.minimum(1.0, accesses.wave / instance.blocks)
     every = _ZERO
     for r, size in zip(accesses.requests, touched, strict=True):
         whole = r.strides is not None and any(
@@ -140,29 +143,44 @@ def _places(instance: Instance, r: Requests) -> frozenset[str]:
 
 def _first_brought(
     accesses: GlobalAccesses, walks: Sequence[tuple[int, ...]]
-) -> list[tuple[tuple[int, ...], float, float]]:
+) -> list[tuple[tuple[int, ...], Array, Array]]:
     """Return the bytes of DRAM's atoms that each walk touches, and is the first to bring [B]."""
-    instance, requests, atom = accesses.instance, accesses.requests, accesses.granule
-    every = {i: requests[i] for members in walks for i in members}.values()
-    trips = sum(math.prod(trips_around(instance, r).values()) for r in every)
-    blocks = math.prod(grid_of(accesses))
-    most = 2 * MOST_LANES // max(trips * accesses.shape.warps * WARP_SIZE, 1)
-    run = min(blocks, int(np.max(accesses.wave)), most)
+    instance, requests = accesses.instance, accesses.requests
+    every = [i for members in walks for i in members]
+    patterns, numbers = patterns_of(accesses, every)
+    lengths = tuple(map(len, walks))
+    sure = tuple(all(_sure(instance, requests[i]) for i in members) for members in walks)
+    found = _brought((patterns, lengths, sure, accesses.granule), accesses.wave, *numbers)
+    return [*zip(walks, found[::2], found[1::2], strict=True)]
+
+
+@each_launch
+def _brought(
+    given: tuple[tuple[Pattern, ...], tuple[int, ...], tuple[bool, ...], int],
+    numbers: tuple[int, ...],
+) -> Sequence[float]:
+    """Return both of walks of so many loads each, of which all tell who takes part or not."""
+    (patterns, lengths, sure, atom), (wave, *own_numbers) = given, numbers
+    loads = followed(patterns, own_numbers)
+    trips = sum(math.prod(load.trips) for load in loads)
+    blocks = math.prod(loads[0].grid)
+    most = 2 * MOST_LANES // max(trips * patterns[0].shape.warps * WARP_SIZE, 1)
+    run = min(blocks, wave, most)
     if run < 1:
-        return []
-    numbers = np.arange(run) + (blocks - run) // 2
+        return [0.0] * (2 * len(lengths))
+    followed_blocks = np.arange(run) + (blocks - run) // 2
     inner = max(run // _INNER, 1)
     first = (run - inner) // 2
+    each = float(atom) * blocks / inner
     brought = np.empty(0, dtype=np.int64)
-    found = []
-    for members in walks:
-        block, sector = together(asked_in(accesses, (requests[i] for i in members), numbers))
+    found: list[float] = []
+    for count, certain in zip(lengths, sure, strict=True):
+        members, loads = loads[:count], loads[count:]
+        block, sector = together(asked_in(members, followed_blocks))
         atoms = sector // (atom // SECTOR)
         own = distinct(atoms[(block >= first) & (block < first + inner)])
-        if len(own):
-            new = int(np.count_nonzero(np.isin(own, brought, assume_unique=True, invert=True)))
-            each = float(atom) * blocks / inner
-            found.append((members, len(own) * each, new * each))
-        if all(_sure(instance, requests[i]) for i in members):
+        new = int(np.count_nonzero(np.isin(own, brought, assume_unique=True, invert=True)))
+        found += [len(own) * each, new * each]
+        if certain:
             brought = distinct(np.concatenate([brought, atoms]))
     return found

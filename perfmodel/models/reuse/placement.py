@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
 from perfmodel.models.dram.throughput import random_cost, read_cost
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2.random_lines import drawn_share, fetched_by
@@ -21,14 +22,14 @@ _WHOLE: Final = 0.9
 
 
 def dram_read_cost(
-    accesses: GlobalAccesses, r: Requests, filled: float = 0.0, within: Array | None = None
+    accesses: GlobalAccesses, r: Requests, filled: Array | float = 0.0, within: Array | None = None
 ) -> Array:
     """Return the cost of an access's DRAM bytes, relative to dense reads.
 
     `filled` is the share of the lines that it reads with others, where blocks were followed;
     random places lie `within` so many bytes at a time, by default the buffer's.
     """
-    if filled > _WHOLE:
+    if agreed(filled > _WHOLE):
         return np.ones(1)
     granule, device = accesses.granule, accesses.device
     if r.random:

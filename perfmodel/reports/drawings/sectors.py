@@ -10,7 +10,7 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.models.grid.geometry import AXES, block_shape
 from perfmodel.models.requests.addressing import addressing
 from perfmodel.models.requests.coalescing import EFFICIENCY, LINE, SECTOR
-from perfmodel.models.requests.enumeration import addresses_at
+from perfmodel.models.requests.patterns import addresses_at
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.prediction import Prediction
 from perfmodel.records import record

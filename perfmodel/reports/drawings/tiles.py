@@ -16,7 +16,7 @@ from perfmodel.kernels import Instance
 from perfmodel.kernels.kernel import Loop
 from perfmodel.models.grid.geometry import AXES, block_shape
 from perfmodel.models.requests.addressing import addressing
-from perfmodel.models.requests.enumeration import addresses_at
+from perfmodel.models.requests.patterns import addresses_at
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
