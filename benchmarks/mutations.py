@@ -276,6 +276,8 @@ class Trial:
         if done.returncode in (0, 5):
             return ""
         first = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        if done.returncode < 0:
+            return f"(ends by signal {-done.returncode})"
         if not first:
             raise SystemExit(f"pytest says neither that a test fails nor that none does:\n{done}")
         return first[1]
