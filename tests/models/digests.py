@@ -1,4 +1,5 @@
-"""Digests of what models work out: records of stages, and what formulas are given and give.
+"""Digests of what models work out: records of stages, what formulas are given and give, and what
+functions of the models return.
 
 Much of it moves no time by itself, as another term is the largest there.
 """
@@ -7,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from functools import _lru_cache_wrapper, cache
+from functools import _lru_cache_wrapper, cache, wraps
+from types import FunctionType
 from typing import Any, Final
+from zlib import crc32
 
 import numpy as np
 
@@ -26,6 +29,22 @@ _LEAST: Final = {"s": 1e-12, "B": 1e-2}
 _LEAST_OF_OTHERS: Final = 1e-5
 _AS_BYTES: Final = ("bytes", "sectors")
 """How names of numbers end that are bytes, or as large."""
+_TIMES: Final = ("_s", "time", "times", "latency", "interval", "seconds")
+"""How names of numbers end that are seconds."""
+_MODELS: Final = "perfmodel.models."
+_UNNOTED: Final = (
+    "distinct",
+    "residues",
+    "handout",
+    "wavefronts",
+    "derivation",
+    "replay",
+    "node",
+    "formula",
+    "_loop",
+)
+"""Modules that go another way, to the same end, by what is compiled or was worked out before."""
+_RECORDS: Final = ("perfmodel.models", "perfmodel.traffic")
 _GIVEN: Final = ("access", "variables", "strides", "execution", "instance", "kernel", "device")
 """Fields that stages are given."""
 
@@ -44,13 +63,15 @@ def _caches() -> list[_lru_cache_wrapper[Any]]:
 
 @contextmanager
 def noted() -> Iterator[set[str]]:
-    """Note each evaluation of a formula within the block, as text; how often does not matter.
+    """Note each evaluation of a formula within the block, and what functions of the models return.
+
+    As text; how often does not matter.
 
     Nothing that models keep is taken: a digest must not depend on what was predicted before.
     """
     forget()
     found: set[str] = set()
-    call, by = Formula.__call__, Formula.by
+    call, by, returned = Formula.__call__, Formula.by, _Returned()
 
     def noting(self: Formula, /, **given: Any) -> Any:
         result = call(self, **given)
@@ -62,10 +83,27 @@ def noted() -> Iterator[set[str]]:
         found.add(_line(self, given, result))
         return result
 
+    def noting_returned(work: Callable[..., Any], name: str) -> Callable[..., Any]:
+        @wraps(work)
+        def working(*args: Any, **kwargs: Any) -> Any:
+            result = work(*args, **kwargs)
+            if text := returned.text(result, name):
+                found.add(f"{name} {text}")
+            return result
+
+        return working
+
     Formula.__call__, Formula.by = noting, noting_by  # type: ignore[method-assign]
+    wrapped: dict[int, Any] = {}
+    for owner, name, work in _functions():
+        if id(work) not in wrapped:
+            wrapped[id(work)] = _wrapped(work, noting_returned)
+        setattr(owner, name, wrapped[id(work)])
     try:
         yield found
     finally:
+        for owner, name, work in _functions():
+            setattr(owner, name, work)
         Formula.__call__, Formula.by = call, by  # type: ignore[method-assign]
 
 
@@ -77,6 +115,75 @@ def of_lines(lines: Iterable[str]) -> str:
 def of_record(part: Any) -> str:
     """Return a digest of a record's numbers and words."""
     return _digest(_texts(part))
+
+
+@cache
+def _functions() -> list[tuple[Any, str, Any]]:
+    """Return where the models' functions, methods and properties are, their names, and these."""
+    modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
+    own = [c for m in modules for c in vars(m).values() if _noted(c, type) and c is not Formula]
+    return [
+        (owner, name, each)
+        for owner in [*modules, *dict.fromkeys(own)]
+        for name, each in vars(owner).items()
+        if not name.startswith("__") and _noted(each, FunctionType | _lru_cache_wrapper | property)
+    ]
+
+
+def _noted(each: Any, kind: Any) -> bool:
+    """Say whether something of a kind is of the models, and does not depend on what came before."""
+    module = getattr(each.fget if isinstance(each, property) else each, "__module__", None) or ""
+    return isinstance(each, kind) and module.startswith(_MODELS) and not module.endswith(_UNNOTED)
+
+
+def _wrapped(each: Any, noting: Callable[..., Any]) -> Any:
+    if isinstance(each, property):
+        return property(noting(each.fget, each.fget.__name__))  # type: ignore[union-attr]
+    return noting(each, each.__name__)
+
+
+class _Returned:
+    """Numbers and words of values in short; of a record or an array once, as models keep them."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, str]] = {}
+
+    def text(self, value: Any, name: str, depth: int = 0) -> str:
+        """Return them of a value of a name."""
+        if isinstance(value, str | bool | int | np.bool_ | np.integer):
+            return str(value)
+        if isinstance(value, float):
+            return f"{value * _NO_TIES:.6g}" if abs(value) >= _least(name) else "0"
+        if isinstance(value, tuple | list):
+            return " ".join([self.text(each, name, depth) for each in value])
+        is_array = isinstance(value, np.ndarray)
+        if not is_array and (depth or not type(value).__module__.startswith(_RECORDS)):
+            return ""
+        known = self._known.get(id(value))
+        if known is None:
+            found = _bits(value, name) if is_array else self._of_record(value)
+            self._known[id(value)] = known = value, found
+        return known[1]
+
+    def _of_record(self, value: Any) -> str:
+        if not is_dataclass(value):
+            return ""
+        return " ".join([self.text(item, name, 1) for name, item in _items(value)])
+
+
+@cache
+def _least(name: str) -> float:
+    return 1e-12 if name.endswith(_TIMES) else 1e-2 if name.endswith(_AS_BYTES) else 1e-5
+
+
+def _bits(values: np.ndarray[Any, Any], name: str) -> str:
+    """Return numbers to the bits that any machine agrees on: 20 of them, in short."""
+    if values.dtype.kind == "f":
+        values = np.where(np.abs(values) >= _least(name), values * _NO_TIES, 0.0)
+        values = (values.astype(np.float32).view(np.int32) + 8) >> 4
+    elif values.dtype.kind not in "biu":
+        return str(values.tolist())
+    return f"{crc32(values.astype(np.int64).tobytes()):x}"
 
 
 def _digest(texts: Iterable[str]) -> str:

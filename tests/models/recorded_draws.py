@@ -1,7 +1,7 @@
 """Launches of every built-in with parameters drawn at random: their times and traffic.
 
 The launches of the record are those that somebody measured; these reach what sits between them.
-Those of a device are predicted together, which has a digest: of what formulas are given and give.
+Those of a device are predicted together, which has a digest (`digests.noted`).
 `python tests/models/recorded_draws.py` draws them and writes recorded_draws.json anew: needed where
 predictions are meant to change, or a built-in comes.
 """

@@ -1,10 +1,10 @@
 """What stands between a launch and its time, of launches of the record, as digests.
 
 Requests, traffic of each access, what is said beside the time (interval, warnings, what closed form
-and simulator differ by, bytes in flight), what the time is made of, and what formulas are given and
+and simulator differ by, bytes in flight), what the time is made of, and what formulas and functions
 give, change with many a line of the models that does not move the time.
-`python tests/models/recorded_stages.py` writes recorded_stages.toml anew: needed where these are
-meant to change, or line_launches.txt does.
+`python tests/models/recorded_stages.py` writes recorded_stages.toml anew, with nvcc: needed where
+these are meant to change, or line_launches.txt does.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from perfmodel.prediction.conditions import by_the_models
 from perfmodel.prediction.littles_law import littles_law
 
 FILE: Final = Path(__file__).with_suffix(".toml")
-LAUNCHES: Final = [
+_LINES: Final = [
     line
     for line in Path(__file__).with_name("line_launches.txt").read_text("utf-8").splitlines()
-    if not line.startswith("#") and not of_source(line)
+    if not line.startswith("#")
 ]
+LAUNCHES: Final = [line for line in _LINES if not of_source(line)]
+OF_SOURCES: Final = [line for line in _LINES if of_source(line)]
+"""Which need nvcc: of what measured programs are translated to, much is in no built-in."""
 WITH_INTERVAL: Final = frozenset(LAUNCHES[::4])
 """Of these the interval too, which takes as long as all else."""
 PARTS: Final = ("requests", "traffic", "reliability", "bytes in flight", "time", "formulas")
@@ -57,7 +60,7 @@ def _parts(found: Prediction, interval: bool) -> Iterator[Any]:
 
 
 def main() -> None:
-    lines = [f'"{launch}" = "{digests(launch)}"\n' for launch in LAUNCHES]
+    lines = [f'"{launch}" = "{digests(launch)}"\n' for launch in (*LAUNCHES, *OF_SOURCES)]
     FILE.write_text("# Written by recorded_stages.py.\n" + "".join(lines), "utf-8")
 
 

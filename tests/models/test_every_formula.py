@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from formula_launches import chosen, first_predicted, formulas, moves, of_source, recorded
 from recorded_stages import LAUNCHES as WITH_STAGES
-from recorded_stages import PARTS, digests
+from recorded_stages import OF_SOURCES, PARTS, digests
 from recorded_stages import recorded as stages
 
 from perfmodel.cuda.compile.toolchain import find_tool
@@ -66,12 +66,16 @@ BY_LINES: Final = [
 ]
 
 
+def _skip_without_nvcc(launch: str) -> None:
+    if of_source(launch) and find_tool("nvcc") is None:
+        pytest.skip("needs nvcc")
+
+
 @pytest.mark.parametrize("launch", sorted({*chosen().values(), *BY_LINES}))
 def test_launches_are_as_recorded(launch: str) -> None:
     # regression: the committed record of all launches; of bytes, processors without AVX-512 leave
     # 3e-10 more or less where millions are taken from as many
-    if of_source(launch) and find_tool("nvcc") is None:
-        pytest.skip("needs nvcc")
+    _skip_without_nvcc(launch)
     found, expected = first_predicted(launch), recorded(launch)
     assert found.keys() == expected.keys()
     for name, value in expected.items():
@@ -79,15 +83,16 @@ def test_launches_are_as_recorded(launch: str) -> None:
         assert found[name] == pytest.approx(value, rel=1e-12, abs=left), name
 
 
-@pytest.mark.parametrize("launch", WITH_STAGES)
+@pytest.mark.parametrize("launch", [*WITH_STAGES, *OF_SOURCES])
 def test_stages_are_as_recorded(launch: str) -> None:
     # regression: what a change moves that leaves the time as it is
+    _skip_without_nvcc(launch)
     found, expected = digests(launch).split(), stages()[launch].split()
     assert dict(zip(PARTS, found, strict=True)) == dict(zip(PARTS, expected, strict=True))
 
 
 def test_stages_of_every_launch_are_recorded() -> None:
-    assert stages().keys() == {*WITH_STAGES}
+    assert stages().keys() == {*WITH_STAGES, *OF_SOURCES}
 
 
 @pytest.mark.slow

@@ -76,7 +76,6 @@ LAUNCHES: Final[dict[str, dict[str, Any]]] = {
     "prefill-attention:tiled": {"tokens": 130, **_HEADS, "causal": "true"},
     "gemm:naive": _PRODUCT,
     "gemm:coalesced": _PRODUCT,
-    "gemm:coalesced, numpy": {**_PRODUCT, "engine": "numpy"},
     "gemm:smem": _PRODUCT,
     "gemm:blocktile-1d": _PRODUCT,
     "gemm:blocktile-2d": {"M": 200, "N": 136, "K": 40},
@@ -92,24 +91,45 @@ DRAWN: Final = (
     *(81, 83, 84, 86, 87, 88, 89, 90, 91, 93, 94, 95, 96, 97),
     *(98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 111, 112, 113),
     *(114, 117, 118, 119, 120, 121, 122, 124, 125, 127),
+    *(128, 129, 131, 132, 133, 134, 135, 137, 139, 142, 149, 150, 151, 154),
+    *(155, 157, 159, 160, 167, 169, 170, 171, 172, 175, 177, 183, 184, 186),
+    *(187, 190, 195, 196, 197, 199, 200, 201, 206, 209, 210, 211, 213, 214),
+    *(216, 217, 219, 222, 223, 224, 225, 226, 228, 229, 235, 242, 244, 247),
+    *(250, 251, 254, 257, 260, 261, 265, 269, 272, 273, 275, 277, 279, 283),
+    *(289, 290, 300, 301, 302, 304, 305, 309, 312, 313, 314, 315, 316, 319),
+    *(321, 323, 324, 325, 326, 328, 329, 330, 335, 337, 338, 339, 343, 344),
+    *(346, 347, 348, 350, 353, 355, 356, 358, 359),
 )
 """Numbers of drawn kernels that the simulator takes, and in no time."""
 
 
-def simulated(name: str) -> Simulation:
+ENGINES: Final[tuple[Engine, ...]] = ("auto", "numpy")
+
+_LARGER: Final = 128
+_HOW: Final[tuple[tuple[int, dict[str, Any]], ...]] = (
+    (5000, {}),
+    (60_000, {}),
+    (60_000, {"sets": 4, "seed": 5}),
+    (60_000, {"sample": 0.5}),
+    (30_000, {"seed": 2}),
+)
+"""Most threads of drawn kernels, and how they are simulated; from number `_LARGER` on in turn."""
+
+
+def simulated(name: str, engine: Engine = "auto") -> Simulation:
     """Return what is counted of a launch, on a GPU of a 32nd of an H200's SMs and L2."""
     if name.isdecimal():
-        return _simulated_drawn(int(name))
+        return _simulated_drawn(int(name), engine)
     kernel, _, mapping = name.split(",", maxsplit=1)[0].split(maxsplit=1)[0].partition(":")
     given: dict[str, Any] = {"mapping": mapping or None, "device": small_gpu(), **LAUNCHES[name]}
-    return simulate(kernel, **given).simulation
+    return simulate(kernel, engine=engine, **given).simulation
 
 
-def _simulated_drawn(seed: int) -> Simulation:
+def _simulated_drawn(seed: int, engine: Engine) -> Simulation:
     kernel, launch = drawn(seed)
-    numbers = {"n": min(launch["n"], 5000), "rounds": min(launch["rounds"], 4), "s": launch["s"]}
-    engine: Engine = "auto" if seed % 4 else "numpy"
-    given: dict[str, Any] = {"cache": launch["cache"], "control": launch["l2"], "engine": engine}
+    most, given = _HOW[seed >= _LARGER and seed % len(_HOW)]
+    numbers = {"n": min(launch["n"], most), "rounds": min(launch["rounds"], 4), "s": launch["s"]}
+    given = {"cache": launch["cache"], "control": launch["l2"], "engine": engine} | given
     return simulate(kernel, device=small_gpu(), **given, **numbers).simulation
 
 
