@@ -18,6 +18,7 @@ from typing import Any, Final
 import digests
 import numpy as np
 from drawn_launches import EVERY, around_defaults
+from last_bits import steady
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Kernel, find_kernel
@@ -96,14 +97,20 @@ def _rounded(value: float) -> float:
     return float(f"{value:.12g}")
 
 
+def every() -> dict[str, str]:
+    """Return the digest of each built-in and device."""
+    found = batches(json.loads(FILE.read_text("utf-8")))
+    return {" ".join(at): together(at[0], some)[1] for at, some in found.items()}
+
+
 def main() -> None:
-    every = {" ".join(filter(None, one)): list(of(find_kernel(one[0], one[1]))) for one in EVERY}
+    drawn = {" ".join(filter(None, one)): list(of(find_kernel(one[0], one[1]))) for one in EVERY}
     parts = [
         f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, launches)) + "]"
-        for name, launches in every.items()
+        for name, launches in drawn.items()
     ]
     FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
-    found = {" ".join(at): together(at[0], some)[1] for at, some in batches(every).items()}
+    found = steady("recorded_draws", every())
     lines = [f'"{name}" = "{digest}"\n' for name, digest in found.items()]
     DIGESTS.write_text("# Written by recorded_draws.py.\n" + "".join(lines), "utf-8")
 

@@ -18,6 +18,7 @@ if __name__ == "__main__":
 
 from digests import noted, of_lines, of_record
 from drawn_kernels import drawn
+from last_bits import steady
 
 from perfmodel.prediction import predict, predict_many
 from perfmodel.prediction.conditions import by_the_models
@@ -62,8 +63,13 @@ def said(seed: int) -> str:
     return " ".join(parts)
 
 
+def every() -> dict[str, str]:
+    """Return what the models say now of every kernel."""
+    return {seed: said(int(seed)) for seed in recorded()}
+
+
 def main() -> None:
-    lines = [f'{seed} = "{said(int(seed))}"\n' for seed in recorded()]
+    lines = [f'{k} = "{text}"\n' for k, text in steady("recorded_kernels", every()).items()]
     FILE.write_text("# Written by recorded_kernels.py.\n" + "".join(lines), "utf-8")
 
 

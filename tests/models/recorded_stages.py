@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from digests import of_record
 from formula_launches import first_noted, of_source
+from last_bits import steady
 
 from perfmodel import Prediction
 from perfmodel.prediction.conditions import by_the_models
@@ -59,8 +60,14 @@ def _parts(found: Prediction, interval: bool) -> Iterator[Any]:
     yield found.details.time
 
 
+def every() -> dict[str, str]:
+    """Return the digests of every launch."""
+    return {launch: digests(launch) for launch in (*LAUNCHES, *OF_SOURCES)}
+
+
 def main() -> None:
-    lines = [f'"{launch}" = "{digests(launch)}"\n' for launch in (*LAUNCHES, *OF_SOURCES)]
+    found = steady("recorded_stages", every())
+    lines = [f'"{launch}" = "{text}"\n' for launch, text in found.items()]
     FILE.write_text("# Written by recorded_stages.py.\n" + "".join(lines), "utf-8")
 
 
