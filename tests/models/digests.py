@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import _lru_cache_wrapper, cache, wraps
-from types import FunctionType
+from importlib import import_module
+from pkgutil import walk_packages
+from types import FunctionType, ModuleType
 from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 
+import perfmodel.models
 from perfmodel.models.formula import Formula
 
 _DIGITS: Final = 7
@@ -56,8 +59,16 @@ def forget() -> None:
 
 
 @cache
+def _modules() -> list[ModuleType]:
+    """Return the modules of the models: some are imported late, and of those all are noted too."""
+    every = walk_packages(perfmodel.models.__path__, _MODELS)
+    return [import_module(m.name) for m in every if not m.name.endswith(_UNNOTED)]
+
+
+@cache
 def _caches() -> list[_lru_cache_wrapper[Any]]:
-    modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
+    _modules()
+    modules = [m for n, m in sys.modules.items() if n.startswith(_MODELS)]
     return [f for m in modules for f in vars(m).values() if isinstance(f, _lru_cache_wrapper)]
 
 
@@ -120,11 +131,10 @@ def of_record(part: Any) -> str:
 @cache
 def _functions() -> list[tuple[Any, str, Any]]:
     """Return where the models' functions, methods and properties are, their names, and these."""
-    modules = [m for n, m in sys.modules.items() if n.startswith("perfmodel.models.")]
-    own = [c for m in modules for c in vars(m).values() if _noted(c, type) and c is not Formula]
+    own = [c for m in _modules() for c in vars(m).values() if _noted(c, type) and c is not Formula]
     return [
         (owner, name, each)
-        for owner in [*modules, *dict.fromkeys(own)]
+        for owner in [*_modules(), *dict.fromkeys(own)]
         for name, each in vars(owner).items()
         if not name.startswith("__") and _noted(each, FunctionType | _lru_cache_wrapper | property)
     ]
