@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import lru_cache
 from typing import Any
 
@@ -278,17 +277,15 @@ def test_estimates_count_the_lines_of_a_request(kernel: str, params: Any, lines:
 
 
 def test_estimates_of_uncoalesced_launches() -> None:
-    # property, with room for a machine that is busy or fast: 1 to 32 lines a request
-    for kernel, params in (
-        ("copy", {"bytes": 16 * MIB}),
-        ("gather", {"n": 1 << 16, "table_bytes": 64 * MIB}),
-        ("atomic-add", {"n": 1 << 17, "addresses": 1 << 16, "pattern": "random"}),
-    ):
-        instance = bound(kernel, **params)
-        launched(instance)  # what numba compiles
-        start = time.process_time()
-        launched(instance)
-        assert 0.2 < seconds(instance) / (time.process_time() - start) < 5
+    # by hand: time goes by the lines that requests touch; how long a line takes depends on the
+    # machine, and is measured in benchmarks/simulator.py
+    dense = bound("strided-copy", n=1 << 20, stride=1)  # a line a request
+    wide = bound("copy", bytes=64 * MIB)  # four
+    assert seconds(wide) / seconds(dense) == pytest.approx(
+        4 * warp_requests(wide) / warp_requests(dense), rel=0.01
+    )
+    strided = bound("strided-copy", n=1 << 20, stride=40)  # 33 for two requests
+    assert seconds(strided) / seconds(dense) == pytest.approx(33 / 2, rel=0.01)
 
 
 # Random places and windows: all that draws something.
