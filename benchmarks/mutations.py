@@ -311,12 +311,23 @@ def main() -> None:
     parser.add_argument("--lines", type=Path, default=kept, help="which tests run which lines")
     parser.add_argument("--limit", type=float, default=300.0, help="of a change's tests [s]")
     asked = parser.parse_args()
+    if asked.count < 1 or asked.limit <= 0:
+        parser.error("--count and --limit must be above 0")
+    if not asked.lines.parent.is_dir():
+        parser.error(f"--lines: there is no folder {asked.lines.parent}")
+    try:
+        changes = drawn(asked.seed, asked.count)
+    except ValueError:
+        parser.error(f"--count {asked.count} is more than there are places to change")
     if not asked.lines.exists():
         collect(asked.lines, list(TESTS))
     console, table, left = Console(), Table("change", "falls to", "s"), list[str]()
     with tempfile.TemporaryDirectory() as folder:
-        trial = Trial(Path(folder), asked.lines, asked.limit)
-        for number, change in enumerate(drawn(asked.seed, asked.count), 1):
+        try:
+            trial = Trial(Path(folder), asked.lines, asked.limit)
+        except ValueError:
+            parser.error(f"--lines {asked.lines} is no map of lines: remove it to have it made")
+        for number, change in enumerate(changes, 1):
             start, shown = time.perf_counter(), diff(change)
             found = trial.fallen(change)
             left += [] if found else [f"{shown}\n({len(trial.tests(change))} tests run it)"]
