@@ -99,17 +99,14 @@ def _fits(
     ranges = Ranges(variables)
     if guard is not None:
         ranges.assume(guard)
-    found, count = ranges.of(index), int(whole(vector))
+    count = int(whole(vector))
     still = {name: 0 for name, most in largest.items() if most == 0}
     aligned = count == 1 or divisor(index, known | still, count) == count
     end = whole(instance.lengths[access.buffer])
     # An aligned vector that starts before the end ends there at the latest, if that is aligned.
     last = end - end % count if aligned else end - count + 1
-    within = found is not None and found.low >= 0 and found.high < last
-    if not within:
-        found = ranges.cancelled(index)
-        within = found is not None and found.low >= 0 and found.high < last
-    return bool(within), aligned
+    found = (of(index) for of in (ranges.of, ranges.cancelled))
+    return any(r is not None and r.low >= 0 and r.high < last for r in found), aligned
 
 
 def _check_access(instance: Instance, access: Access, vector: int) -> None:

@@ -1,7 +1,6 @@
-"""Work that goes by points, such as addresses, done of one launch after the other.
+"""Functions of one launch's whole numbers, applied to a batch of launches one by one.
 
-What does so is a function of whole numbers, those of each launch, and of what all launches have in
-common.
+For what counts addresses: it has no arithmetic on arrays of launches. Results are kept.
 """
 
 from __future__ import annotations

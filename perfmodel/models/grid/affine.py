@@ -156,9 +156,9 @@ def _nearly(
     value = _at(node, values, targets, _columns(every.astype(float)))[:, 0]
     strides = np.where(moved > 0, value[1 : len(last) + 1] - value[0], 0.0)
     offset = value[0] - strides @ middle
-    beside = value[len(points) :] - (offset + scattered @ strides)
-    shares = np.sort(np.unique(np.round(beside, 3), return_counts=True)[1])[::-1] / _SCATTERED
-    mostly = np.mean(np.isclose(beside, 0.0)) >= _MOSTLY or np.sum(shares[:2]) >= _ON_TWO
+    residuals = value[len(points) :] - (offset + scattered @ strides)
+    shares = np.sort(np.unique(np.round(residuals, 3), return_counts=True)[1])[::-1] / _SCATTERED
+    mostly = np.mean(np.isclose(residuals, 0.0)) >= _MOSTLY or np.sum(shares[:2]) >= _ON_TWO
     return mostly, offset, *strides
 
 

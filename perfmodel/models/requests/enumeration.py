@@ -61,9 +61,9 @@ def counted_requests(a: Addressing) -> Requests:
     """Count the requests of one access, of each launch by itself, scaled from a sample."""
     access = a.access
     if access.kind == "atomic":
-        alone(math.prod(a.instance.shape))  # how its lanes meet is told of one at a time
+        alone(math.prod(a.instance.shape))  # its shared addresses: one launch at a time
     found = _counted(*pattern_of(a))
-    requests, lanes, share, step, filled, in_blocks, seams, meets, *rest = found
+    requests, lanes, share, step, filled, in_blocks, seams, counted_at, *rest = found
     sampled: Any = number(share[0]) if share.size == 1 else share
     different, sectors, pairs, lines, pages, data, tags, *places = rest
     counted = Requests(
@@ -85,7 +85,7 @@ def counted_requests(a: Addressing) -> Requests:
         seams=seams,
         filled=filled,
     )
-    if not places or not agreed(meets):
+    if not places or not agreed(counted_at):
         return counted
     if access.kind == "store":
         return replace(counted, stored=StoredPlaces(Hot(*places[:3]), places[3]))
@@ -113,7 +113,7 @@ def _counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
     sample = _looked_at(a, different, points)
     samples = len(points[0]) if points else 1
     scale = different.alike * different.number / samples
-    meeting = _meeting(a, sample, size)
+    concentrated = _meeting(a, sample, size)
     return (
         float(sample.requests) * scale * a.pieces,
         float(sample.lanes) * scale * a.pieces,
@@ -122,14 +122,14 @@ def _counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
         _filled(a, different, most) if kind == "store" else 1.0,
         _in_blocks(sample.address, sample.active, scale * samples * a.pieces),
         _seams(a, different, points, sample.address, sample.active),
-        meeting is not None,
+        concentrated is not None,
         *np.sum(sample.sums * scale, axis=0),
-        *(meeting or [0.0] * places),
+        *(concentrated or [0.0] * places),
     )
 
 
 def _meeting(a: Pattern, sample: _Sample, size: int) -> tuple[Array, ...] | None:
-    """Return the numbers of how atomics' lanes meet, or of where stores to `size` bytes do."""
+    """Return how atomics share addresses, or where stores to `size` bytes concentrate."""
     if a.kind == "atomic" and sample.requests > 0:
         shared = counted_sharing(sample.address, sample.active)
         of_all = shared.addresses, shared.pitch, shared.hottest
@@ -257,10 +257,10 @@ def _seams(
         return np.zeros((3, 1))
     axis = [*different.extents].index("blockIdx.x")
     few = max(1, _WHOLE_BLOCKS // address[0].size)
-    beside = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
-    inside = beside[axis] < [*different.extents.values()][axis]
-    beside = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(beside)]
-    after, there = addresses(a, different, beside)
+    following = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
+    inside = following[axis] < [*different.extents.values()][axis]
+    following = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(following)]
+    after, there = addresses(a, different, following)
     blocks = len(inside)
     both = [x[:blocks].reshape(blocks, -1) for x in (address, after)]
     taking = [active[:blocks].reshape(blocks, -1), there.reshape(blocks, -1) & inside[:, None]]
@@ -308,5 +308,5 @@ def _distinct(ordered: Array, granules: Sequence[int]) -> list[int]:
     Neighbours that differ in a bit of the granule's number are in two; those below 0 are in none.
     """
     first = int(np.count_nonzero(ordered[..., 0] >= 0))
-    apart = (ordered[..., 1:] ^ ordered[..., :-1]).view(np.uint64)
-    return [first + int(np.count_nonzero(apart >= granule)) for granule in granules]
+    differing = (ordered[..., 1:] ^ ordered[..., :-1]).view(np.uint64)
+    return [first + int(np.count_nonzero(differing >= granule)) for granule in granules]
