@@ -25,7 +25,7 @@ from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.many import blocks
-from perfmodel.prediction.compiled.programs import Programs, run
+from perfmodel.prediction.compiled.programs import Form, Programs, run
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.menu import first_of_fastest
@@ -154,19 +154,18 @@ class Choices:
         inputs = [columns[name] for name in self.forms.names]
         shape = np.broadcast_shapes(*(column.shape for column in inputs))
         there, least = np.zeros(shape, dtype=bool), np.zeros(shape)
-        unknown, tried = np.ones(shape, dtype=bool), 0
+        unknown = np.ones(shape, dtype=bool)
+        held_of: dict[Form[Any], int] = {}
         while unknown.any():
-            if tried == len(self.bounds.known):
+            if len(held_of) == len(self.bounds.known):
                 self._learn_bounds([*np.broadcast_arrays(*inputs)], unknown)
-            form = self.bounds.known[tried]
-            tried += 1
-            assert form.of_arrays is not None
-            with np.errstate(all="ignore"):
-                held, outputs = form.of_arrays(*inputs)
-            held = held & unknown
-            np.copyto(there, outputs[0] != 0, where=held)
-            np.copyto(least, outputs[1], where=held)
-            unknown &= ~held
+            form = self.bounds.known[len(held_of)]
+            held, *outputs = _of_unknown(form, inputs, unknown)
+            places = np.flatnonzero(unknown)[held]
+            there.flat[places], least.flat[places] = outputs
+            unknown.flat[places] = False
+            held_of[form] = len(places)
+        self.bounds.known.sort(key=lambda form: -held_of.get(form, 0))
         there |= ~there.any(axis=1, keepdims=True)  # a launch that has none of them has all
         return np.where(there, least * _SURELY, np.inf)
 
@@ -279,6 +278,25 @@ class Choices:
         launches = zip(*(column[some].tolist() for column in inputs), strict=True)
         names = self.forms.names
         return [{**dict(zip(names, launch, strict=True)), **self.words} for launch in launches]
+
+
+def _of_unknown(
+    form: Form[Any], inputs: Sequence[Array], unknown: Array
+) -> tuple[Array, Array, Array]:
+    """Return for which unknown choices a program holds, and of those its two outputs.
+
+    Of all choices at once as rows and columns, of some one by one.
+    """
+    all_, shape = bool(unknown.all()), unknown.shape
+    if not all_:
+        inputs = [column[unknown] for column in np.broadcast_arrays(*inputs)]
+        shape = inputs[0].shape
+    assert form.of_arrays is not None
+    with np.errstate(all="ignore"):
+        held, outputs = form.of_arrays(*inputs)
+    held = np.broadcast_to(held, shape).ravel()
+    there, least = (np.broadcast_to(output, shape).ravel()[held] for output in outputs)
+    return held, there != 0, least
 
 
 def _likeliest(least: Array, most: Array, together: int) -> tuple[Array, Array]:
