@@ -291,7 +291,7 @@ _OF_ALL = frozenset({"+", "-", "neg", "abs", "min", "max", "%"})
 """Operators whose result is divided by what divides all operands."""
 
 
-def divisor(node: Node, known: Mapping[str, Any], of: int) -> int:
+def divisor(node: Node, known: Mapping[str, Any], of: int) -> Any:
     """Return a divisor of `of`, the largest that is shown to divide all values of an expression.
 
     `known` are the names that have one value; all others may have any. Of a sum it is what divides
@@ -314,5 +314,7 @@ def divisor(node: Node, known: Mapping[str, Any], of: int) -> int:
     return reduce(_common, (divisor(operand, known, of) for operand in operands), of)
 
 
-def _common(value: Any, of: int) -> int:
-    return int(np.gcd(value, of))
+def _common(value: Any, of: Any) -> Any:
+    """Return the greatest common divisor, recorded if one of the two is."""
+    found = np.gcd(value, of)
+    return int(found) if isinstance(found, np.integer) else found

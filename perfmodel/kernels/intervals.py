@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.expressions.nodes import COMPARISONS
 
 _LARGEST_SHIFT: Final = 62
@@ -179,10 +179,23 @@ class Ranges:
         return self._sums[node]
 
     def _chosen(self, condition: Node, chosen: Node, other: Node) -> Interval | None:
+        recorded = self._recorded(condition)
+        if recorded is not None:
+            one, two = self.of(chosen), self.of(other)
+            if one is not None and two is not None:
+                return _of_either(recorded, one, two)
         decided = _constant(self.of(condition))
         if decided is not None:
             return self.of(chosen if decided else other)
         return _hull(self.of(chosen), self.of(other))
+
+    def _recorded(self, node: Node) -> Any:
+        """Return the value of what is one for all threads, if it is recorded: not decided by."""
+        each = {name: self._variables.get(name) for name in names(node)}
+        values = {n: r.low for n, r in each.items() if r is not None and r.low is r.high}
+        if len(values) < len(each) or all(type(value) is int for value in values.values()):
+            return None
+        return evaluate(node, values)
 
     def _truth(self, node: Operation) -> Interval:
         """Return 1 or 0 for a condition that ranges decide, from 0 to 1 for others."""
@@ -290,6 +303,15 @@ def _hull(a: Interval | None, b: Interval | None) -> Interval | None:
     if a is None or b is None:
         return None
     return Interval(_least(a.low, b.low), _greatest(a.high, b.high))
+
+
+def _of_either(condition: Any, chosen: Interval, other: Interval) -> Interval:
+    """Return the range of a choice that a launch decides."""
+    low: Any = np.where(condition, chosen.low, other.low)
+    if chosen.low is chosen.high and other.low is other.high:
+        return Interval(low, low)
+    high: Any = np.where(condition, chosen.high, other.high)
+    return Interval(low, high)
 
 
 def _corners(a: Interval, b: Interval, function: Callable[[int, int], int]) -> Interval:

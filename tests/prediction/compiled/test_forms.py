@@ -16,8 +16,9 @@ from perfmodel.kernels import bind, check_bounds, find_kernel
 from perfmodel.kernels.bounds import surely_fits
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.layouts import read_numbers
-from perfmodel.prediction.compiled.programs import Form
-from perfmodel.prediction.compiled.recording import record_launches
+from perfmodel.prediction.compiled.programs import Form, run
+from perfmodel.prediction.compiled.python_code import python_function
+from perfmodel.prediction.compiled.recording import record_bounds, record_launches
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 
@@ -138,3 +139,19 @@ def test_a_program_that_gives_other_numbers_is_not_taken() -> None:
         row = list(found.outputs[0])
         row[place] = row[place] * 1.001 + 1.0
         assert not form.agrees(replace(found, outputs=(tuple(row), *found.outputs[1:])))
+
+
+def test_a_program_of_bounds_serves_other_tiles_and_sizes() -> None:
+    # independent: what the intervals of each launch by itself show
+    kernel, random = find_kernel("gemm", "tensor-core"), np.random.default_rng(5)
+    launch = {"N": 760, "M": 6660, "K": 1522, "BM": 160, "BN": 128, "split_k": 3}
+    shows, holds = python_function(record_bounds(kernel, launch)), []
+    for _ in range(40):
+        sizes = {name: 2 * int(random.integers(32, 4096)) for name in "NMK"}
+        tile = {"BM": int(random.choice([64, 128, 160])), "BN": int(random.choice([64, 128]))}
+        other = {**launch, **sizes, **tile, "split_k": int(random.choice([1, 2, 3]))}
+        if run(shows, [*other.values()]) is not None:
+            holds.append((other["BM"], other["BN"], other["split_k"]))
+            assert surely_fits(bind(kernel, other))
+    assert len({*holds}) > 4  # a program of one tile and split alone would have one
+    assert run(shows, [*(launch | {"K": 1521}).values()]) is None  # of single elements
