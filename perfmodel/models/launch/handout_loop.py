@@ -103,7 +103,9 @@ def _sort(ends: Array, given: int, sms: Array, values: Array, starts: Array) -> 
     Sorted into buckets, and by insertion in these: most ends are equal.
     """
     size, sm_count = ends.shape
-    lowest, last = ends[0].min(), len(starts) - 1
+    lowest, latest, last = ends[0].min(), ends[0].max(), len(starts) - 1
+    while size > 1 and ends[size - 1].min() >= latest:  # after one place on each SM
+        size -= 1
     starts[:] = 0
     for place in range(size):
         for sm in range(sm_count):
