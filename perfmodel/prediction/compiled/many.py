@@ -90,7 +90,7 @@ def _shares(
     left, found = np.ones(len(next(iter(columns.values()))), dtype=bool), {}
     inputs = [columns[name] for name in programs.names]
     for form in programs.known:
-        found[form] = _outputs(form.of_arrays, inputs)[0] & left
+        found[form] = _outputs(form.made, inputs)[0] & left
         left &= ~found[form]
     return found
 
