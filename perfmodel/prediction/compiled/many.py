@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -25,9 +26,11 @@ _WORTH: Final = 1 << 11
 """Programs that are made at most, and launches that one has to save the models."""
 _COMPILED: Final = 1 << 17
 """Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
-_FEW: Final = 0.02
+_FEW: Final = 0.002
 _POOR: Final = 0.5
 """Share of launches under which a program is not worth while, nor all of them together."""
+_MANY: Final = 0.05
+"""Share of launches from which on a program is compiled, if any is."""
 
 Columns = Mapping[str, Array]
 Working = tuple[Form[LaunchNumbers], ArrayFunction | None]
@@ -59,9 +62,10 @@ def prepare(
             break
     if len(left) > _POOR * len(some):
         return ()
-    useful = [form for form, held in shares.items() if held.mean() >= _FEW]
-    useful.sort(key=lambda form: -shares[form].mean())
-    return tuple((form, form.of_many if size >= _COMPILED else form.of_arrays) for form in useful)
+    useful = [(held.mean(), form) for form, held in shares.items() if held.mean() >= _FEW]
+    useful.sort(key=lambda each: -each[0])
+    compiled = _MANY if size >= _COMPILED else math.inf
+    return tuple((f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful)
 
 
 def blocks(
