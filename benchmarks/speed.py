@@ -101,7 +101,7 @@ def many() -> Iterator[tuple[str, ...]]:
         ),
         ("atomic-add", "atomic-add", None, {"n": sizes, "addresses": sizes[::-1]}),
         ("layernorm", "layernorm", None, {"rows": random.integers(1, 1 << 14, MANY)}),
-        ("decode-attention", "decode-attention", "flash", {"context": sizes}),
+        ("decode-attention", "decode-attention", "flash", {"context": sizes >> 4}),
     ]
     peer = cpu(lambda: np.maximum(8.0 * sizes / DEVICE.dram_bandwidth, 2.0 * sizes / 6e13))
     for what, name, mapping, columns in calls:

@@ -32,6 +32,23 @@ def test_arrays_give_the_same():
     assert full_parts_arrays(*draw).tolist() == one_by_one
 
 
+def test_many_pieces_for_the_same_blocks():
+    # independent: one launch after the other; from 128 x 127 pieces on, every part more tells
+    pieces = np.array([1, 79, 3000, 127 * 128 - 1, 127 * 128, 128 * 128 + 1, 1 << 20, 79])
+    blocks, slots = np.array([9]), np.array([264])
+    full = np.arange(1, 129) * 9 / 264
+    full /= np.ceil(full)
+    by_hand = 1 + int(np.argmax(full >= 0.85 * full.max()))
+    found = full_parts_arrays(blocks, pieces, slots)
+    assert found[4:7].tolist() == [by_hand] * 3
+    columns = (np.full(8, 9), pieces, np.full(8, 264))
+    assert found.tolist() == full_parts_arrays(*columns).tolist()
+    assert full_parts_arrays(blocks, pieces.reshape(2, 4), slots).tolist() == [
+        found[:4].tolist(),
+        found[4:].tolist(),
+    ]
+
+
 def test_nothing_to_cut():
     with pytest.raises(PerfmodelError, match="must be 1 or more"):
         evaluate(parse("full_parts(8, n, 264)"), {"n": 0})

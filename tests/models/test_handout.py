@@ -6,8 +6,11 @@ import heapq
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perfmodel.models import compiled_loops
+from perfmodel.models.launch import handout
 from perfmodel.models.launch.handout import busiest_of, busiest_work, time_in_slots
 from perfmodel.prediction import predict
 
@@ -64,6 +67,37 @@ def test_the_compiled_loop_equals_arrays(monkeypatch) -> None:
     for part in (slice(0, 150), slice(150, 300)):
         alone, _ = busiest_work([c[part] for c in counts], [c[part] for c in cuts], held[part], 132)
         np.testing.assert_array_equal(together[part], alone)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 300),
+            st.integers(1, 5),
+            st.sampled_from([1.0, 1.0, 0.5, 0.99, 1 / 3, 1e-3]),
+            st.sampled_from([1.0, 0.25, 0.7]),
+            st.integers(1, 5),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([7, 50]),
+)
+def test_the_compiled_loop_skips_turns_of_whole_blocks(
+    grids: list[tuple[int, int, float, float, int]], sm_count: int
+) -> None:
+    # independent: arrays, which go by every turn
+    pytest.importorskip("numba")
+    x, y, cut_x, cut_y, held = (np.array(c, dtype=float) for c in zip(*grids, strict=True))
+    found = []
+    for least in (1, 1 << 30):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(compiled_loops, "_MANY", least)
+            patched.setattr(compiled_loops, "_FEW", least)
+            patched.setattr(handout, "MOST_ROUNDS", 1 << 30)
+            found.append(busiest_work([x, y], [cut_x, cut_y], held, sm_count)[0])
+    np.testing.assert_array_equal(*found)
 
 
 def test_rows_of_few_blocks_with_a_small_last_one() -> None:

@@ -204,3 +204,21 @@ def test_many_patterns_equal_the_same_ones_alone() -> None:
         one = [column[i] for column in box]
         alone = pattern_wavefronts(Box(*one[:4]), *one[4:], 4)
         assert [float(a) for a in alone] == [float(t[i]) for t in together]
+
+
+@pytest.mark.parametrize("told_by", [48, 63])
+def test_patterns_that_came_before_are_found_again(
+    told_by: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # independent: the same patterns worked out; by one bit of a key, most have another's place
+    monkeypatch.setattr(wavefronts, "_TOLD_BY", told_by)
+    generator = np.random.default_rng(4)
+    box = [generator.integers(1, 5, 60) * step for step in (1, 4, 1, 128)]
+    at = generator.integers(0, 128, 60), np.full(60, 4)
+    monkeypatch.setattr(wavefronts, "_KNOWN", {})
+    for which in (slice(0, 40), slice(20, 60), slice(0, 60)):
+        some = Box(*(column[which] for column in box)), *(column[which] for column in at)
+        found = pattern_wavefronts(*some, 4)
+        with monkeypatch.context() as fresh:
+            fresh.setattr(wavefronts, "_KNOWN", {})
+            np.testing.assert_array_equal(found, pattern_wavefronts(*some, 4))

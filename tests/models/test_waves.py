@@ -98,3 +98,40 @@ def test_small_parts() -> None:
     instance, requests = launch(10, 'guard = "blockIdx.x*256 + threadIdx.x < 1280"')
     assert taking_part(requests) == pytest.approx(0.5)
     assert mean_turns(instance, requests) == 1
+
+
+def test_loops_that_go_on_by_a_grid_along_one_axis() -> None:
+    # by hand: 700 numbers by steps of 256 are 700/256 turns in the mean, and 3 of the first block;
+    # blocks along two axes go on by less than their grid, and steps of 128 by less than four blocks
+    kernel = parse_kernel(
+        """
+name = "turns"
+[parameters]
+x = { default = 4 }
+y = { default = 1 }
+step = { default = 256 }
+[launch]
+grid = ["x", "y"]
+block = 64
+[buffers]
+a = { length = 2000 }
+[[loops]]
+variable = "i"
+trips = "ceil_div(700, step)"
+[[accesses]]
+load = "a"
+loop = "i"
+index = "blockIdx.x*64 + threadIdx.x + i*step"
+guard = "blockIdx.x*64 + threadIdx.x + i*step < 700"
+"""
+    )
+
+    def turns(**params: Any) -> list[float]:
+        instance = bind(kernel, params)
+        trips = {"i": instance.trips["i"]}
+        requests = [access_requests(instance, 0, block_shape((64, 1, 1)), trips)]
+        return np.broadcast_to(mean_turns(instance, requests), instance.shape or 1).tolist()
+
+    part = 700 / 256 / 3
+    assert turns(y=np.array([1, 2])) == pytest.approx([part, 1.0])
+    assert turns(y=1) + turns(y=2) + turns(step=128) == pytest.approx([part, 1.0, 1.0])

@@ -5,10 +5,15 @@ Imported only where numba is installed.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numba import njit
 
 from perfmodel.arrays import Array
+
+_BUCKETS: Final = 64
+"""Buckets of ends for the work of one block."""
 
 
 @njit(cache=True, nogil=True)
@@ -21,14 +26,14 @@ def busiest_of_grids(counts: Array, cuts: Array, held: Array, sm_count: int) -> 
     found = np.zeros(len(held))
     most = held.max()
     ends, values = np.zeros((most, sm_count)), np.zeros(most * sm_count)
-    first = np.zeros(most * sm_count, dtype=np.int64)
-    order = np.zeros((most, sm_count), dtype=np.int64)
+    sms, starts = np.zeros(most * sm_count, dtype=np.int64), np.zeros(4 * _BUCKETS, dtype=np.int64)
     place, works = np.zeros(counts.shape[1], dtype=np.int64), np.zeros(sm_count)
     for grid in range(len(held)):
         size = held[grid]
-        ends[:size] = 0.0
-        place[:] = 0
-        left, turn = np.prod(counts[grid]), 0
+        turn = alike = _whole_first(place, counts[grid], cuts[grid], sm_count)
+        left, shift = np.prod(counts[grid]) - turn * sm_count, max(turn - size, 0)
+        for age in range(size):
+            ends[age] = shift + age + 1.0 if age < turn else 0.0
         while left > 0:
             given = min(sm_count, left)
             _next_works(works[:given], place, counts[grid], cuts[grid])
@@ -36,11 +41,36 @@ def busiest_of_grids(counts: Array, cuts: Array, held: Array, sm_count: int) -> 
                 for sm in range(given):
                     ends[turn, sm] = (ends[turn - 1, sm] if turn else 0.0) + works[sm]
             else:
-                _order(ends[:size], order[:size], values, first)
-                _give(ends[:size], order[:size], works[:given])
+                if turn > alike:
+                    _sort(ends[:size], given, sms, values, starts)
+                for block in range(given):
+                    sm = sms[block] if turn > alike else block
+                    last = ends[size - 1, sm] + works[block]
+                    for age in range(1, size):
+                        ends[age - 1, sm] = ends[age, sm]
+                    ends[size - 1, sm] = last
             left, turn = left - given, turn + 1
         found[grid] = ends[:size].max()
     return found
+
+
+@njit(cache=True, nogil=True)
+def _whole_first(place: Array, counts: Array, cuts: Array, sm_count: int) -> int:
+    """Return the turns before any that has a smaller block, and set the place after them.
+
+    In such turns all SMs do the same.
+    """
+    before, blocks = 1, np.prod(counts)
+    for axis in range(len(counts)):
+        if cuts[axis] < 1:
+            blocks = min(blocks, before * (counts[axis] - 1))
+        before *= counts[axis]
+    turns = int(blocks // sm_count)
+    index = turns * sm_count
+    for axis in range(len(counts)):
+        place[axis] = index % counts[axis]
+        index //= counts[axis]
+    return turns
 
 
 @njit(cache=True, nogil=True)
@@ -67,44 +97,32 @@ def _next_works(works: Array, place: Array, counts: Array, cuts: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _order(ends: Array, order: Array, values: Array, first: Array) -> None:
-    """Set the order of places by how long they have had room, equal ones as they come."""
-    distinct, latest = 0, 0
-    for place in range(ends.shape[0]):
-        for sm in range(ends.shape[1]):
-            end = ends[place, sm]
-            if latest >= distinct or values[latest] != end:  # neighbours mostly end together
-                latest = 0
-                while latest < distinct and values[latest] != end:
-                    latest += 1
-                if latest == distinct:
-                    values[latest], first[latest] = end, 0
-                    distinct += 1
-            first[latest] += 1
-            order[place, sm] = latest
-    before = 0
-    for at in np.argsort(values[:distinct]):
-        before, first[at] = before + first[at], before
-    for place in range(ends.shape[0]):
-        for sm in range(ends.shape[1]):
-            at = order[place, sm]
-            order[place, sm] = first[at]
-            first[at] += 1
+def _sort(ends: Array, given: int, sms: Array, values: Array, starts: Array) -> None:
+    """Set the SMs of the `given` places that have had room for longest, equal ones as they come.
 
-
-@njit(cache=True, nogil=True)
-def _give(ends: Array, order: Array, works: Array) -> None:
-    """Give a block to each of the places that come first."""
+    Sorted into buckets, and by insertion in these: most ends are equal.
+    """
     size, sm_count = ends.shape
-    for sm in range(sm_count):
-        last = ends[size - 1, sm]
-        for place in range(size):
-            if order[place, sm] < len(works):
-                last += works[order[place, sm]]
-                ends[place, sm] = last
-        for place in range(1, size):  # by age again
-            end, before = ends[place, sm], place - 1
-            while before >= 0 and ends[before, sm] > end:
-                ends[before + 1, sm] = ends[before, sm]
-                before -= 1
-            ends[before + 1, sm] = end
+    lowest, latest, last = ends[0].min(), ends[0].max(), len(starts) - 1
+    while size > 1 and ends[size - 1].min() >= latest:  # after one place on each SM
+        size -= 1
+    starts[:] = 0
+    for place in range(size):
+        for sm in range(sm_count):
+            starts[min(int((ends[place, sm] - lowest) * _BUCKETS), last)] += 1
+    before, used = 0, 0
+    while before < given:
+        before, starts[used] = before + starts[used], before
+        used += 1
+    for place in range(size):
+        for sm in range(sm_count):
+            bucket = min(int((ends[place, sm] - lowest) * _BUCKETS), last)
+            if bucket < used:
+                sms[starts[bucket]], values[starts[bucket]] = sm, ends[place, sm]
+                starts[bucket] += 1
+    for place in range(1, before):
+        sm, end, at = sms[place], values[place], place
+        while at > 0 and values[at - 1] > end:
+            sms[at], values[at] = sms[at - 1], values[at - 1]
+            at -= 1
+        sms[at], values[at] = sm, end

@@ -25,7 +25,6 @@ import numpy as np
 from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
-from perfmodel.models.agreement import agreed
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
@@ -260,13 +259,15 @@ def mean_turns(instance: Instance, requests: Sequence[Requests]) -> Array:
     for r in requests:
         if r.strides is None or r.access.kind != "load" or r.access.loop is None:
             continue
-        each = [v for v in r.variables if v.is_block and agreed(v.extent > 1)]
-        share = r.shares.get(r.access.loop, np.ones(1))
-        if len(each) == 1:
-            grid = r.strides[each[0].name] * blocks
-            moves = np.asanyarray(instance.moves[instance.kernel.accesses.index(r.access)]) % blocks
-            on = (r.strides[r.access.loop] == grid) & (grid != 0) & (moves == 0)
-            least = np.minimum(least, np.where(on, share, 1.0))
+        strides, alone = np.zeros(1), np.zeros(1)  # of the axes that have more than a block
+        for v in r.variables:
+            if v.is_block:
+                strides = strides + np.where(v.extent > 1, r.strides[v.name], 0.0)
+                alone = alone + (v.extent > 1)
+        grid = strides * blocks
+        moves = np.asanyarray(instance.moves[instance.kernel.accesses.index(r.access)]) % blocks
+        on = (alone == 1) & (r.strides[r.access.loop] == grid) & (grid != 0) & (moves == 0)
+        least = np.minimum(least, np.where(on, r.shares.get(r.access.loop, 1.0), 1.0))
     return np.asanyarray(least)
 
 

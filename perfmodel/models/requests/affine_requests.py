@@ -8,9 +8,8 @@ not, the warps are counted by the residue at which they start: at most 128 of th
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Activity, Span
 from perfmodel.models.grid.affine import Plane, Variable
+from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import integers, power_of_two_gcd
@@ -28,6 +28,8 @@ from perfmodel.models.requests.residues import residue, start_residues
 from perfmodel.models.requests.row_alignment import moved_row_granules
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
+_MOST_KNOWN: Final = 1 << 12
+"""Boxes of lanes whose costs are kept, for each granule and the like."""
 _RARE: Final = 0.05
 """Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
 
@@ -233,29 +235,61 @@ def _recounted(
         )
         for own, _, _, extents in spans
     ]
-    whole = [offset, *few.values()]
-    unit = math.gcd(LINE, *(int(np.gcd.reduce(integers(part))) for part in whole))
+    bits = LINE
+    for part in (offset, *few.values()):
+        bits |= int(np.bitwise_or.reduce(integers(part)))
+    unit = bits & -bits  # what divides all of them, and a line
     counts = start_residues(moves, few, offset, unit)
+    executions = np.maximum(counts.sum(axis=1), 1)
+    box, place = _distinct(Box(*lanes))
     for mean, granule in ((sectors, SECTOR), (lines, LINE)):
-        mean[which] = _weighted(counts, unit, lanes, shifts, granule)
+        costs = _costs(box, unit, tuple(shifts), granule)[place]
+        mean[which] = np.einsum("ij,ij->i", counts, costs) / executions / len(shifts)
     return sectors, lines
 
 
-def _weighted(
-    counts: Array, unit: int, lanes: Sequence[Array], shifts: Sequence[int], granule: int
-) -> Array:
-    """Return the mean granules per request, of boxes of lanes that start at counted residues."""
-    total = np.maximum(counts.sum(axis=1), 1)
-    inner, inner_stride, rows, row_stride = (part[:, None] for part in lanes)
-    weights = counts.reshape(len(counts), -1, max(granule // unit, 1)).sum(axis=1)
-    starts = np.arange(0, granule, unit)[None, :]
-    found = np.zeros(1)
-    for shift in shifts:
-        cost = warp_granules(
-            inner, inner_stride, rows, row_stride, starts + shift, granule, granule
+def _distinct(box: Box) -> tuple[Box, Array]:
+    """Return the boxes of lanes that touch other granules, and the place of each among them.
+
+    Rows more than a line apart touch as many as rows that are some whole lines nearer.
+    """
+    near = (np.maximum(box.inner, 1) * np.abs(box.inner_stride) // LINE + 2) * LINE
+    far = np.abs(box.row_stride) - near
+    pitch = np.where(far > 0, np.sign(box.row_stride) * (near + far % LINE), box.row_stride)
+    every = np.stack([box.inner, box.inner_stride, box.rows, pitch])
+    order = np.lexsort(every)
+    first = first_of_equals(every[:, order]).any(axis=0)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(first) - 1
+    return Box(*every[:, order[first]]), place
+
+
+def _costs(box: Box, unit: int, shifts: tuple[int, ...], granule: int) -> Array:
+    """Return the granules of boxes by the residue that they start at, all shifts together."""
+    known = _known_costs(unit, shifts, granule)
+    keys: list[tuple[float, ...]] = [*zip(*(c.tolist() for c in box), strict=True)]
+    new = [place for place, key in enumerate(keys) if key not in known]
+    found = {key: known[key] for key in keys if key in known}
+    if new:
+        inner, inner_stride, rows, row_stride = (column[new, None] for column in box)
+        starts = np.arange(0, LINE, unit)[None, :]
+        costs = summed(
+            warp_granules(inner, inner_stride, rows, row_stride, starts + s, granule, granule)
+            for s in shifts
         )
-        found = found + (weights * cost).sum(axis=1)
-    return np.asanyarray(found / total / len(shifts))
+        every = np.broadcast_to(costs, (len(new), starts.size))
+        found |= zip((keys[place] for place in new), every, strict=True)
+        if len(known) < _MOST_KNOWN:
+            known |= found
+    return np.stack([found[key] for key in keys])
+
+
+@lru_cache
+def _known_costs(
+    unit: int, shifts: tuple[int, ...], granule: int
+) -> dict[tuple[float, ...], Array]:
+    """Return the costs of boxes that came before: there are few, and they come again."""
+    return {}
 
 
 def _indifferent(box: Box) -> Array:

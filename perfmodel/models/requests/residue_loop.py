@@ -22,28 +22,35 @@ def counted_residues(
     other, how many values a digit has, and how far it moves.
     """
     found = np.zeros((len(first), residues))
-    below, above = np.zeros(residues), np.zeros(residues)
+    scratch = np.zeros((5, residues))
     for row in range(len(first)):
-        found[row, first[row]] = 1.0
+        counts = found[row]
+        counts[first[row]] = 1.0
         at = 0
         for span in range(len(digits)):
             end = at + digits[span]
             own, moves = extents[at:end, row], steps[at:end, row]
-            _below(found[row], own, moves, bounds[span, 1, row], above)
-            if bounds[span, 0, row] > 0:
-                _below(found[row], own, moves, bounds[span, 0, row], below)
-                above -= below
-            found[row] = above
+            start, stop = bounds[span, 0, row], bounds[span, 1, row]
+            if len(own) == 1:
+                _move(counts, moves[0] * start, scratch[0])
+                _repeat(scratch[0], moves[0], stop - start, counts)
+            else:
+                _below(counts, own, moves, stop, scratch)
+                if start > 0:
+                    scratch[1] = scratch[0]
+                    _below(counts, own, moves, start, scratch)
+                    scratch[0] = scratch[1] - scratch[0]
+                counts[:] = scratch[0]
             at = end
     return found
 
 
 @njit(cache=True, nogil=True)
-def _below(counts: Array, extents: Array, steps: Array, number: int, total: Array) -> None:
-    """Set `total` to counts moved by all mixed-radix numbers below one."""
-    residues = len(counts)
+def _below(counts: Array, extents: Array, steps: Array, number: int, scratch: Array) -> None:
+    """Set the first of `scratch` to counts moved by all mixed-radix numbers below one."""
+    total, moved, part, other = scratch[0], scratch[2], scratch[3], scratch[4]
     total[:] = 0.0
-    moved, part, other = counts.copy(), np.zeros(residues), np.zeros(residues)
+    moved[:] = counts
     for place in range(len(extents) - 1, -1, -1):
         weight = 1
         for faster in range(place):
@@ -57,17 +64,24 @@ def _below(counts: Array, extents: Array, steps: Array, number: int, total: Arra
             total += part
             number -= digit * weight
         if place > 0:
-            for at in range(residues):
-                other[at] = moved[at - steps[place] * digit & residues - 1]
+            _move(moved, steps[place] * digit, other)
             moved, other = other, moved
+
+
+@njit(cache=True, nogil=True)
+def _move(counts: Array, by: int, found: Array) -> None:
+    """Set `found` to counts that are so many residues further."""
+    residues = len(counts)  # a power of two, so that "&" is a remainder
+    for at in range(residues):
+        found[at] = counts[at - by & residues - 1]
 
 
 @njit(cache=True, nogil=True)
 def _repeat(counts: Array, step: int, times: int, found: Array) -> None:
     """Set `found` to the sum of counts moved by 0, 1, ... `times` - 1 steps."""
-    residues = len(counts)  # a power of two, so that "&" is a remainder
+    residues = len(counts)
     step &= residues - 1
-    if step == 0:
+    if step == 0 or times == 1:
         for at in range(residues):
             found[at] = counts[at] * times
         return

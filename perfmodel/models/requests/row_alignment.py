@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box
@@ -62,6 +63,11 @@ def turns_past_edge(
     """
     columns = np.broadcast_arrays(here, at, step, left, edge)
     chosen = columns[0]
+    if worth_loop(f"{__name__}_loop", chosen.size):
+        from perfmodel.models.requests.row_alignment_loop import past_edge
+
+        rows = np.array(columns, dtype=np.int64).reshape(len(columns), -1)
+        return np.asanyarray(past_edge(rows, granule).reshape(chosen.shape))
     # Addresses modulo a line fit a byte, whose overflow at 256 is one of whole lines: the loop
     # over turns is cheap.
     place, move, times, limit = (column[chosen].astype(np.uint8) for column in columns[1:])

@@ -40,6 +40,8 @@ _STEPS: Final = (0.31 + 0.618034 * _WARPS) % 1
 _TOGETHER: Final = 32
 _MOST_KNOWN: Final = 1 << 18
 """Patterns whose wavefronts are kept, for a width of access and a memory: sweeps repeat them."""
+_TOLD_BY: Final = 46
+"""Bits of a key after those that mostly tell it from others."""
 _SPREAD: Final = 0x9E3779B97F4A7C15
 """2^64 over the golden section, odd: it spreads numbers over 64 bits (Knuth, TAOCP 3, 6.4)."""
 
@@ -177,7 +179,8 @@ def _pattern_wavefronts(
     key = np.zeros(columns[0].shape, dtype=np.uint64)
     for column in columns:
         key = ((key ^ key >> np.uint64(29)) + column.view(np.uint64)) * np.uint64(_SPREAD)
-    known = _KNOWN.setdefault((width, shared), _Patterns())
+    of = width, shared
+    known = _KNOWN.get(of) or _KNOWN.setdefault(of, _Patterns())
     places = known.places_of(key)
     new = np.flatnonzero(places < 0)
     if len(new):
@@ -185,7 +188,7 @@ def _pattern_wavefronts(
         known.add(key[chosen], _worked_out([c[chosen] for c in columns], width, shared))
         places = known.places_of(key)
         if len(known.places) > _MOST_KNOWN:
-            _KNOWN.pop((width, shared), None)
+            _KNOWN.pop(of, None)
     data, tags = known.both[:, places]
     return data.reshape(shape), tags.reshape(shape)
 
@@ -195,13 +198,21 @@ class _Patterns:
 
     def __init__(self) -> None:
         self.places: dict[int, int] = {}
-        self.both = np.zeros((2, 0))  # data and tag wavefronts, by place; some room at the end
+        self.both = np.zeros((2, 1))  # data and tag wavefronts, by place; some room at the end
+        self.keys = np.full(1, _SPREAD, dtype=np.uint64)  # by place
+        self.latest = np.zeros(1 << 64 - _TOLD_BY, dtype=np.int32)  # places by keys' first bits
         self.used = 0
         self.lock = threading.Lock()
 
     def places_of(self, key: Array) -> Array:
         """Return where the wavefronts of patterns are; -1 if they are not known."""
-        return np.fromiter(map(self.places.get, key.tolist(), repeat(-1)), np.int64, len(key))
+        first = key >> np.uint64(_TOLD_BY)
+        places: Array = self.latest[first]
+        others = np.flatnonzero(self.keys[places] != key)
+        few = map(self.places.get, key[others].tolist(), repeat(-1))
+        places[others] = np.fromiter(few, np.int64, len(others))
+        self.latest[first[others]] = np.maximum(places[others], 0)
+        return places
 
     def add(self, key: Array, both: Array) -> None:
         """Note the wavefronts of patterns, (2, patterns)."""
@@ -209,9 +220,11 @@ class _Patterns:
             start, end = self.used, self.used + len(key)
             if end > self.both.shape[1]:
                 self.both = np.concatenate([self.both, np.zeros((2, end + 64))], axis=1)
-            self.both[:, start:end] = both
+                self.keys = np.resize(self.keys, self.both.shape[1])
+            self.both[:, start:end], self.keys[start:end] = both, key
             self.used = end
             self.places |= zip(key.tolist(), range(start, end), strict=True)
+            self.latest[key >> np.uint64(_TOLD_BY)] = range(start, end)
 
 
 _KNOWN: Final[dict[tuple[int, bool], _Patterns]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final
@@ -111,11 +112,11 @@ class Function:
     def of_rows(self, *columns: Any) -> list[Array]:
         """Return the same of many launches: an array for each number, and for each result."""
         size = max(np.size(column) for column in columns)
-        found = self.found([np.broadcast_to(column, size) for column in columns], size)
+        found = self.found([_of_size(column, (size,)) for column in columns], size)
         return [
             row
             for part, shape in zip(found, self.results, strict=True)
-            for row in np.broadcast_to(part, (*shape[:-1], size)).reshape(-1, size)
+            for row in _of_size(part, (*shape[:-1], size)).reshape(-1, size)
         ]
 
     def found(self, columns: list[Array], size: int) -> list[Any]:
@@ -123,10 +124,10 @@ class Function:
         given: dict[Any, Any] = {}
         left = iter(columns)
         for place, (shape, kind) in enumerate(zip(self.shapes, self.types, strict=True)):
-            count = int(np.prod(shape))
-            rows = np.array([next(left) for _ in range(count)], dtype=kind)
+            rows = [np.asarray(next(left), dtype=kind) for _ in range(math.prod(shape))]
             alone = shape not in ((), (1,)) and shape[-1] != 1  # no axis is of launches
-            array = rows.reshape(shape if alone else (*shape[:-1], size))
+            every = rows[0] if len(rows) == 1 else np.array(rows, dtype=kind)
+            array = every.reshape(shape if alone else (*shape[:-1], size))
             given[Leaf(place)] = array[0] if shape == () and size == 1 else array
         named = {name: _put(value, given) for name, value in self.named.items()}
         found = list(numbers_of(self.work(*_put(self.inputs, given), **named)))
@@ -153,6 +154,11 @@ def _kept(function: Function, *numbers: Any) -> tuple[Any, ...]:
     """Return what a function gives of one launch's numbers."""
     found = function.found([np.array([number]) for number in numbers], 1)
     return tuple(number for part in found for number in np.ravel(part).tolist())
+
+
+def _of_size(value: Any, shape: tuple[int, ...]) -> Array:
+    """Return an array of a shape, the same one if it is."""
+    return value if np.shape(value) == shape else np.broadcast_to(value, shape)
 
 
 def numbers_of(value: Any) -> Iterator[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,13 +22,15 @@ _TRIED: Final = 1 << 11
 _TOGETHER: Final = 60
 """Launches that a program is made of at most."""
 _MOST_MADE: Final = 3
-_WORTH: Final = 1 << 14
+_WORTH: Final = 1 << 11
 """Programs that are made at most, and launches that one has to save the models."""
 _COMPILED: Final = 1 << 17
 """Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
-_FEW: Final = 0.02
+_FEW: Final = 0.002
 _POOR: Final = 0.5
 """Share of launches under which a program is not worth while, nor all of them together."""
+_MANY: Final = 0.05
+"""Share of launches from which on a program is compiled, if any is."""
 
 Columns = Mapping[str, Array]
 Working = tuple[Form[LaunchNumbers], ArrayFunction | None]
@@ -48,17 +51,21 @@ def prepare(
     tried = {name: column[some] for name, column in columns.items()}
     for made in range(_MOST_MADE + 1):
         shares = _shares(programs, tried)
-        left = np.flatnonzero(sum(shares.values(), np.zeros(len(some))) == 0)
+        known = sum(shares.values(), np.zeros(len(some), dtype=bool))
+        left = np.flatnonzero(~known)
         if len(left) * size < _WORTH * len(some) or made == _MOST_MADE:
             break
-        launches = [*_rows(tried, left[:: max(len(left) // _TOGETHER, 1)])]
+        # Of some that have a program too: one that holds for both kinds takes less than two.
+        others = _spread(np.flatnonzero(known), _TOGETHER // 3)
+        launches = [*_rows(tried, [*_spread(left, _TOGETHER - len(others)), *others])]
         if not programs.learn_of(launches, evaluated, usual=True):
             break
     if len(left) > _POOR * len(some):
         return ()
-    useful = [form for form, held in shares.items() if held.mean() >= _FEW]
-    useful.sort(key=lambda form: -shares[form].mean())
-    return tuple((form, form.of_many if size >= _COMPILED else form.of_arrays) for form in useful)
+    useful = [(held.mean(), form) for form, held in shares.items() if held.mean() >= _FEW]
+    useful.sort(key=lambda each: -each[0])
+    compiled = _MANY if size >= _COMPILED else math.inf
+    return tuple((f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful)
 
 
 def blocks(
@@ -68,15 +75,16 @@ def blocks(
 
     `inputs` are the columns of the programs' inputs, in their order.
     """
-    for start in range(0, len(inputs[0]), _BLOCK):
-        places = np.arange(start, min(start + _BLOCK, len(inputs[0])))
-        for form, function in programs:
+    left = np.arange(len(inputs[0]))
+    for form, function in programs:
+        missed = [left[:0]]
+        for start in range(0, len(left), _BLOCK):
+            places = left[start : start + _BLOCK]
             held, outputs = _outputs(function, [column[places] for column in inputs])
             if held.any():
                 yield form, places[held], tuple(_chosen(o, held) for o in outputs)
-                places = places[~held]
-            if not len(places):
-                break
+            missed.append(places[~held])
+        left = np.concatenate(missed)
 
 
 def _shares(
@@ -86,7 +94,7 @@ def _shares(
     left, found = np.ones(len(next(iter(columns.values()))), dtype=bool), {}
     inputs = [columns[name] for name in programs.names]
     for form in programs.known:
-        found[form] = _outputs(form.of_arrays, inputs)[0] & left
+        found[form] = _outputs(form.made, inputs)[0] & left
         left &= ~found[form]
     return found
 
@@ -105,7 +113,13 @@ def _outputs(
     return held & np.isfinite(outputs[0]), outputs
 
 
-def _rows(columns: Columns, places: Array) -> Iterator[dict[str, int]]:
+def _spread(places: Array, count: int) -> Array:
+    """Return so many of some places at most, spread over all."""
+    some = np.linspace(0, len(places) - 1, min(count, len(places))).astype(int)
+    return np.asarray(places[some])
+
+
+def _rows(columns: Columns, places: Iterable[int]) -> Iterator[dict[str, int]]:
     for place in places:
         yield {name: int(column[place]) for name, column in columns.items()}
 

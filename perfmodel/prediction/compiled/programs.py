@@ -63,6 +63,11 @@ class Form(Generic[Found]):
         except NoProgramError:
             return self.of_arrays
 
+    @property
+    def made(self) -> ArrayFunction | None:
+        """The function of many launches, where it was made, or that of arrays."""
+        return vars(self).get("of_many", self.of_arrays)
+
     @cached_property
     def of_arrays(self) -> ArrayFunction | None:
         """The same by NumPy: of arrays that broadcast."""
