@@ -17,6 +17,7 @@ from perfmodel.models.launch.waves import (
     ROUNDS,
     Balance,
     balances,
+    largest_of,
     mean_turns,
     side_by_side,
     taking_part,
@@ -98,3 +99,10 @@ def test_small_parts() -> None:
     instance, requests = launch(10, 'guard = "blockIdx.x*256 + threadIdx.x < 1280"')
     assert taking_part(requests) == pytest.approx(0.5)
     assert mean_turns(instance, requests) == 1
+
+
+def test_the_largest_of_standard_normal_numbers_is_that_of_tables() -> None:
+    # published: Harter, Expected Values of Normal Order Statistics (1961), to Blom's 1%
+    found = largest_of(np.array([[2, 10], [100, 400]]))
+    assert found.shape == (2, 2)
+    assert found == pytest.approx(np.array([[0.5642, 1.5388], [2.5076, 2.968]]), rel=0.05)

@@ -22,7 +22,7 @@ from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.syntax import SIZES, Function, Module
 from perfmodel.errors import PerfmodelError
-from perfmodel.kernels.doubt import Doubt
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Assumption, Kernel
 from perfmodel.records import record
 
@@ -188,11 +188,17 @@ def with_assumption(
         doubt = doubt.beside(DOUBTS[use])
     kept = Doubt(*(getattr(made.doubt, n) for n in ("shorter", "longer", "in_turn")))
     reasons = tuple(r for r in made.doubt.reasons if not r.startswith(UNKNOWN))
+    differing = tuple(k for k in others if _timed(k) != _timed(made))
     return replace(
         made,
         doubt=doubt.beside(replace(kept, reasons=reasons)),
-        assumption=Assumption(names, words, tuple(others), allowed),
+        assumption=Assumption(names, words, differing, allowed),
     )
+
+
+def _timed(kernel: Kernel) -> Kernel:
+    """Return a kernel without what its time does not depend on."""
+    return replace(kernel, notes=(), doubt=SURE)
 
 
 def _probed(module: Module, function: Function, bound: KernelLaunch, below: int) -> Emulation:

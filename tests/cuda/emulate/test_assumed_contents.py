@@ -297,3 +297,19 @@ def test_an_assumption_may_be_taken_away() -> None:
     # property: what was compared is not in the time, only in the interval
     kernel = made(GATHER, x=64 * MIB)
     assert predict(replace(kernel, assumption=None)).time_s == predict(kernel).time_s
+
+
+def test_contents_that_change_nothing_are_not_compared() -> None:
+    # by hand: nobody finds the number that makes a thread store once more; lengths are found
+    seldom = """
+        ld.global.u32 %r9, [%d5]; setp.ne.u32 %p1, %r9, 305419897; @%p1 bra done;
+        st.global.u32 [%d3], %r9;
+    done:
+    """
+    kernel = made(seldom)
+    assert kernel.assumption is not None
+    assert kernel.assumption.others == ()
+    assert "idx: random numbers" in predict(kernel).warnings[0]
+    lengths = made(LENGTHS, assume=True, x=512 * MIB).assumption
+    assert lengths is not None
+    assert len(lengths.others) == 2
