@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from perfmodel import predict
 from perfmodel.cli.app import app
 from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.emulate import assumed_contents
 from perfmodel.cuda.emulate.assumed_contents import stand_ins
 from perfmodel.cuda.emulate.provenance import provenance
 from perfmodel.cuda.kernel.rule_work import BY_RULES
@@ -313,3 +314,21 @@ def test_contents_that_change_nothing_are_not_compared() -> None:
     lengths = made(LENGTHS, assume=True, x=512 * MIB).assumption
     assert lengths is not None
     assert len(lengths.others) == 2
+
+
+def test_larger_numbers_are_tried_where_an_address_moves_with_them_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # by hand: lengths move none, an index does
+    tried = []
+    run = assumed_contents.emulate
+
+    def told(module: Any, function: Any, prepared: Any, *given: Any) -> Any:
+        tried.append(prepared.buffers["idx"].below)
+        return run(module, function, prepared, *given)
+
+    monkeypatch.setattr(assumed_contents, "emulate", told)
+    for body, below in ((LENGTHS, [64]), (GATHER, [64, 256])):
+        tried.clear()
+        made(body, assume=True, x=512 * MIB)
+        assert tried == below
