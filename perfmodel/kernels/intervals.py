@@ -54,7 +54,32 @@ class Ranges:
         return self._known[node]
 
     def cancelled(self, node: Node) -> Interval | None:
-        """Return the same of a sum, with what comes again in it taken together."""
+        """Return the same of a sum, with what comes again in it taken together.
+
+        So are multiples of sums that a guard has narrowed: ``64*i + 64*j`` where ``i + j < n``.
+        """
+        times = self._factors(node)
+        if times is None:
+            return None
+        for narrowed in self._narrowed:
+            some = self._factors(narrowed) or {}
+            each = [(times.get(part, 0), factor) for part, factor in some.items()]
+            if len(each) > 1 and all(type(n) is int for pair in each for n in pair):
+                factor = each[0][0] // (each[0][1] or 1)
+                if factor and all(whole == factor * own for whole, own in each):
+                    times = {part: n for part, n in times.items() if part not in some}
+                    times[narrowed] = factor
+        found = Interval(0, 0)
+        for part, factor in times.items():
+            own = self.of(part)
+            if own is None:
+                return None
+            a, b = own.low * factor, own.high * factor
+            found = Interval(found.low + _least(a, b), found.high + _greatest(a, b))
+        return found
+
+    def _factors(self, node: Node) -> dict[Node, Any] | None:
+        """Return what a sum adds up, each with how often; None of too long ones."""
         times: dict[Node, Any] = {}
         left: list[tuple[Node, Any]] = [(node, 1)]
         for _ in range(_MOST_TERMS):
@@ -71,14 +96,7 @@ class Ranges:
                     left.append((second, factor * constant))
                     continue
             times[part] = times.get(part, 0) + factor
-        ranges = [self.of(part) for part in times]
-        if left or None in ranges:
-            return None
-        found = Interval(0, 0)
-        for own, factor in zip(filter(None, ranges), times.values(), strict=True):
-            a, b = own.low * factor, own.high * factor
-            found = Interval(found.low + _least(a, b), found.high + _greatest(a, b))
-        return found
+        return None if left else times
 
     def assume(self, guard: Node) -> None:
         """Narrow what a condition compares, as far as it is an ``and`` of comparisons."""

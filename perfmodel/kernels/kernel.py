@@ -193,7 +193,8 @@ class Assumption:
 
     names: tuple[str, ...]  # arguments whose contents decide
     words: str  # what they are taken to hold
-    others: tuple[Kernel, ...] = ()  # the same launch with other contents that are as plausible
+    # The same launch with other contents that are as plausible, where that is another kernel.
+    others: tuple[Kernel, ...] = ()
     allowed: bool = False  # whether to go on however far the time hangs on it
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from perfmodel.expressions import Name, Node, Number, Operation
 from perfmodel.kernels.access import Access
+from perfmodel.kernels.doubt import SURE
 from perfmodel.kernels.kernel import Kernel, Parameter
 from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.records import record
@@ -37,6 +38,8 @@ class _Form:
 
     first: tuple[int | float, ...]
     differing: list[int] = field(default_factory=list)
+    broken: set[int] = field(default_factory=set)
+    """Those of them that were no whole numbers."""
     kernel: Kernel | None = None
 
 
@@ -48,8 +51,13 @@ def lifted(kernel: Kernel) -> Lifted | None:
 
     Kernels with counted accesses, whose counts are not among the expressions, have none.
     """
-    plain = kernel.assumption is None and not kernel.block_work
-    if not plain or any(access.counted is not None for access in kernel.accesses):
+    # What is told by other kernels has no form; how far the time may be off, each says on its own.
+    compared = kernel.assumption is not None and kernel.assumption.others
+    if (
+        compared
+        or kernel.block_work
+        or any(access.counted is not None for access in kernel.accesses)
+    ):
         return None
     numbers: list[int | float] = []
     # Parameters are those of the launch, and have one value each: its default.
@@ -66,15 +74,20 @@ def lifted(kernel: Kernel) -> Lifted | None:
 
 def _of_form(form: _Form, kernel: Kernel, numbers: list[int | float]) -> Lifted | None:
     new = {i for i, (a, b) in enumerate(zip(numbers, form.first, strict=True)) if a != b}
-    if not new <= {*form.differing}:
+    broken = {i for i in new for n in (numbers[i], form.first[i]) if type(n) is float}
+    if not new <= {*form.differing} or not broken <= form.broken:
         form.differing = sorted({*form.differing, *new})
+        form.broken |= broken
         form.kernel = None
     own = own_values(kernel)
     if not form.differing and not own:
         return None
     if form.kernel is None:
-        form.kernel = _with_parameters(kernel, form.differing)
-    values = {k: v for i in form.differing for k, v in _parts(_name(i), numbers[i]).items()}
+        form.kernel = _with_parameters(kernel, {i: i in form.broken for i in form.differing})
+    values: dict[str, int] = {}
+    for i in form.differing:
+        parts = numbers[i].as_integer_ratio() if i in form.broken else (int(numbers[i]),)
+        values |= zip(_parts(i, i in form.broken), parts, strict=True)
     if any(abs(value) > _LARGEST for value in values.values()):
         return None
     return Lifted(form.kernel, {**own, **values})
@@ -91,37 +104,27 @@ def own_values(kernel: Kernel) -> Mapping[str, int]:
     return found
 
 
-def _parts(name: str, number: int | float) -> dict[str, int]:
-    """Return a number as whole ones, by name: a float is exactly one over a power of two."""
-    if isinstance(number, int):
-        return {name: number}
-    return dict(zip(_over(name), number.as_integer_ratio(), strict=True))
+def _parts(place: int, broken: bool) -> tuple[str, ...]:
+    """Return what a number becomes: a float is exactly one whole number over another."""
+    name = f"number_{place}"
+    return (f"{name}_above", f"{name}_below") if broken else (name,)
 
 
-def _over(name: str) -> tuple[str, str]:
-    return f"{name}_above", f"{name}_below"
-
-
-def _name(place: int) -> str:
-    return f"number_{place}"
-
-
-def _with_parameters(kernel: Kernel, places: list[int]) -> Kernel:
-    """Return a kernel in which numbers at some places are parameters."""
+def _with_parameters(kernel: Kernel, places: Mapping[int, bool]) -> Kernel:
+    """Return a kernel in which numbers at some places, whole or not, are parameters."""
     places_of_all = itertools.count()
-    wanted = {*places}
     names = [p.name for p in kernel.parameters]
 
     def named(number: Number) -> Node:
         place = next(places_of_all)
-        if place not in wanted:
+        if place not in places:
             return number
-        parts = [*_parts(_name(place), number.value)]
+        parts = _parts(place, places[place])
         names.extend(parts)
         found = [Name(part) for part in parts]
         return Operation("/", tuple(found)) if len(found) > 1 else found[0]
 
-    bare = replace(kernel, parameters=(), notes=(), summary="")
+    bare = replace(kernel, parameters=(), notes=(), summary="", doubt=SURE, assumption=None)
     found: Kernel = _replaced(bare, named)
     parameters = tuple(Parameter(name, None, -_LARGEST, _LARGEST) for name in names)
     return replace(found, parameters=parameters)
@@ -130,7 +133,7 @@ def _with_parameters(kernel: Kernel, places: list[int]) -> Kernel:
 def _shape_of(kernel: Kernel, numbers: list[int | float]) -> Any:
     """Return what kernels of one form have in common, their numbers left out and noted.
 
-    Parameters, notes and summary are each one's own.
+    Parameters, notes, summary and doubt are each one's own.
     """
     parts = (_shape(getattr(kernel, name), numbers) for name in _names(Kernel) if name not in _OWN)
     return tuple(parts)
@@ -140,7 +143,7 @@ def _shape(value: Any, numbers: list[int | float]) -> Any:
     kind = type(value)
     if kind is Number:
         numbers.append(value.value)
-        return type(value.value)
+        return Number
     if kind is tuple:
         if value and type(value[0]) is Access:
             return _kept_shape(value, numbers)
@@ -192,7 +195,7 @@ def _replaced(value: Any, named: Callable[[Number], Node]) -> Any:
     return replace(value, **new)
 
 
-_OWN: Final = ("parameters", "notes", "summary")
+_OWN: Final = ("parameters", "notes", "summary", "doubt", "assumption")
 _MOST_SHAPES: Final = 256
 _shapes: Final[dict[int, _Shape]] = {}
 _known: Final[dict[type, tuple[str, ...]]] = {}

@@ -103,7 +103,25 @@ def test_guards_narrow(guard: str, expression: str, expected: tuple[int, int] | 
     assert found == expected or (expected is None and found is not None and found.low < -(2**62))
 
 
-TERMS = st.sampled_from(["i", "j", "n", "i*n", "j*3", "2"])
+@pytest.mark.parametrize(
+    ("guard", "expression", "expected"),
+    [
+        # by hand: i + j is at most 4, and i + 4*j at most 9
+        ("i + j < 5", "64*i + 3 + j*64", (-189, 259)),
+        ("i + j < 5", "n*(i + j)", (-30, 40)),
+        ("i + j < 5", "7 - 2*i - 2*j", (-1, 13)),
+        ("i + j < 5", "64*i + 32*j", (-96, 1088)),  # no multiple
+        ("i + j*4 < n", "8*j + i*2 + i*j", (-69, 78)),
+        ("i + i*j - j*i < 5", "3*i + 3*j", (-9, 57)),
+    ],
+)
+def test_multiples_of_narrowed_sums(guard: str, expression: str, expected: tuple[int, int]) -> None:
+    ranges = Ranges(RANGES)
+    ranges.assume(parse(guard))
+    assert ranges.cancelled(parse(expression)) == expected
+
+
+TERMS = st.sampled_from(["i", "j", "n", "i*n", "j*3", "j*n", "2"])
 SUMS = st.recursive(TERMS, lambda inner: st.builds("({} + {})".format, inner, inner), max_leaves=5)
 COMPARED = st.builds("{} {} {}".format, SUMS, st.sampled_from(["<", "<=", ">", ">="]), SUMS)
 
@@ -147,10 +165,10 @@ def test_ranges_contain_all_values(expression: str, guard: str) -> None:
     node, condition = parse(expression, integer=True), parse(guard, integer=True)
     ranges = Ranges(RANGES)
     ranges.assume(condition)
-    found = ranges.of(node)
     shape = (16, 8)
     holds = np.broadcast_to(evaluate(condition, PLACES), shape) != 0
     values = np.broadcast_to(evaluate(node, PLACES), shape)[holds].astype(np.int64)
-    if found is not None and values.size:
-        assert found.low <= values.min()
-        assert values.max() <= found.high
+    for found in (ranges.of(node), ranges.cancelled(node)):
+        if found is not None and values.size:
+            assert found.low <= values.min()
+            assert values.max() <= found.high

@@ -10,6 +10,8 @@ import pytest
 from perfmodel.expressions import Number
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels import lifted as module
+from perfmodel.kernels.doubt import Doubt
+from perfmodel.kernels.kernel import Assumption
 from perfmodel.kernels.lifted import lifted
 from tests.prediction.sources import saxpy
 
@@ -47,7 +49,7 @@ def test_kernels_of_a_form_share_one() -> None:
 
 
 def test_other_forms_and_counted_contents_are_apart() -> None:
-    # by hand: another pipe is another form; doubt too
+    # by hand: another pipe is another form
     lifted(saxpy(512))
     other = saxpy(768)
     lifted(replace(other, precision="fp64"))
@@ -55,3 +57,31 @@ def test_other_forms_and_counted_contents_are_apart() -> None:
     work = replace(other, block_work=(1.0, 1.0))
     assert lifted(work) is None
     assert len(module._forms) == 2
+
+
+def test_numbers_that_are_whole_at_times_are_of_one_form() -> None:
+    # property: the launch's own numbers, whichever came first
+    kernels = [
+        with_flop(saxpy(256 * n), flop) for n, flop in ((7, 4), (8, 4.5), (9, 6), (10, 1 / 3))
+    ]
+    for kernel in kernels:
+        lifted(kernel)
+    assert len(module._forms) == 1
+    for kernel in kernels:
+        found = lifted(kernel)
+        assert found is not None
+        assert bind(found.kernel, found.values).flop == bind(kernel).flop
+
+
+def test_what_time_does_not_depend_on_is_in_no_form() -> None:
+    # by hand: how far the time may be off, and contents that others would not change
+    lifted(saxpy(512))
+    assumed = Assumption(("x",), "x: random numbers")
+    known = replace(saxpy(768), doubt=Doubt(2.0, 3.0, reasons=("for one",)), assumption=assumed)
+    found = lifted(known)
+    assert found is not None
+    assert len(module._forms) == 1
+    assert found.kernel.doubt == Doubt()
+    assert found.kernel.assumption is None
+    compared = replace(assumed, others=(saxpy(512),))
+    assert lifted(replace(known, assumption=compared)) is None

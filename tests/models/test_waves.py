@@ -17,6 +17,7 @@ from perfmodel.models.launch.waves import (
     ROUNDS,
     Balance,
     balances,
+    largest_of,
     mean_turns,
     side_by_side,
     taking_part,
@@ -135,3 +136,10 @@ guard = "blockIdx.x*64 + threadIdx.x + i*step < 700"
     part = 700 / 256 / 3
     assert turns(y=np.array([1, 2])) == pytest.approx([part, 1.0])
     assert turns(y=1) + turns(y=2) + turns(step=128) == pytest.approx([part, 1.0, 1.0])
+
+
+def test_the_largest_of_standard_normal_numbers_is_that_of_tables() -> None:
+    # published: Harter, Expected Values of Normal Order Statistics (1961), to Blom's 1%
+    found = largest_of(np.array([[2, 10], [100, 400]]))
+    assert found.shape == (2, 2)
+    assert found == pytest.approx(np.array([[0.5642, 1.5388], [2.5076, 2.968]]), rel=0.05)

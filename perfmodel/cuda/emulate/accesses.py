@@ -68,10 +68,11 @@ def _load(
         address = read(active)
         if report is not None:
             report(at, address, active.lanes, width)
-        for i in wanted:
-            part = address + np.uint64(i * size) if i else address
-            found = machine.memory.load(part, active.lanes, size, kind)
-            writes[i](found.view(dtype), active)
+        if not wanted:
+            return
+        found = machine.memory.in_a_row(address, active.lanes, size, kind, wanted)
+        for i, part in zip(wanted, found, strict=True):
+            writes[i](part.view(dtype), active)
 
     return run
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Final, Literal
 
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
@@ -22,7 +23,7 @@ from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.syntax import SIZES, Function, Module
 from perfmodel.errors import PerfmodelError
-from perfmodel.kernels.doubt import Doubt
+from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Assumption, Kernel
 from perfmodel.records import record
 
@@ -70,15 +71,30 @@ class StandIn:
     """The same with other content that is as plausible."""
 
 
-@record
+@record(slots=False)
 class _Probe:
-    """A function and what two emulations of it did."""
+    """A function and what two emulations of it did, the second where that is asked for."""
 
+    module: Module
     function: Function
+    bound: KernelLaunch
     flow: ControlFlow
     found: Provenance
-    small: Emulation
-    larger: Emulation
+
+    @cached_property
+    def small(self) -> Emulation:
+        """What it does with small numbers."""
+        return self._with(_SMALL)
+
+    @cached_property
+    def larger(self) -> Emulation:
+        """What it does with larger ones."""
+        return self._with(_LARGER)
+
+    def _with(self, below: int) -> Emulation:
+        launch = emulated_launch(self.bound, self.function, below)
+        effort = Effort(_LANES, _SECONDS, assume=True, closely=False)
+        return emulate(self.module, self.function, launch, effort)
 
     def regions(self, loads: Sources) -> set[int]:
         """Return the numbers of the buffers that some loads read."""
@@ -90,12 +106,13 @@ class _Probe:
 
         None where the address does not grow with them, or nobody states that buffer's size.
         """
-        first, second = self.small.counts.get(at), self.larger.counts.get(at)
-        if first is None or second is None or first.region < 0:
+        first = self.small.counts.get(at)
+        target = self.small.regions[first.region] if first and first.region >= 0 else None
+        if first is None or target is None or not target.sized:
             return None
-        target = self.small.regions[first.region]
+        second = self.larger.counts.get(at)
         from_, to = self.small.regions[number].largest, self.larger.regions[number].largest
-        if to <= from_ or not target.sized:
+        if second is None or to <= from_:
             return None
         slope = (second.reach - first.reach) / (to - from_)
         if slope < _LEAST_SLOPE:
@@ -123,27 +140,32 @@ def stand_ins(
     found = provenance(function, flow)
     if not found.everything:
         return ()
+    probe = _Probe(module, function, bound, flow, found)
     try:
-        small, larger = (_probed(module, function, bound, b) for b in (_SMALL, _LARGER))
+        if probe.small.endless and probe.larger.endless and not assume:
+            raise no_end(probe.larger.endless)
+        made = _made(probe, keys)
     except NoEndError:
         return ()
-    if small.endless and larger.endless and not assume:
-        raise no_end(larger.endless)
-    probe = _Probe(function, flow, found, small, larger)
-    made = []
-    for number in sorted(probe.regions(found.everything)):
-        if number >= len(keys):
-            continue
-        buffer = bound.buffers.get(keys[number], _UNSTATED)
-        size = _element(probe, number)
-        if not buffer.known and size and buffer.bytes >= size:
-            typed = replace(buffer, dtype=f"i{8 * size}", assumed=True)
-            made.append(_stand_in(probe, number, keys[number], typed))
     sized = [s for s in made if s.key in bound.buffers]
     if len(sized) == len(made) or _ends(module, function, bound):
         return tuple(sized)
     # How many offsets or indices there are, only the size of their buffer tells.
     return tuple(s for s in made if s in sized or s.use == "length")
+
+
+def _made(probe: _Probe, keys: Sequence[str]) -> list[StandIn]:
+    """Return what stands for contents that nobody states, of buffers called `keys`."""
+    made = []
+    for number in sorted(probe.regions(probe.found.everything)):
+        if number >= len(keys):
+            continue
+        buffer = probe.bound.buffers.get(keys[number], _UNSTATED)
+        size = _element(probe, number)
+        if not buffer.known and size and buffer.bytes >= size:
+            typed = replace(buffer, dtype=f"i{8 * size}", assumed=True)
+            made.append(_stand_in(probe, number, keys[number], typed))
+    return made
 
 
 def _contents_of(names: Sequence[str]) -> str:
@@ -188,16 +210,17 @@ def with_assumption(
         doubt = doubt.beside(DOUBTS[use])
     kept = Doubt(*(getattr(made.doubt, n) for n in ("shorter", "longer", "in_turn")))
     reasons = tuple(r for r in made.doubt.reasons if not r.startswith(UNKNOWN))
+    differing = tuple(k for k in others if _timed(k) != _timed(made))
     return replace(
         made,
         doubt=doubt.beside(replace(kept, reasons=reasons)),
-        assumption=Assumption(names, words, tuple(others), allowed),
+        assumption=Assumption(names, words, differing, allowed),
     )
 
 
-def _probed(module: Module, function: Function, bound: KernelLaunch, below: int) -> Emulation:
-    launch = emulated_launch(bound, function, below)
-    return emulate(module, function, launch, Effort(_LANES, _SECONDS, assume=True, closely=False))
+def _timed(kernel: Kernel) -> Kernel:
+    """Return a kernel without what its time does not depend on."""
+    return replace(kernel, notes=(), doubt=SURE)
 
 
 def _ends(module: Module, function: Function, bound: KernelLaunch) -> bool:

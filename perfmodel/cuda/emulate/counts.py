@@ -17,6 +17,7 @@ from perfmodel.cuda.emulate.reuse import Touches
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
+from perfmodel.records import record
 from perfmodel.trace.coalescer import LANES, coalesce
 
 _ALL: Final = 24
@@ -27,6 +28,8 @@ _KEPT: Final = 1 << 12
 """Requests whose addresses are kept, for how atomics and stores share addresses."""
 LOCAL_REGION: Final = -2
 """Number that stands for local memory among those of buffers."""
+_MOST_LOOKED: Final = 16
+"""Accesses whose requests are kept with what they ask for: others may ask for the same."""
 _PIECE: Final = 16
 """[B] that bulk copies are made of."""
 _MOST_REGIONS: Final = 1 << 16
@@ -104,6 +107,8 @@ class Counter:
         self._constants = constants
         self._changing = changing
         self.touches = touches
+        self._looked: dict[tuple[int, ...], _Looked] = {}
+        self._last: tuple[Array, Array, int] | None = None
 
     def report(self, at: int, address: Array, lanes: Array, width: int) -> None:
         """Take in one execution."""
@@ -115,16 +120,11 @@ class Counter:
             read.requests += len(np.unique(lanes >> 5))
             read.data += len(np.unique(words)) * -(-width // 4)
             return
-        if not self.touches.full:
-            self.touches.take(at, _own(address, lanes), lanes)
+        self.touches.take(at, address, lanes)
         count = self.counts.get(at)
         if count is None:
             count = self.counts[at] = Count(width)
-        warp = lanes >> 5
-        new = np.empty(len(warp), dtype=bool)
-        new[0] = True
-        np.not_equal(warp[1:], warp[:-1], out=new[1:])
-        rows = int(np.count_nonzero(new))
+        new, rows = self._requests(lanes)
         count.requests += rows
         count.lanes += len(lanes)
         count.executions += 1
@@ -141,6 +141,13 @@ class Counter:
         else:
             looked = rows
         self._look(count, at, row, lanes & LANES - 1, address, looked, step * rows)
+
+    def _requests(self, lanes: Array) -> tuple[Array, int]:
+        """Return which lanes begin a request, and how many; several accesses in a row are alike."""
+        if self._last is None or self._last[0] is not lanes:
+            new = first_of_equals(lanes >> 5)
+            self._last = lanes, new, int(np.count_nonzero(new))
+        return self._last[1:]
 
     def multiply(self, inside: range, factor: float) -> None:
         """Let what some instructions did stand for more: iterations that are not run."""
@@ -176,10 +183,8 @@ class Counter:
         start = region + 1 << GAP_SHIFT
         if region < 0:
             count.region = LOCAL_REGION if first >= LOCAL_BASE else -1
-            base = 0
         else:
             count.region = region
-            base = start + MIDDLE - (1 << 36)
             numbers = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
             last = int(address.max()) - (start + MIDDLE) + count.width
             count.reach = max(count.reach, last)
@@ -187,42 +192,80 @@ class Counter:
                 count.regions.update(np.unique(numbers).tolist())
         if not self._closely and at not in self._changing:
             return
-        places = np.zeros((rows, LANES), dtype=np.int64)
-        active = np.zeros((rows, LANES), dtype=bool)
-        places[row, lane] = address.astype(np.int64) - base
-        active[row, lane] = True
-        width = count.width
-        if count.region == LOCAL_REGION:
-            # Words of local memory lie beside those of the neighbouring lanes.
-            own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
-            places, width = np.where(active, own, 0), 4
-        places -= places % width
+        found = self._found(address, row, lane, rows, count.width)
         if at in self._changing and count.rows_kept < _KEPT:
-            count.kept.append((places, active))
+            count.kept.append((found.places, found.active))
             count.rows_kept += rows
         if not self._closely:
             return
         weight = stands / rows
         count.looked += stands
-        count.data += weight * float(data_wavefronts(places, width, active).sum())
-        if count.region == -1:
-            return
-        ordered = np.sort(np.where(active, places, -1), axis=-1)
-        count.different += weight * float((first_of_equals(ordered) & (ordered >= 0)).sum())
-        found = coalesce(places, active, width)
-        bits = found.sectors
-        count.sectors += weight * float(_SECTORS[bits].sum())
-        count.lines += weight * len(found.line)
-        halves = (bits & 3 != 0).astype(int) + (bits & 12 != 0)
-        count.pairs += weight * float(halves.sum())
-        count.tags += weight * float(tag_wavefronts(places, active).sum())
+        count.data += weight * found.data
+        count.different += weight * found.different
+        count.sectors += weight * found.sectors
+        count.lines += weight * found.lines
+        count.pairs += weight * found.pairs
+        count.tags += weight * found.tags
+
+    def _found(self, address: Array, row: Array, lane: Array, rows: int, width: int) -> _Looked:
+        """Return what some requests ask for, as found before if they were looked at before."""
+        key = width, rows, len(address), int(address[0]), int(address[-1])
+        known = self._looked.get(key)
+        same = known is not None and all(map(np.array_equal, known.of, (address, row, lane)))
+        if known is None or not same:
+            if len(self._looked) >= _MOST_LOOKED:
+                del self._looked[next(iter(self._looked))]
+            known = _looked_at(address, row, lane, rows, width, self._closely)
+            self._looked[key] = known
+        return known
 
 
-def _own(address: Array, lanes: Array) -> Array:
-    """Return addresses with those of local memory as they lie: a word beside its neighbours'."""
-    local = (address >= np.uint64(LOCAL_BASE)) & (address < np.uint64(1 << GAP_SHIFT))
-    if not local.any():
-        return address
-    place = (address - np.uint64(LOCAL_BASE)).astype(np.int64) // 4 * 4 * LANES
-    place += (lanes & LANES - 1) * 4 + (lanes >> 5).astype(np.int64) * (1 << 32)
-    return np.where(local, place, address.astype(np.int64))
+@record(slots=False)
+class _Looked:
+    """Requests, given by row and lane, and what they ask for."""
+
+    of: tuple[Array, Array, Array]
+    """Their addresses, rows and lanes."""
+    places: Array
+    active: Array
+    data: float = 0.0
+    different: float = 0.0
+    sectors: float = 0.0
+    lines: float = 0.0
+    pairs: float = 0.0
+    tags: float = 0.0
+
+
+def _looked_at(
+    address: Array, row: Array, lane: Array, rows: int, width: int, closely: bool
+) -> _Looked:
+    """Return what requests ask for; unless `closely`, only where they go."""
+    first = int(address[0])
+    region = (first >> GAP_SHIFT) - 1
+    base = 0 if region < 0 else (region + 1 << GAP_SHIFT) + MIDDLE - (1 << 36)
+    places = np.zeros((rows, LANES), dtype=np.int64)
+    active = np.zeros((rows, LANES), dtype=bool)
+    places[row, lane] = address.astype(np.int64) - base
+    active[row, lane] = True
+    if region < 0 and first >= LOCAL_BASE:
+        # Words of local memory lie beside those of the neighbouring lanes.
+        own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
+        places, width = np.where(active, own, 0), 4
+    places -= places % width
+    of = address, row, lane
+    if not closely:
+        return _Looked(of, places, active)
+    data = float(data_wavefronts(places, width, active).sum())
+    if region < 0 and first < LOCAL_BASE:
+        return _Looked(of, places, active, data)
+    ordered = np.sort(np.where(active, places, -1), axis=-1)
+    found = coalesce(places, active, width)
+    bits = found.sectors
+    return _Looked(
+        *(of, places, active, data),
+        different=float((first_of_equals(ordered) & (ordered >= 0)).sum()),
+        sectors=float(_SECTORS[bits].sum()),
+        lines=float(len(found.line)),
+        pairs=float(((bits & 3 != 0).astype(int) + (bits & 12 != 0)).sum()),
+        tags=float(tag_wavefronts(places, active).sum()),
+    )

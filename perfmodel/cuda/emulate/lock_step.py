@@ -15,7 +15,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.accesses import access, ticket_draws
-from perfmodel.cuda.emulate.budget import EARLY, FAR, Budget
+from perfmodel.cuda.emulate.budget import EACH, EARLY, FAR, Budget
 from perfmodel.cuda.emulate.bulk import Arrivals, barrier_step, bulk_copy
 from perfmodel.cuda.emulate.counts import Counter
 from perfmodel.cuda.emulate.instructions import step
@@ -47,6 +47,8 @@ from perfmodel.kernels.doubt import SURE, Doubt
 Progress = Callable[[int, int], None]
 """Told how many of how many threads are done."""
 
+Turns = Mapping[int, tuple[float, float]]
+"""By basic block: how often some lane runs it, and how often a lane does on average."""
 ENDLESS: Final = Doubt(1.5, 20.0)
 """How far the time may be off of a loop that was left without knowing when it ends: assumed."""
 PATIENCE: Final = 4
@@ -100,6 +102,13 @@ class LockStep:
         self.waited = False
         self.told: list[str] = []
         self.most_steps = 0
+
+    def least_work(self, turns: Turns) -> float:
+        """Return the work of all lanes in some basic blocks, by how often they run them."""
+        lanes = int(np.count_nonzero(self.sample.inside))
+        none = 0.0, 0.0
+        each = ((len(s.steps) + 1, *turns.get(s.block, none)) for s in self.segments)
+        return sum(length * (EACH * some + lanes * mean) for length, some, mean in each)
 
     def run(
         self,

@@ -8,7 +8,7 @@ buffer to hold is generated when it is read: a hash of the place, as a number of
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,6 +28,8 @@ WORKSPACE: Final = 0x7FFFFFFF
 0, grid.sync() traps. No buffer is there."""
 _MOST_SHARED: Final = 1 << 18
 """Bytes from which on no block has shared memory."""
+_MOST_READ: Final = 1 << 18
+"""Numbers of a buffer without stated content that are kept when they were read, about."""
 MOST_BACKED: Final = 1 << 30
 """Bytes of a buffer that keeps what is stored to it; larger ones forget."""
 
@@ -60,6 +62,12 @@ class Region:
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
     _touched: Array | None = field(default=None, repr=False)
+    _read: dict[Any, tuple[Array, Array]] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether what it holds at first is a hash."""
+        return self.content is None and self.generated is None
 
     def place(self, offset: Array, width: int) -> Array:
         """Return offsets inside the buffer, wrapped around where they are not."""
@@ -77,18 +85,8 @@ class Region:
     def load(self, offset: Array, width: int, kind: str) -> Array:
         """Return the unsigned integers of `width` bytes at some offsets."""
         whole = np.dtype(f"u{width}")
-        self.guessed = self.guessed or self.assumed
-        if self.content is not None:
-            found = self._content(offset, whole)
-        elif self.generated is not None:
-            found = self.generated(offset, width).astype(whole, copy=False)
-        else:
-            self.guessed = True
-            # Another place of the same sequence: buffers differ from one another.
-            other = zlib.crc32(self.name.encode()) << 8
-            found = generated(offset + other * width, whole, kind, self.below)
-            if self.below is not None:
-                self.largest = max(self.largest, int(found.max(initial=0)))
+        self.guessed = self.guessed or self.assumed or self.is_unknown
+        found = self._at_first(offset, whole, kind)
         if self._touched is None or self._stored is None:
             return found
         at = offset // width
@@ -114,11 +112,33 @@ class Region:
         """Hold what it held at first."""
         self._stored = self._touched = None
 
+    def _at_first(self, offset: Array, whole: np.dtype[Any], kind: str) -> Array:
+        """Return what it held at first; what was read before, as in a loop, is kept."""
+        if self.content is not None or not offset.size:
+            return self._content(offset, whole)
+        key = whole, kind, offset.size, int(offset[0]), int(offset[-1])
+        of, found = self._read.get(key, (None, None))
+        if of is None or found is None or not np.array_equal(of, offset):
+            found = self._made(offset, whole, kind)
+            if len(self._read) * offset.size >= _MOST_READ:
+                self._read.clear()
+            self._read[key] = offset, found
+        return found
+
+    def _made(self, offset: Array, whole: np.dtype[Any], kind: str) -> Array:
+        if self.generated is not None:
+            return self.generated(offset, whole.itemsize).astype(whole, copy=False)
+        # Another place of the same sequence: buffers differ from one another.
+        other = zlib.crc32(self.name.encode()) << 8
+        found = generated(offset + other * whole.itemsize, whole, kind, self.below)
+        if self.below is not None:
+            self.largest = max(self.largest, int(found.max(initial=0)))
+        return found
+
     def _content(self, offset: Array, whole: np.dtype[Any]) -> Array:
-        assert self.content is not None
         width = whole.itemsize
-        usable = len(self.content) // width
-        if usable == 0:
+        usable = 0 if self.content is None else len(self.content) // width
+        if self.content is None or usable == 0:
             return np.zeros(len(offset), dtype=whole)
         at = offset // width
         inside = at < usable
@@ -169,6 +189,16 @@ class Memory:
     def base(number: int) -> int:
         """Return the address of a buffer's first byte."""
         return (number + 1 << GAP_SHIFT) + MIDDLE
+
+    def in_a_row(
+        self, address: Array, lanes: Array, width: int, kind: str, which: Sequence[int]
+    ) -> Array:
+        """Return, of unsigned integers that lie in a row from each address on, some: a row each."""
+        if len(which) == 1 and which[0] == 0:
+            return self.load(address, lanes, width, kind)[None]
+        every = np.concatenate([address + np.uint64(i * width) for i in which])
+        found = self.load(every, np.tile(lanes, len(which)), width, kind)
+        return found.reshape(len(which), -1)
 
     def load(self, address: Array, lanes: Array, width: int, kind: str) -> Array:
         """Return the unsigned integers of `width` bytes at the addresses of some lanes."""

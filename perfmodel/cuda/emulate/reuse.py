@@ -14,8 +14,10 @@ from typing import Final
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.cuda.emulate.machine import LANES
+from perfmodel.cuda.emulate.memory import GAP_SHIFT, LOCAL_BASE
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.models.grid.distinct import distinct
+from perfmodel.models.grid.distinct import distinct, distinct_pairs
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.records import record
 
@@ -83,22 +85,17 @@ class Touches:
         wait for as many others."""
 
     def take(self, at: int, address: Array, lanes: Array) -> None:
-        """Write down one execution: byte addresses, each byte of memory with its own."""
-        if self.full or at not in self._loads:
+        """Write down one execution, by byte addresses; what is full takes no more."""
+        if self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS:
             return
         count = int(np.searchsorted(lanes, MOST_BLOCKS * self._padded))
-        if not count:
+        if at not in self._loads or not count:
             return
-        sector = address[:count].astype(np.int64) // SECTOR
+        sector = _own(address[:count], lanes[:count]) // SECTOR
         touched = distinct((lanes[:count].astype(np.int64) >> 5 << _WARP) + sector)
         warp = touched >> _WARP
         self._parts.append((at, self.turn, touched - (warp << _WARP), warp))
         self._count += len(touched)
-
-    @property
-    def full(self) -> bool:
-        """Whether no more is written down."""
-        return self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS
 
     def reuse(self) -> dict[int, Reuse]:
         """Return what the loads that were written down show, by instruction."""
@@ -146,6 +143,16 @@ def cached_loads(function: Function) -> frozenset[int]:
     )
 
 
+def _own(address: Array, lanes: Array) -> Array:
+    """Return addresses with those of local memory as they lie: a word beside its neighbours'."""
+    local = (address >= np.uint64(LOCAL_BASE)) & (address < np.uint64(1 << GAP_SHIFT))
+    if not local.any():
+        return address.astype(np.int64)
+    place = (address - np.uint64(LOCAL_BASE)).astype(np.int64) // 4 * 4 * LANES
+    place += (lanes & LANES - 1) * 4 + (lanes >> 5).astype(np.int64) * (1 << 32)
+    return np.where(local, place, address.astype(np.int64))
+
+
 def _first(keys: Array) -> Array:
     """Return which of some keys come for the first time."""
     found = np.zeros(len(keys), dtype=bool)
@@ -155,8 +162,8 @@ def _first(keys: Array) -> Array:
 
 def _alike(turn: Array, sector: Array, block: Array) -> float:
     """Return how many blocks a sector is asked for by at a time."""
-    each = np.unique(np.stack([turn, sector, block]), axis=1)
-    return float(each.shape[1] / np.unique(each[:2], axis=1).shape[1])
+    asked = turn * (len(sector) + 1) + np.unique(sector, return_inverse=True)[1]
+    return len(distinct_pairs(asked, block)) / len(distinct(asked))
 
 
 def _asking(turn: Array, own: Array) -> tuple[Array, Array]:

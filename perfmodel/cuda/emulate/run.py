@@ -12,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from perfmodel.cuda.emulate.budget import WORK
 from perfmodel.cuda.emulate.launch import EmulatedLaunch
-from perfmodel.cuda.emulate.lock_step import LockStep, Progress
+from perfmodel.cuda.emulate.lock_step import LockStep, Progress, Turns
 from perfmodel.cuda.emulate.machine import LANES
 from perfmodel.cuda.emulate.raised import Raised, raised_before
 from perfmodel.cuda.emulate.result import Emulation, NoEndError
@@ -59,10 +60,12 @@ def emulate(
     effort: Effort = USUAL,
     progress: Progress | None = None,
     together: Mapping[int, CountedLoop] = MappingProxyType({}),
+    turns: Turns = MappingProxyType({}),
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
-    Iterations of the loops `together`, by their block, are put together. Raises `NoEndError` if it
+    Iterations of the loops `together`, by their block, are put together. `turns` are those that are
+    known before, if none are put together. Raises `NoEndError` if it
     does not end with this effort.
     """
     lanes, every = effort.lanes, prod(launch.grid) * prod(launch.block)
@@ -73,8 +76,11 @@ def emulate(
         # Where loops are long, a few blocks have to do.
         for some, part in ((lanes, 1 / 3), (max(LANES, lanes // FEWER), 2 / 3)):
             runner = LockStep(module, function, launch, some, together, closely=effort.closely)
+            last = some < lanes
+            too_long = runner.least_work(turns) > part * effort.seconds * WORK
+            if too_long and effort.patient and not last:
+                continue
             try:
-                last = some < lanes
                 budget = (part * effort.seconds, effort.steps, progress)
                 runner.run(*budget, last=last, assume=effort.assume and last)
             except NoEndError as error:

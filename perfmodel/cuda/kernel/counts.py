@@ -9,13 +9,18 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from perfmodel.cuda.addresses.launch import KernelLaunch, coordinates
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.emulate.counts import LOCAL_REGION, Count
+from perfmodel.cuda.emulate.lock_step import Turns
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.reuse import LINES, Reuse
 from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.expressions import evaluate, names
 from perfmodel.kernels.counted import Counted
 
+_MOST_TURNS: Final = 1 << 18
+"""Turns of threads whose conditions are looked at one by one."""
 _MANY: Final = 1000.0
 """Turns of a loop whose end nobody knows: assumed."""
 
@@ -94,3 +99,34 @@ def body_runs(found: Followed, trips: Mapping[str, float]) -> dict[str | None, f
     for loop in found.loops:
         runs[loop.variable] = math.prod(times[own] for own in found.nest(loop.variable))
     return runs
+
+
+def sure_turns(found: Followed, launch: KernelLaunch, known: Mapping[str, int]) -> Turns:
+    """Return how often some thread of a block of a launch runs a basic block, and on average.
+
+    By basic block, where numbers of the launch, which are `known` by their names, decide.
+    """
+    trips = {
+        loop.variable: int(evaluate(loop.trips, known))
+        for loop in found.loops
+        if loop.trips is not None and names(loop.trips) <= known.keys()
+    }
+    every = math.prod(launch.block)
+    threads = coordinates("threadIdx", np.arange(every), launch.block)
+    turns = {}
+    for run in found.blocks:
+        nest, decide = found.nest(run.loop), names(run.guard)
+        own = [variable for variable in nest if variable in decide]
+        if not (trips.keys() >= {*nest} and decide <= {*known, *threads, *own}) or len(own) > 1:
+            continue
+        first = math.prod(trips[variable] for variable in own)
+        if first * every <= _MOST_TURNS:
+            place = {variable: np.arange(first)[:, None] for variable in own}
+            held = evaluate(run.guard, {**known, **threads, **place})
+            run_by = np.broadcast_to(np.asarray(held, dtype=bool), (first, every))
+            times = math.prod(trips[variable] for variable in nest if variable not in own)
+            turns[run.block] = (
+                times * float(run_by.any(axis=1).sum()),
+                times * float(run_by.mean(axis=1).sum()),
+            )
+    return turns

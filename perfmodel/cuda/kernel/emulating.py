@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
 from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.emulate.assumed_contents import no_end
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.lock_step import Progress
+from perfmodel.cuda.emulate.lock_step import Progress, Turns
 from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
 from perfmodel.cuda.emulate.result import Emulation, NoEndError, content_notes
 from perfmodel.cuda.emulate.run import Effort, emulate
@@ -86,17 +86,23 @@ def check_followed(emulation: Emulation) -> None:
 
 
 def odd_shares(
-    module: Module, function: Function, bound: KernelLaunch, emulation: Emulation | None
+    module: Module,
+    function: Function,
+    bound: KernelLaunch,
+    emulation: Emulation | None,
+    turns: Callable[[], Turns],
 ) -> tuple[OddShares, list[str], bool]:
     """Return how often odd values come, what to say of it, and if it is read from unknown content.
 
-    Where nothing else needs an emulation, a short one looks for them.
+    Where nothing else needs an emulation, a short one looks for them; `turns` gives those of
+    each basic block, as far as they are known.
     """
     noted = emulation is not None and any(r.guessed and r.decides for r in emulation.regions)
     if emulation is None and with_ways(function):
         launch = emulated_launch(bound, function)
+        effort = Effort(_FEW_LANES, _SHORT, closely=False)
         with suppress(NoEndError):
-            emulation = emulate(module, function, launch, Effort(_FEW_LANES, _SHORT, closely=False))
+            emulation = emulate(module, function, launch, effort, turns=turns())
     if emulation is None or not emulation.odd:
         return {}, [], False
     said = odd_notes(function, emulation.odd)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from perfmodel.cuda.addresses.asked import Asked, NotingAlgebra
@@ -29,7 +30,7 @@ from perfmodel.cuda.emulate.lock_step import Progress
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.kernel.builder import Builder
-from perfmodel.cuda.kernel.counts import mean_trips
+from perfmodel.cuda.kernel.counts import mean_trips, sure_turns
 from perfmodel.cuda.kernel.emulating import check_followed, emulated, odd_shares
 from perfmodel.cuda.kernel.placing import placed_accesses, placed_as_emulated, word_accesses
 from perfmodel.cuda.kernel.uneven_loops import left_apart, left_unevenly
@@ -94,7 +95,9 @@ def kernel_from_ptx(
         shared = frozenset(name for name, base in bases.items() if base.space == "shared")
         kept["joined"] = joined_accesses(function, flow, placed, shared)
     placed = kept["joined"]
-    odd, said, guessed = odd_shares(module, function, bound, emulation)
+    numbers = {begin.shown[name]: n for name, n in bound.values.items() if type(n) is int}
+    turns = partial(sure_turns, found, bound, {**numbers, **bound.dimensions})
+    odd, said, guessed = odd_shares(module, function, bound, emulation, turns)
     notes = [*(() if emulation is None else emulation.notes), *said]
     builder = Builder(
         *(module, function, bound, begin, found, registers, machine),

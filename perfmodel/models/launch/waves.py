@@ -25,6 +25,7 @@ import numpy as np
 from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
+from perfmodel.models.derivation import definition
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.geometry import AXES
@@ -102,6 +103,18 @@ def unevenness(instance: Instance, running: Any) -> Array:
     return np.asanyarray(1 + (longest - 1) * some)
 
 
+@definition
+def largest_of(many: Array) -> Array:
+    """Return the expected largest of so many standard normal numbers.
+
+    By Blom, Statistical Estimates and Transformed Beta-Variables (1958).
+    """
+    from statistics import NormalDist  # late, for the time that it takes
+
+    expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(many)]
+    return np.reshape(expected, np.shape(many))
+
+
 def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> Array:
     """Return the work of the busiest SM over the average, for blocks that data makes unequal.
 
@@ -117,13 +130,9 @@ def crowding(instance: Instance, blocks: Array, held: Array, sm_count: int) -> A
         beside = np.maximum(blocks / sm_count, 1.0) if instance.kernel.translated else 1.0
         return np.asanyarray(1 + (uneven - 1) / beside)
     sms = np.minimum(blocks, sm_count)
-    # Blom, Statistical Estimates and Transformed Beta-Variables (1958).
-    from statistics import NormalDist  # late, for the time that it takes
-
-    expected = [NormalDist().inv_cdf((m - 0.375) / (m + 0.25)) for m in np.ravel(sms)]
     here = np.maximum(blocks / sm_count, 1.0)
     crowd = CROWDING(
-        z=np.reshape(expected, np.shape(sms)),
+        z=largest_of(sms),
         spread=found.spread,
         held=np.minimum(held, here),
         waves=np.maximum(here / held, 1.0),

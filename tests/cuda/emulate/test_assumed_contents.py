@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from perfmodel import predict
 from perfmodel.cli.app import app
 from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.emulate import assumed_contents
 from perfmodel.cuda.emulate.assumed_contents import stand_ins
 from perfmodel.cuda.emulate.provenance import provenance
 from perfmodel.cuda.kernel.rule_work import BY_RULES
@@ -297,3 +298,37 @@ def test_an_assumption_may_be_taken_away() -> None:
     # property: what was compared is not in the time, only in the interval
     kernel = made(GATHER, x=64 * MIB)
     assert predict(replace(kernel, assumption=None)).time_s == predict(kernel).time_s
+
+
+def test_contents_that_change_nothing_are_not_compared() -> None:
+    # by hand: nobody finds the number that makes a thread store once more; lengths are found
+    seldom = """
+        ld.global.u32 %r9, [%d5]; setp.ne.u32 %p1, %r9, 305419897; @%p1 bra done;
+        st.global.u32 [%d3], %r9;
+    done:
+    """
+    kernel = made(seldom)
+    assert kernel.assumption is not None
+    assert kernel.assumption.others == ()
+    assert "idx: random numbers" in predict(kernel).warnings[0]
+    lengths = made(LENGTHS, assume=True, x=512 * MIB).assumption
+    assert lengths is not None
+    assert len(lengths.others) == 2
+
+
+def test_larger_numbers_are_tried_where_an_address_moves_with_them_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # by hand: lengths move none, an index does
+    tried = []
+    run = assumed_contents.emulate
+
+    def told(module: Any, function: Any, prepared: Any, *given: Any) -> Any:
+        tried.append(prepared.buffers["idx"].below)
+        return run(module, function, prepared, *given)
+
+    monkeypatch.setattr(assumed_contents, "emulate", told)
+    for body, below in ((LENGTHS, [64]), (GATHER, [64, 256])):
+        tried.clear()
+        made(body, assume=True, x=512 * MIB)
+        assert tried == below

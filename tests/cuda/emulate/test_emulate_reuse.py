@@ -142,3 +142,11 @@ def test_who_goes_in_no_order(place: Callable[[int, int, int], int], jumps: bool
         address = np.repeat(np.array(lines, dtype=np.uint64) * np.uint64(128), 32)
         touches.take(7, address, np.arange(256, dtype=np.int64))
     assert touches.reuse()[7].jumping == jumps
+
+
+def test_blocks_that_ask_for_a_sector_at_a_time_are_counted_one_by_one() -> None:
+    random = np.random.default_rng(4)
+    places = [random.integers(0, 40, (4, 32)) << 10 for _ in range(9)]
+    each = {(t, s, b) for t, turn in enumerate(places) for b in range(4) for s in turn[b].tolist()}
+    at_a_time = {(t, s) for t, s, _ in each}
+    assert drawing(places).reuse()[7].alike == len(each) / len(at_a_time)

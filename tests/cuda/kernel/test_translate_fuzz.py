@@ -42,9 +42,11 @@ _IMPATIENT = 0.2
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give emulations up sooner than users' ones, so that many can be tried."""
 
-    def brief(module: Any, function: Any, launch: Any, effort: Effort, *others: Any) -> Any:
+    def brief(
+        module: Any, function: Any, launch: Any, effort: Effort, *others: Any, **known: Any
+    ) -> Any:
         effort = replace(effort, seconds=_IMPATIENT, lanes=1 << 11)
-        return emulation.emulate(module, function, launch, effort, *others)
+        return emulation.emulate(module, function, launch, effort, *others, **known)
 
     monkeypatch.setattr(emulating, "emulate", brief)
     monkeypatch.setattr(emulating, "_GUESS_SECONDS", _IMPATIENT)
