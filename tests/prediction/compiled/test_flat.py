@@ -31,7 +31,7 @@ _LITTLE = 1 << 18
 _DRAWN = 1 << 23
 """Memory in use [B], and where random places are drawn, as many for any size."""
 _TRANSLATED = 1 << 22
-"""Memory in use [B] for a translation besides: a buffer keeps 2^18 numbers that it was asked for."""
+"""Memory in use [B] for a translation besides: a buffer keeps 2^18 numbers that it gave."""
 _OF_BLOCKS = 1 << 23
 """Memory in use [B] where blocks are told apart, up to 8,192 of them."""
 _RANDOM = ("embedding", "gather")
