@@ -139,7 +139,7 @@ guard = "blockIdx.x*64 + threadIdx.x + i*step < 700"
 
 
 def test_the_largest_of_standard_normal_numbers_is_that_of_tables() -> None:
-    # published: Harter, Expected Values of Normal Order Statistics (1961), to Blom's 1%
+    # published: Harter, Expected Values of Normal Order Statistics (1961), to Blom's 5%
     found = largest_of(np.array([[2, 10], [100, 400]]))
     assert found.shape == (2, 2)
     assert found == pytest.approx(np.array([[0.5642, 1.5388], [2.5076, 2.968]]), rel=0.05)

@@ -248,7 +248,7 @@ def _looked_at(
     places[row, lane] = address.astype(np.int64) - base
     active[row, lane] = True
     if region < 0 and first >= LOCAL_BASE:
-        # Words of local memory lie beside those of the neighbouring lanes.
+        # Words of local memory are interleaved among the lanes of a warp.
         own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
         places, width = np.where(active, own, 0), 4
     places -= places % width

@@ -114,8 +114,10 @@ class Region:
 
     def _at_first(self, offset: Array, whole: np.dtype[Any], kind: str) -> Array:
         """Return what it held at first; what was read before, as in a loop, is kept."""
-        if self.content is not None or not offset.size:
+        if self.content is not None:
             return self._content(offset, whole)
+        if not offset.size:
+            return np.zeros(0, dtype=whole)
         key = whole, kind, offset.size, int(offset[0]), int(offset[-1])
         of, found = self._read.get(key, (None, None))
         if of is None or found is None or not np.array_equal(of, offset):
@@ -136,9 +138,10 @@ class Region:
         return found
 
     def _content(self, offset: Array, whole: np.dtype[Any]) -> Array:
+        assert self.content is not None
         width = whole.itemsize
-        usable = 0 if self.content is None else len(self.content) // width
-        if self.content is None or usable == 0:
+        usable = len(self.content) // width
+        if usable == 0:
             return np.zeros(len(offset), dtype=whole)
         at = offset // width
         inside = at < usable

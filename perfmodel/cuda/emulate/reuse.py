@@ -144,7 +144,7 @@ def cached_loads(function: Function) -> frozenset[int]:
 
 
 def _own(address: Array, lanes: Array) -> Array:
-    """Return addresses with those of local memory as they lie: a word beside its neighbours'."""
+    """Return addresses, those of local memory as its words are interleaved among lanes."""
     local = (address >= np.uint64(LOCAL_BASE)) & (address < np.uint64(1 << GAP_SHIFT))
     if not local.any():
         return address.astype(np.int64)

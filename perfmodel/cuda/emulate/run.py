@@ -64,9 +64,9 @@ def emulate(
 ) -> Emulation:
     """Run sampled blocks of a kernel.
 
-    Iterations of the loops `together`, by their block, are put together. `turns` are those that are
-    known before, if none are put together. Raises `NoEndError` if it
-    does not end with this effort.
+    Iterations of the loops `together`, by their block, are put together. `turns` say how often
+    threads run each block, as far as that is known before and if none are put together. Raises
+    `NoEndError` if it does not end with this effort.
     """
     lanes, every = effort.lanes, prod(launch.grid) * prod(launch.block)
     # Only all of them fill a table as it gets; of more, `raised_before` has what others find there.
@@ -79,7 +79,7 @@ def emulate(
             last = some < lanes
             too_long = runner.least_work(turns) > part * effort.seconds * WORK
             if too_long and effort.patient and not last:
-                continue
+                continue  # it would be given up after a third of the time
             try:
                 budget = (part * effort.seconds, effort.steps, progress)
                 runner.run(*budget, last=last, assume=effort.assume and last)

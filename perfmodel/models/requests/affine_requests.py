@@ -251,7 +251,7 @@ def _recounted(
 def _distinct(box: Box) -> tuple[Box, Array]:
     """Return the boxes of lanes that touch other granules, and the place of each among them.
 
-    Rows more than a line apart touch as many as rows that are some whole lines nearer.
+    Whole lines more or less between rows that share no line do not change what they touch.
     """
     near = (np.maximum(box.inner, 1) * np.abs(box.inner_stride) // LINE + 2) * LINE
     far = np.abs(box.row_stride) - near

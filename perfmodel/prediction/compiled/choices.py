@@ -287,8 +287,8 @@ def _of_unknown(
 
     Of all choices at once as rows and columns, of some one by one.
     """
-    all_, shape = bool(unknown.all()), unknown.shape
-    if not all_:
+    shape = unknown.shape
+    if not unknown.all():
         inputs = [column[unknown] for column in np.broadcast_arrays(*inputs)]
         shape = inputs[0].shape
     assert form.of_arrays is not None
