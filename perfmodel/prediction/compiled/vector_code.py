@@ -21,7 +21,12 @@ from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import LARGEST
 from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars
-from perfmodel.prediction.compiled.vector_operators import DECLARATIONS, LANES, VectorOperators
+from perfmodel.prediction.compiled.vector_operators import (
+    DECLARATIONS,
+    LANES,
+    VectorOperators,
+    by_logarithm,
+)
 from perfmodel.prediction.compiled.writer import in_order, sources
 
 _DTYPES: Final[Mapping[Kind, Any]] = {"b": np.bool_, "i": np.int64, "f": np.float64}
@@ -47,7 +52,7 @@ def vector_function(program: Program) -> ArrayFunction:
 
 
 def _held(program: Program) -> Any:
-    """Return the scalar that says whether a program holds."""
+    """Return the scalar that says whether a program holds, and no power is of a negative number."""
     scalars = Scalars()
     held: Any = True
     for guard in program.guards:
@@ -64,6 +69,11 @@ def _held(program: Program) -> Any:
         operator = "power" if product.operator == "integer_power" else "multiply"
         size = scalars.apply("absolute", scalars.apply(operator, first, second))
         held = scalars.apply("and", held, scalars.apply("less_equal", size, float(LARGEST)))
+    of = (*(g.value for g in program.guards), *program.products, *program.outputs)
+    for scalar in in_order([value for value in of if isinstance(value, Scalar)]):
+        if by_logarithm(scalar) and isinstance(scalar.operands[1], Scalar):
+            base = scalars.apply("greater_equal", scalar.operands[0], 0.0)
+            held = scalars.apply("and", held, base)
     return held
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.scalars import OPERATORS, Kind, Scalar, kind_of
+from perfmodel.prediction.compiled.vector_library import vector_functions
 
 
 def _lanes() -> int:
@@ -59,9 +60,11 @@ _INTRINSICS: Final = {
 _SMALL_POWERS: Final = frozenset(range(1, 17))
 """Powers that a few multiplications give, each within a unit in the last place."""
 _LIBRARY: Final = ("expm1", "log1p")
+_ON_VECTORS: Final = vector_functions(("exp", "expm1", "log", "log1p", "log2"), LANES)
 
 DECLARATIONS: Final = "\n".join(
     [
+        *(f"declare {TYPES['f']} @{symbol}({TYPES['f']})" for symbol in _ON_VECTORS.values()),
         *(
             f"declare {TYPES['f']} @llvm.{name}.v{LANES}f64({', '.join(each)})"
             for name in _INTRINSICS.values()
@@ -88,6 +91,14 @@ done:
     ]
 )
 """What the operators call: LLVM's own functions, the C library's, and one of this module."""
+
+
+def by_logarithm(scalar: Scalar) -> bool:
+    """Say whether a scalar is a power that goes by a logarithm: NaN of a negative base."""
+    if scalar.operator != "power" or not {"exp", "log"} <= _ON_VECTORS.keys():
+        return False
+    exponent = scalar.operands[1]
+    return isinstance(exponent, Scalar) or not float(exponent).is_integer()
 
 
 class VectorOperators:
@@ -145,6 +156,8 @@ class VectorOperators:
             found = self._of(operands[0], kind)
         elif name == "power" and operands[1] in _SMALL_POWERS:
             found = self._power(self._of(operands[0], "f"), int(operands[1]))
+        elif by_logarithm(scalar):
+            found = self._power_of_floats(*(self._of(operand, "f") for operand in operands))
         else:
             given = "f" if OPERATORS[name].kind == "f" else _widest(operands)
             found = self._operation(name, given, [self._of(o, given) for o in operands])
@@ -160,6 +173,8 @@ class VectorOperators:
         if name in ("minimum", "maximum") and kind != "b":
             less = self._compared("less" if name == "minimum" else "greater", kind, *given)
             return self._chosen(less, given[0], given[1], kind)
+        if kind == "f" and name in _ON_VECTORS:
+            return self._line(f"call {TYPES['f']} @{_ON_VECTORS[name]}({TYPES['f']} {given[0]})")
         if kind == "f" and name in _INTRINSICS:
             each = ", ".join(f"{TYPES['f']} {value}" for value in given)
             return self._line(f"call {TYPES['f']} @llvm.{_INTRINSICS[name]}.v{LANES}f64({each})")
@@ -180,6 +195,16 @@ class VectorOperators:
         if exponent % 2:
             return self._operation("multiply", "f", [found, base]) if found else base
         return found
+
+    def _power_of_floats(self, base: str, exponent: str) -> str:
+        """Return a power of no negative base, to 1e-13 of it; NaN of a negative one.
+
+        The C library's power of vectors takes as long as one of each number.
+        """
+        do = self._operation
+        power = do("exp", "f", [do("multiply", "f", [exponent, do("log", "f", [base])])])
+        nothing = self._compared("equal", "f", exponent, _splat(0.0))  # of 0 too
+        return self._chosen(nothing, _splat(1.0), power, "f")
 
     def _negative_f(self, value: str) -> str:
         return self._line(f"fneg {TYPES['f']} {value}")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.prediction.compiled import vector_code, vector_operators
+from perfmodel.prediction.compiled import vector_code, vector_library, vector_operators
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.programs import Form
@@ -86,6 +86,33 @@ def test_small_powers_are_multiplied(exponent: int) -> None:
     np.testing.assert_allclose(found, (numbers * 0.37) ** float(exponent), rtol=1e-15 * exponent)
 
 
+def test_powers_by_logarithms() -> None:
+    # independent: NumPy's powers; a variable exponent's are refused of negative numbers
+    a, b = INPUTS["i"]
+    variable = scalars.apply("power", scalars.apply("multiply", a, 0.5), b)
+    constant = scalars.apply("power", scalars.apply("absolute", a), -1.3)
+    bases, exponents = np.array([0, 0, 0, 1, 3, 900, 7, -3]), np.array([0, 2, -2, 9, -40, 60, 0, 2])
+    held, (found, fixed) = made(variable, constant)(bases, exponents)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(
+            found[held], (bases * 0.5)[held] ** exponents.astype(float)[held], rtol=1e-13
+        )
+        np.testing.assert_allclose(fixed, np.abs(bases) ** -1.3, rtol=1e-14)
+    assert held[:-1].all()
+    assert held[-1] == (not vector_operators.by_logarithm(variable))
+
+
+def test_a_library_of_vectors_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    binding = pytest.importorskip("llvmlite.binding")
+    assert vector_library.vector_functions(("exp",), 3) == {}
+    assert vector_library.vector_functions(("no_such_function",), vector_code.LANES) == {}
+    with monkeypatch.context() as patched:
+        patched.setattr(vector_library, "_NAME", "no-such-library.so")
+        assert vector_library.vector_functions(("exp",), vector_code.LANES) == {}
+    monkeypatch.setattr(binding, "get_host_cpu_features", dict)
+    assert vector_library.vector_functions(("exp",), vector_code.LANES) == {}
+
+
 def test_choices_guards_and_products() -> None:
     # by hand: where a > b, a * b, elsewhere b, of launches whose a is above 1
     a, b = INPUTS["i"]
@@ -123,6 +150,7 @@ def test_vectors_of_other_processors(
     try:
         with monkeypatch.context() as patched:
             patched.setattr(binding, "get_host_cpu_features", lambda: features)
+            patched.setattr(vector_library, "vector_functions", lambda names, lanes: {})
             reload(vector_operators)
         reload(vector_code)
         assert lanes == vector_code.LANES
