@@ -219,15 +219,18 @@ class _Launches:
     def _by_programs(
         self, programs: Sequence[Working], inputs: Sequence[Array], rows: Array
     ) -> Array:
-        """Predict rows that a program holds for, and return the others."""
+        """Predict rows, which follow one another, by programs; return those without one."""
         from perfmodel.prediction.compiled.many import blocks
 
+        chunk = slice(rows[0], rows[-1] + 1)
         left = np.ones(len(rows), dtype=bool)
-        some = [column[rows] for column in inputs]
-        for form, places, outputs in blocks(programs, some):
-            found = form.layout.record(outputs)
-            self._keep(rows[places], found.time_s, found.terms_s, found.traffic)
-            left[places] = False
+        for block in blocks(programs, [column[chunk] for column in inputs]):
+            found = block.form.layout.record(block.outputs)
+            block.put(found.time_s, self.times[chunk])
+            for kept, values in ((self.terms, found.terms_s), (self.traffic, found.traffic)):
+                for name, value in values.items():
+                    block.put(value, self._column(kept, name)[chunk])
+            block.put(False, left)
         return rows[left]
 
     def _by_arrays(self, rows: Array) -> None:
@@ -252,12 +255,15 @@ class _Launches:
     ) -> None:
         """Note what was predicted; each row is in one batch, and terms that it has not are none."""
         self.times[rows] = time
-        for name, value in terms.items():
-            if name not in self.terms:
-                self.terms.setdefault(name, np.zeros(self.size))
-            self.terms[name][rows] = value
-        for name, value in traffic.items():
-            self.traffic[name][rows] = value
+        for kept, values in ((self.terms, terms), (self.traffic, traffic)):
+            for name, value in values.items():
+                self._column(kept, name)[rows] = value
+
+    def _column(self, kept: dict[str, Array], name: str) -> Array:
+        """Return the column of a number; threads ask for the same."""
+        if name not in kept:
+            kept.setdefault(name, np.zeros(self.size))
+        return kept[name]
 
 
 def _side_by_side(work: Callable[[Array], Any], rows: Array) -> list[Any]:

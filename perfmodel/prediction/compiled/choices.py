@@ -207,8 +207,10 @@ class Choices:
             held = {}
             for form in known:  # of all launches one after the other: few programs see few launches
                 timing = form.timing, form.timing.of_arrays
-                for _, places, outputs in blocks([timing], [*inputs[:, left]]):
-                    times[left[places]] = outputs[0]
+                times_left = times[left]
+                for block in blocks([timing], [*inputs[:, left]]):
+                    block.put(block.outputs[0], times_left)
+                times[left] = times_left
                 held[form] = np.count_nonzero(~np.isnan(times[left]))
                 left = left[np.isnan(times[left])]
             known.sort(key=lambda form: -held[form])
