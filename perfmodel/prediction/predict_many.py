@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _CHUNK: Final = 1 << 16
 LEAST: Final = 1 << 16
 """Launches from which on making programs of their forms takes less time than it saves."""
+_CHOOSING: Final = 16
+"""The same where a library's choice from a menu is predicted: each launch is hundreds of them."""
 
 
 @record
@@ -127,7 +129,8 @@ def predict_columns(
         raise PerfmodelError("no configurations: an array of parameters is empty; give some values")
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
     size = int(np.prod(shape))
-    flat |= picked(kernel, flat, under, under.came_before(kernel))
+    compiled = under.came_before(kernel) or size >= _CHOOSING
+    flat |= picked(kernel, flat, under, compiled)
     found = _Launches(kernel, under, flat, size, programs)
     found.work_out()
     terms = {name: column.reshape(shape) for name, column in found.terms.items()}

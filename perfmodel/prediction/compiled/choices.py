@@ -22,6 +22,7 @@ from perfmodel.kernels import Instance, bind
 from perfmodel.kernels.expansion import expanded
 from perfmodel.models.agreement import DisagreementError
 from perfmodel.models.time.least_time import least_time
+from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.many import blocks
@@ -62,6 +63,10 @@ _WORTH: Final = 1 << 13
 """Times that a program has to give for making it to take less time than the models."""
 _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
+_COMPILED: Final = 1 << 17
+"""Launches that came from which on a program is compiled: NumPy takes about as long for them."""
+_CALL: Final = 1 << 9
+"""Launches for which NumPy takes as long as its calls do themselves."""
 _SURELY: Final = 1 - 1e-9
 """Factor of what a choice takes at least, as programs are exact to their last bits."""
 
@@ -139,7 +144,7 @@ class Choices:
             columns |= {name: values[place] for name, values in self.rows.items()}
             times[launch, place] = self._timed(columns, worth)
             left[launch, place] = np.inf
-            best, together = times.min(axis=1), min(first, 4) * together
+            best, together = times.min(axis=1), together * together
 
     def _least(self, given: Mapping[str, Array]) -> Array:
         """Return what choices take at least [s], (launches, choices): infinity if there is none.
@@ -160,7 +165,8 @@ class Choices:
             if len(held_of) == len(self.bounds.known):
                 self._learn_bounds([*np.broadcast_arrays(*inputs)], unknown)
             form = self.bounds.known[len(held_of)]
-            held, *outputs = _of_unknown(form, inputs, unknown)
+            function = self._function(form, int(unknown.sum()))
+            held, *outputs = _of_unknown(function, inputs, unknown, function is not form.of_arrays)
             places = np.flatnonzero(unknown)[held]
             there.flat[places], least.flat[places] = outputs
             unknown.flat[places] = False
@@ -206,7 +212,7 @@ class Choices:
         if len(left) >= _MANY:
             held = {}
             for form in known:  # of all launches one after the other: few programs see few launches
-                timing = form.timing, form.timing.of_arrays
+                timing = form.timing, self._function(form.timing, len(left))
                 times_left = times[left]
                 for block in blocks([timing], [*inputs[:, left]]):
                     block.put(block.outputs[0], times_left)
@@ -226,6 +232,11 @@ class Choices:
                     times[place] = found[0]
                     held_for[choice] = form
                     break
+
+    def _function(self, form: Form[Any], launches: int) -> ArrayFunction | None:
+        """Return a program's function of arrays: compiled, once very many launches have come."""
+        self.forms.came[form] += _CALL + launches
+        return form.of_many if self.forms.came[form] >= _COMPILED else form.of_arrays
 
     def _learn(self, columns: Array) -> bool:
         """Make a program of launches that none holds for, and say whether that was possible."""
@@ -283,19 +294,19 @@ class Choices:
 
 
 def _of_unknown(
-    form: Form[Any], inputs: Sequence[Array], unknown: Array
+    function: ArrayFunction | None, inputs: Sequence[Array], unknown: Array, compiled: bool
 ) -> tuple[Array, Array, Array]:
     """Return for which unknown choices a program holds, and of those its two outputs.
 
-    Of all choices at once as rows and columns, of some one by one.
+    Of all choices at once as rows and columns, of some, or by a `compiled` program, one by one.
     """
     shape = unknown.shape
-    if not unknown.all():
+    if compiled or not unknown.all():
         inputs = [column[unknown] for column in np.broadcast_arrays(*inputs)]
         shape = inputs[0].shape
-    assert form.of_arrays is not None
+    assert function is not None
     with np.errstate(all="ignore"):
-        held, outputs = form.of_arrays(*inputs)
+        held, outputs = function(*inputs)
     held = np.broadcast_to(held, shape).ravel()
     there, least = (np.broadcast_to(output, shape).ravel()[held] for output in outputs)
     return held, there != 0, least

@@ -6,6 +6,8 @@ import pytest
 from perfmodel import load_device, predict, predict_many
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.models.time.least_time import least_time
+from perfmodel.prediction import conditions, menu
+from perfmodel.prediction.compiled import choices
 from perfmodel.prediction.compiled.forms import forms_of
 from perfmodel.prediction.compiled.layouts import read_numbers
 from perfmodel.prediction.compiled.programs import Programs
@@ -60,6 +62,27 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     assert not forms.of_bounds.failed
 
 
+@pytest.mark.parametrize("compiled", [0, 1 << 60])
+def test_machine_code_and_numpy_choose_alike(
+    compiled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # independent: the models time every tile; programs of 300 times and more go by arrays
+    monkeypatch.setattr(choices, "_COMPILED", compiled)
+    given, under = sizes(9, 300, 64), Conditions(load_device("h100-sxm"), "profiler", "cold")
+    found = picked(PRODUCT, given, under, compiled=True)
+    some = {name: column[::30] for name, column in given.items()}
+    every = picked(PRODUCT, some, under, compiled=False)
+    same = np.all([found[name][::30] == values for name, values in every.items()], axis=0)
+    assert same.sum() >= 9
+
+
+def test_the_first_call_of_many_goes_by_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: not every tile of every product is timed, though nothing came before
+    monkeypatch.setattr(conditions, "_asked", set())
+    monkeypatch.setattr(menu, "_by_time", None)
+    assert predict_many(PRODUCT, **sizes(11, 16, 64)).time_s.shape == (16,)
+
+
 def test_one_after_another() -> None:
     # independent: the models, asked for all tiles
     for n in (1024, 2048, 3072, 4096):
@@ -75,10 +98,10 @@ def test_one_after_another() -> None:
 def test_no_tile_takes_less_than_it_must(device: str, multiple: int, cold: bool) -> None:
     # property: what the models give is never below
     gpu, given = load_device(device), sizes(3, 4, multiple)
-    choices = combinations(PRODUCT, given)
-    every = {name: np.repeat(column, len(choices)) for name, column in given.items()}
+    tiles = combinations(PRODUCT, given)
+    every = {name: np.repeat(column, len(tiles)) for name, column in given.items()}
     names = open_parameters(PRODUCT, given)
-    every |= {name: np.tile(choices[:, i], 4) for i, name in enumerate(names)}
+    every |= {name: np.tile(tiles[:, i], 4) for i, name in enumerate(names)}
     there = offered(PRODUCT, every, 4)
     every = {name: column[there] for name, column in every.items()}
     with by_the_models():
