@@ -51,6 +51,8 @@ _MOST: Final = 32
 _MORE: Final = 32
 """Times that the models had to give before the first program is made; as many more for each next
 one: making one takes as long as they take for some eighty."""
+_AS_ONE: Final = 32
+"""Launches that take the models twice as long as one."""
 _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
@@ -200,7 +202,7 @@ class Choices:
         if left.any():
             some = {name: column[left] for name, column in columns.items()}
             times[left] = self.times({**some, **self.words})
-            self.forms.undecided += len(left) < _MANY
+            self.forms.undecided += 1 + int(left.sum()) // _AS_ONE
             if self.forms.undecided > _MORE * (1 + len(self.forms.of_numbers.known)):
                 self._learn(inputs[:, left])
         return times
