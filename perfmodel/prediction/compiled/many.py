@@ -23,8 +23,9 @@ _TRIED: Final = 1 << 11
 _TOGETHER: Final = 60
 """Launches that a program is made of at most."""
 _MOST_MADE: Final = 3
-_WORTH: Final = 1 << 11
-"""Programs that are made at most, and launches that one has to save the models."""
+_WORTH: Final = 1 << 14
+"""Programs that are made at most in a call, and launches that one has to save the models: they take
+about as long for these as making one takes."""
 _COMPILED: Final = 1 << 17
 """Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
 _FEW: Final = 0.002
@@ -54,8 +55,11 @@ def prepare(
         shares = _shares(programs, tried)
         known = sum(shares.values(), np.zeros(len(some), dtype=bool))
         left = np.flatnonzero(~known)
-        if len(left) * size < _WORTH * len(some) or made == _MOST_MADE:
+        missing = len(left) * size / len(some)
+        if programs.left + missing < _WORTH or made == _MOST_MADE:
+            programs.left += missing
             break
+        programs.left = 0
         # Of some that have a program too: one that holds for both kinds takes less than two.
         others = _spread(np.flatnonzero(known), _TOGETHER // 3)
         launches = [*_rows(tried, [*_spread(left, _TOGETHER - len(others)), *others])]

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
+import numpy as np
+
 from perfmodel.kernels import Kernel
 from perfmodel.prediction.compiled.array_code import ArrayFunction, array_function
 from perfmodel.prediction.compiled.array_functions import NoProgramError
@@ -81,17 +83,32 @@ class Form(Generic[Found]):
         """A form of the first output alone, which is the time."""
         return Form(replace(self.program, outputs=self.program.outputs[:1]), self.layout)
 
-    def agrees(self, recorded: RecordedLaunches[Found]) -> bool:
-        """Say whether it gives the models' numbers for the launches that it was made of."""
-        pairs = zip(recorded.launches, recorded.outputs, strict=True)
-        found = [(run(self.of_one, launch), expected) for launch, expected in pairs]
-        held = [(ours, models) for ours, models in found if ours is not None]
+    def agrees(self, recorded: RecordedLaunches[Found], many: bool = False) -> bool:
+        """Say whether it gives the models' numbers for the launches that it was made of.
+
+        By the function of one, or of `many`, whichever will be needed.
+        """
         rest = len(recorded.outputs[0]) - self.layout.rest
+        found = self._outputs(recorded.launches, many)
+        held = [each for each in zip(found, recorded.outputs, strict=True) if each[0] is not None]
         return bool(held) and all(
             math.isclose(a, b, rel_tol=ALIKE, abs_tol=_NOTHING if place >= rest else 0.0)
             for ours, models in held
-            for place, (a, b) in enumerate(zip(ours, models, strict=True))
+            for place, (a, b) in enumerate(zip(ours or (), models, strict=True))
         )
+
+    def _outputs(
+        self, launches: Sequence[Sequence[int]], many: bool
+    ) -> list[tuple[Any, ...] | None]:
+        """Return what it gives of each launch; None where it does not hold."""
+        function = self.of_arrays if many else None
+        if function is None:
+            return [run(self.of_one, launch) for launch in launches]
+        with np.errstate(all="ignore"):
+            held, outputs = function(*np.array(launches, dtype=np.int64).T)
+        columns = (np.broadcast_to(output, len(launches)).tolist() for output in outputs)
+        rows = zip(*columns, strict=True)
+        return [row if holds else None for row, holds in zip(rows, held.tolist(), strict=True)]
 
 
 @dataclass(slots=True, repr=False)
@@ -106,6 +123,7 @@ class Programs(Generic[Found]):
     latest: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=_TOGETHER))
     missed: int = 0
     failed: int = 0
+    left: float = 0  # launches that calls of many left to the models, since a program was made
 
     def found(self, given: Mapping[str, Any]) -> Found | None:
         """Return what is read of a launch; None where no program holds."""
@@ -143,14 +161,17 @@ class Programs(Generic[Found]):
         general: bool = False,
         usual: bool = False,
     ) -> bool:
-        """Make a program of some launches, as `record_launches`, and say whether one was made."""
+        """Make a program of some launches, as `record_launches`, and say whether one was made.
+
+        `usual` is for calls of very many, which need no function of one launch.
+        """
         if self.failed >= _MOST_FAILED:
             return False
         for also in (True, False) if general else (False,):
             try:
                 found = record_launches(self.kernel, launches, evaluated, self.read, also, usual)
                 form = Form(found.program, found.layout)
-                if form.agrees(found):
+                if form.agrees(found, usual):
                     self.known.insert(0, form)
                     return True
             except Exception:  # whatever a recording cannot follow, arrays still can

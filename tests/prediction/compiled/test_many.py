@@ -1,0 +1,51 @@
+"""Many launches by programs: when programs are made, and where their outputs go."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.prediction.compiled import many
+
+
+def test_launches_left_by_several_calls_are_worth_a_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # by hand: 40 launches a call are 100 in the third, which none is made before
+    asked: list[int] = []
+    programs: Any = SimpleNamespace(known=[], names=("n",), left=0.0)
+    programs.learn_of = lambda launches, evaluated, usual: asked.append(len(launches))
+    monkeypatch.setattr(many, "_WORTH", 100)
+    columns = {"n": np.arange(40)}
+    for calls in (0, 0, 1):
+        assert many.prepare(programs, columns, lambda instance: None, 40) == ()
+        assert len(asked) == calls
+    assert programs.left == 0
+
+
+@pytest.mark.parametrize("places", [slice(2, 5), np.array([2, 3, 4])])
+@pytest.mark.parametrize("value", [np.array([7.0, 8.0, 9.0]), 7.0])
+def test_outputs_go_where_the_program_holds(places: Any, value: Any) -> None:
+    # by hand: of places 2 to 4 the middle one is not held
+    block = many.Block(None, places, np.array([True, False, True]), ())  # type: ignore[arg-type]
+    column = np.zeros(6)
+    block.put(value, column)
+    last = 7.0 if np.ndim(value) == 0 else 9.0
+    assert column.tolist() == [0, 0, 7.0, 0, last, 0]
+
+
+def test_blocks_ask_each_program_for_what_is_left() -> None:
+    # by hand: one program holds for even numbers, the next for those over 5
+    def of(holds: Any) -> Any:
+        return None, lambda numbers: (holds(numbers), (numbers * 1.0,))
+
+    numbers = np.arange(10)
+    found = np.full(10, np.nan)
+    every = [of(lambda n: n % 2 == 0), of(lambda n: n > 5)]
+    for block in many.blocks(every, [numbers]):
+        block.put(block.outputs[0], found)
+    expected = [0, np.nan, 2, np.nan, 4, np.nan, 6, 7, 8, 9]
+    np.testing.assert_array_equal(found, expected)
