@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -47,6 +48,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda i: order.get(i.path.relative_to(ROOT).parts[0], len(order)))
+
+
+def pytest_collection_finish() -> None:
+    # modules and tests live until the end: as in a command, nobody looks through them for garbage
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000)
 
 
 @pytest.hookimpl(wrapper=True)
