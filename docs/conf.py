@@ -26,6 +26,7 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.programoutput",
     "command_figure",
+    "commands_here",
     "drill_pages",
     "repository_pages",
     "theory_pages",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -31,8 +32,12 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 REQUIRED = "PERFMODEL_BROWSER_TESTS"
 """Set to "required", a machine without a browser fails these tests instead of skipping them."""
 
-_LONGEST: Final = ("measurements", "trace", "prediction", "cuda", "models")
-"""Folders whose files take longest, in that order: first, so that all workers end together."""
+_LONGEST: Final = (
+    *("docs/test_site.py", "measurements/test_corpus_predicted.py", "reports/test_every_view.py"),
+    *("prediction/test_prediction_interval.py", "measurements", "trace", "prediction", "cuda"),
+    "models",
+)
+"""Files and folders that take longest, in that order: first, so that all workers end together."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -42,11 +47,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = {name: at for at, name in enumerate(_LONGEST)}
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda i: order.get(i.path.relative_to(ROOT).parts[0], len(order)))
+    items.sort(key=lambda item: _turn(item.path))
+
+
+def pytest_collection_finish() -> None:
+    # modules and tests live until the end: as in a command, nobody looks through them for garbage
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,8 +72,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def is_slow(path: Path) -> bool:
     """Say whether a file, or a folder that it is in, is listed as slow."""
+    return any(_within(path, slow) for slow in SLOW)
+
+
+def _turn(path: Path) -> int:
+    """Return when a file's tests run: by the first that it is in of those that take longest."""
+    places = (at for at, name in enumerate(_LONGEST) if _within(path, name))
+    return next(places, len(_LONGEST))
+
+
+def _within(path: Path, name: str) -> bool:
     place = path.relative_to(ROOT).as_posix()
-    return any(place == slow or place.startswith(f"{slow}/") for slow in SLOW)
+    return place == name or place.startswith(f"{name}/")
 
 
 def _executable() -> str | None:

@@ -46,6 +46,11 @@ class Part:
 
 def parts(every: int = 1, split: int = 400) -> list[Part]:
     """Return all parts, or those of one launch in so many, large folders in pieces."""
+    return [*scoreboard_parts(every, split), *source_parts(every)]
+
+
+def scoreboard_parts(every: int = 1, split: int = 400) -> list[Part]:
+    """Return those of the scoreboards."""
     found = []
     for device in _devices():
         for recording in find_recordings(device):
@@ -55,7 +60,12 @@ def parts(every: int = 1, split: int = 400) -> list[Part]:
             found += [
                 Part("scoreboard", name, piece * every, pieces * every) for piece in range(pieces)
             ]
-    return found + [Part("sources", name, 0, every) for name in _sources()]
+    return found
+
+
+def source_parts(every: int = 1) -> list[Part]:
+    """Return those of the sources."""
+    return [Part("sources", name, 0, every) for name in _sources()]
 
 
 def predicted(part: Part) -> Iterator[tuple[str, Values]]:

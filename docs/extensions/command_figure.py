@@ -1,17 +1,17 @@
 """Directive `command-figure`: a picture that a command writes with `-o` while the site is built.
 
-Its argument is the command without `-o`, its content the caption; `:alt:` says what the picture
-shows for who cannot see it, `:cwd:` where the command runs, from the page's folder.
+Its argument is the command of `perfmodel` without `-o`, its content the caption; `:alt:` says what
+the picture shows for who cannot see it, `:cwd:` where the command runs, from the page's folder.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
+import commands_here
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -38,15 +38,10 @@ class CommandFigure(SphinxDirective):
         target = Path(self.env.srcdir) / FOLDER / name
         target.parent.mkdir(parents=True, exist_ok=True)
         page = Path(self.env.doc2path(self.env.docname)).parent
-        done = subprocess.run(
-            [*shlex.split(command), "-o", str(target)],
-            cwd=page / self.options.get("cwd", "."),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise self.error(f"{command}: {done.stderr.strip()}")
+        words = [*shlex.split(command)[1:], "-o", str(target)]
+        code, _, told = commands_here.run(words, page / self.options.get("cwd", "."))
+        if code != 0:
+            raise self.error(f"{command}: {told.strip()}")
         image = nodes.image(uri=f"/{FOLDER}/{name}", alt=self.options["alt"])
         figure = nodes.figure("", image)
         text = nodes.caption("", "")

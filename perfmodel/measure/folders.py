@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
@@ -65,7 +66,9 @@ def published() -> dict[str, list[Path]]:
 
 def sessions() -> list[str]:
     """Return the names of all recordings that there are, sorted."""
-    return [found for found, _ in _sessions()]
+    if not _in_repository():
+        return sorted(_table())
+    return [_called(path) for path in _session_files()]
 
 
 def recording(folder: Path) -> Recording:
@@ -95,9 +98,22 @@ def _sessions() -> Iterator[tuple[str, Mapping[str, Any]]]:
     if not _in_repository():
         yield from ((found, _table()[found].session) for found in sorted(_table()))
         return
-    for path in sorted(root().rglob(SESSION_FILE)):
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-        yield path.parent.relative_to(root()).as_posix(), said
+    for path in _session_files():
+        yield _called(path), _said(path, path.stat().st_mtime_ns)
+
+
+def _session_files() -> list[Path]:
+    return sorted(root().rglob(SESSION_FILE))
+
+
+def _called(session_file: Path) -> str:
+    return session_file.parent.relative_to(root()).as_posix()
+
+
+@lru_cache(maxsize=512)
+def _said(path: Path, _: int) -> Mapping[str, Any]:
+    """Return what a session file says; once, as long as it is not written anew."""
+    return MappingProxyType(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 def _by_device(published: bool) -> dict[str, list[Path]]:

@@ -41,11 +41,12 @@ class ExplanationReport:
 
     prediction: Prediction
     full: bool = False
+    steps: Sequence[Step] | None = None  # those of `explain`, if they are at hand
 
     def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return its lines, headings bold and notes dim."""
         styles = {"heading": "bold", "note": "dim"}
-        steps = explain(self.prediction, full=self.full)
+        steps = self.steps or explain(self.prediction, full=self.full)
         found = explanation_lines(self.prediction, steps, width)
         drawn = (plain(line.text, styles.get(line.kind, "")) for line in found)
         return stack(*drawn).lines(width, look)

@@ -214,10 +214,10 @@ def _stated(device: Device, values: Mapping[str, float]) -> Device:
     return replace(device, **stated)
 
 
-def one_case(sweep: Sweep, row: Row, device: Device) -> Case:
-    """Return the case of a row that belongs to a sweep."""
+def one_case(sweep: Sweep, row: Row, device: Device, prediction: Prediction | None = None) -> Case:
+    """Return the case of a row that belongs to a sweep; `prediction` is its, if at hand."""
     kernel = sweep.kernel_of(row)
-    prediction = predict_row(sweep, row, device)
+    prediction = prediction or predict_row(sweep, row, device)
     moved = prediction.traffic["dram_read_bytes"] + prediction.traffic["dram_write_bytes"]
     assert row.time_s is not None
     return Case(

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(sys.executable).with_name("perfmodel")
+ROOT = Path(__file__).parents[2]
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -23,6 +24,7 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=60,
+        cwd=ROOT,
         env={**os.environ, **environment},
         check=False,
     )
@@ -32,6 +34,22 @@ def test_predict() -> None:
     found = run("predict", "gemm", "--mapping", "coalesced", "--json")
     assert (found.returncode, found.stderr) == (0, "")
     assert json.loads(found.stdout)["kernel"]["name"] == "gemm"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("simulate copy -D bytes=256KiB", "copy on h100-sxm, simulated"),
+        ("ladder -D N=512", "gemm on h100-sxm"),
+        ("inspect docs/examples/row_softmax.ptx", "row_softmax.ptx: PTX 8.7"),
+        ("measure --help", "Usage: perfmodel measure"),
+    ],
+)
+def test_commands_that_no_page_or_other_test_runs_as_a_process(line: str, told: str) -> None:
+    # the site runs what its pages show in the process that builds it
+    found = run(*line.split())
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.strip().startswith(told)
 
 
 def test_a_mistake_is_one_line_and_exit_code_2() -> None:

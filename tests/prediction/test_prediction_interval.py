@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -13,6 +14,7 @@ from perfmodel import predict
 from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure.folders import measured
 from perfmodel.measure.recorded import read_recording
+from perfmodel.prediction.choices_together import with_choices
 from perfmodel.prediction.conditions import by_the_models
 from perfmodel.prediction.interval import (
     CLASSES,
@@ -23,7 +25,7 @@ from perfmodel.prediction.interval import (
     residuals,
 )
 from perfmodel.validation.case import Case
-from perfmodel.validation.cases import at_floor, matched, one_case
+from perfmodel.validation.cases import at_floor, launch_of, matched, one_case
 from perfmodel.validation.sweeps import KERNELS
 
 H200 = load_device("h200-sxm")
@@ -136,15 +138,26 @@ def test_lanes_that_try_again_have_residuals_of_their_own() -> None:
 def held_out() -> list[Case]:
     # every ninth case of the recorded measurements that was never fitted on, over 1000: enough for
     # the bands below, whose coverage then scatters by a hundredth
-    with by_the_models():  # of few launches that are alike: sooner than making programs
-        return [
-            one_case(sweep, row, at_floor(H200, recording.event_floor(row)))
-            for folder in measured()["h200-sxm"]
-            for recording in [read_recording(folder)]
-            for sweep, row in [
-                (s, r) for s, r in matched(recording) if s.use_of(r) == "validation"
-            ][::9]
+    chosen = [
+        (sweep, row, on_host(recording.event_floor(row)))
+        for folder in measured()["h200-sxm"]
+        for recording in [read_recording(folder)]
+        for sweep, row in [(s, r) for s, r in matched(recording) if s.use_of(r) == "validation"][
+            ::9
         ]
+    ]
+    with by_the_models():  # of few launches that are alike: sooner than making programs
+        launches = with_choices([launch_of(*each) for each in chosen])
+        return [
+            one_case(*each, predict(**launch))
+            for each, launch in zip(chosen, launches, strict=True)
+        ]
+
+
+@lru_cache
+def on_host(floor: float | None) -> Device:
+    """Return the H200 of a host; one object for each, as launches share it."""
+    return at_floor(H200, floor)
 
 
 def test_coverage_of_what_was_never_fitted_on(held_out: list[Case]) -> None:

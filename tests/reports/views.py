@@ -18,7 +18,7 @@ import perfmodel
 from perfmodel import Prediction
 from perfmodel.prediction.advise import Advice
 from perfmodel.reports.advice_text import advice_report
-from perfmodel.reports.explain import explanation_record
+from perfmodel.reports.explain import explain, explanation_record
 from perfmodel.reports.explain_latex import explanation_latex
 from perfmodel.reports.explain_text import ExplanationReport, explanation_text
 from perfmodel.reports.lines import Piece
@@ -89,7 +89,8 @@ def _numbers(value: Any, where: str = "") -> Iterator[tuple[str, float]]:
 
 def check_explanation(prediction: Prediction) -> None:
     """Check the derivation: finite, ending in the time, with shares from 0 to 1."""
-    record = check_json(explanation_record(prediction))
+    explained = explain(prediction)  # once, for the record and the text
+    record = check_json(explanation_record(prediction, explained))
     steps = record["steps"]
     assert math.isclose(steps[-1]["result"], prediction.time_s, rel_tol=1e-9)
     for step in steps:
@@ -99,13 +100,14 @@ def check_explanation(prediction: Prediction) -> None:
             assert signed or value >= 0, (title, name, value, step)
         if step["unit"] == "1" and any(word in title for word in _SHARES):
             assert step["result"] <= 1 + 1e-9, step
-    printed(ExplanationReport(prediction))
+    printed(ExplanationReport(prediction, steps=explained))
 
 
 def check_latex(prediction: Prediction) -> None:
     """Check the derivation as LaTeX, and in a narrow window."""
-    check_text(explanation_latex(prediction))
-    check_text(explanation_text(prediction, 40))
+    steps = explain(prediction)
+    check_text(explanation_latex(prediction, steps))
+    check_text(explanation_text(prediction, 40, steps))
 
 
 def check_advice(advice: Advice) -> None:

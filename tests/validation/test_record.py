@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.record.compare import differences, largest
-from benchmarks.record.launches import parts, predicted
-from benchmarks.record.store import read, write
+from benchmarks.record.launches import predicted, scoreboard_parts, source_parts
+from benchmarks.record.store import Table, read, write
 from perfmodel.cuda.compile.toolchain import find_tool
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "record"
@@ -53,10 +54,14 @@ def test_predictions_are_as_recorded(kind: str) -> None:
     # held against it by `compare`; other machines round some functions otherwise
     if kind == "sources" and find_tool("nvcc") is None:
         pytest.skip("no nvcc")
-    every = 700 if kind == "scoreboard" else 1000
-    chosen = [part for part in parts(every) if part.kind == kind]
-    for part in chosen if kind == "scoreboard" else chosen[::40]:
+    chosen = scoreboard_parts(700) if kind == "scoreboard" else source_parts(1000)[::40]
+    for part in chosen:
         file = part.name.split()[0] if kind == "scoreboard" else "sources"
-        recorded = read(FOLDER / f"{file}.xz")
+        recorded = _record(file)
         for launch, found in predicted(part):
             assert found == pytest.approx(recorded[launch], rel=1e-9), launch
+
+
+@lru_cache(maxsize=1)
+def _record(file: str) -> Table:
+    return read(FOLDER / f"{file}.xz")  # seconds: parts of a device come one after another
