@@ -70,7 +70,8 @@ def _share_of_waits(b: BatchLoads) -> Array:
         new = np.clip(access.l1_fill_sectors / asked, 0.0, 1.0)
         lines = np.maximum(r.lines / np.maximum(r.requests, 1e-9), 1.0)
         misses = misses + (1 - (1 - new) ** lines) / len(b.members)
-    return np.asanyarray(1 - (1 - misses) ** (len(b.members) * b.unroll))
+    none = 1 - np.minimum(misses, 1.0)  # shares of many may add up to a bit more than all
+    return np.asanyarray(1 - none ** (len(b.members) * b.unroll))
 
 
 def _there(b: BatchLoads, r: Requests) -> Array:
