@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from choices_together import with_choices
+
 from perfmodel import load_device, predict
 from perfmodel.kernels import find_kernel
-from perfmodel.prediction.choices_together import with_choices
 from perfmodel.prediction.conditions import by_the_models
 
 H200 = load_device("h200-sxm")

@@ -9,12 +9,12 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from choices_together import with_choices
 
 from perfmodel import predict
 from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure.folders import measured
 from perfmodel.measure.recorded import read_recording
-from perfmodel.prediction.choices_together import with_choices
 from perfmodel.prediction.conditions import by_the_models
 from perfmodel.prediction.interval import (
     CLASSES,
