@@ -30,6 +30,8 @@ def run(words: Sequence[str], folder: Path) -> tuple[int, str, str]:
     with (
         chdir(folder),
         patch.object(sys, "argv", [NAME, *words]),
+        # else `python -m sphinx` is what help says that the program is called
+        patch.object(sys.modules["__main__"], "__package__", None),
         redirect_stdout(out),
         redirect_stderr(err),
     ):

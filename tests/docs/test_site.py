@@ -115,6 +115,17 @@ def test_no_page_has_a_private_word(site: Path) -> None:
     assert found == {}
 
 
+def test_commands_print_what_their_processes_print(site: Path) -> None:
+    # independent: the installed script, as readers start it; the site runs commands by itself
+    text = (site / "reference" / "commands.html").read_text("utf-8")
+    shown = unescape(re.sub(r"<[^>]*>", "", text))
+    for words in ("--help", "predict --help", "measure --help"):
+        line = [Path(sys.executable).with_name("perfmodel"), *words.split()]
+        wide = os.environ | {"COLUMNS": "88"}  # as docs/conf.py says
+        done = subprocess.run(line, env=wide, capture_output=True, text=True, check=True)
+        assert f"$ perfmodel {words}\n{done.stdout.rstrip()}" in shown, words
+
+
 def test_theory_has_every_formula_and_mechanism(site: Path) -> None:
     # independent of the pages' generator: all that the models' modules define
     from perfmodel.models.formula import Formula
