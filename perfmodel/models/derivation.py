@@ -63,6 +63,8 @@ class Recorded(np.ndarray[Any, Any]):
         """Do what a function of NumPy does, and record it."""
         if func is np.copyto:
             raise TypeError("copyto writes in place, which no derivation can follow")
+        if func in _OF_ANY_LENGTH and records_parts():
+            raise TypeError(f"how much {func.__name__} gives, no program can follow")
         return _done(func.__name__, func, tuple(args), kwargs)
 
     def __getitem__(self, key: Any) -> Any:
@@ -175,6 +177,8 @@ _NOTHING: Final[dict[str, tuple[Any, Any]]] = {
     "b": (_Unread(), object),
 }
 """What recorded arrays hold by their kind of type: nothing that anybody should read."""
+_OF_ANY_LENGTH: Final = frozenset({np.unique, np.nonzero, np.flatnonzero, np.argwhere, np.extract})
+"""Functions that give as much as numbers say; a length that is read of it leaves no decision."""
 _decisions: Final[ContextVar[list[Decision] | None]] = ContextVar("decisions", default=None)
 _in_parts: Final[ContextVar[bool]] = ContextVar("in_parts", default=False)
 _general: Final[ContextVar[bool]] = ContextVar("general", default=False)

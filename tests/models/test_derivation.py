@@ -139,6 +139,18 @@ def test_writing_in_place_is_refused(write) -> None:
         write(figure("x", 1.0))
 
 
+def test_no_program_follows_how_much_there_is() -> None:
+    # by hand: of 1, 1, 2 two are distinct, of other numbers one or three, and none decides that
+    work = np.unique, np.flatnonzero, np.argwhere
+    numbers = figure("numbers", np.array([1.0, 1.0, 2.0]))
+    with recording():
+        assert [len(each(numbers)) for each in work] == [2, 3, 3]
+    with recording(in_parts=True):
+        for each in work:
+            with pytest.raises(TypeError, match="how much"):
+                each(numbers)
+
+
 def test_it_is_no_key() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         {figure("x", 1.0): 1}

@@ -23,6 +23,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.mechanism import mechanism
@@ -95,7 +96,12 @@ def sent(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
     for g in parts:
         if len(g.members) < 2:
             continue
-        union = _union(g, requests)
+        inside = [v for v in requests[g.members[0]].variables if v.in_lane or v.is_thread]
+        union = _union(
+            [requests[i].offset for i in g.members],
+            [np.asanyarray(g.strides[v.name], float) for v in inside],
+            [int(np.max(v.extent)) for v in inside],
+        )
         count = summed(requests[i].requests for i in g.members)
         lines = summed(requests[i].lines for i in g.members) / np.maximum(count, 1e-9)
         before = loads.count(requests[g.members[0]].access.loop)
@@ -169,18 +175,19 @@ def _waits_between(first: int, second: int, requests: Sequence[Requests]) -> boo
     return bool(before) and any(a.kind == "load" and a.needs == before[-1] for a in between)
 
 
-def _union(g: Group, requests: Sequence[Requests]) -> Array:
-    """Return the distinct sectors of a warp's stores of one group, over the sum of each."""
-    first = requests[g.members[0]]
-    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in g.members)), axis=-1)
+@definition  # how many sectors are distinct is a length, which no derivation follows
+def _union(starts: Sequence[Array], strides: Sequence[Array], extents: Sequence[int]) -> Array:
+    """Return the distinct sectors of a warp's stores of one group, over the sum of each.
+
+    By their offsets, and the strides and extents of the variables that lanes differ in.
+    """
+    offsets = np.stack(np.broadcast_arrays(*starts), axis=-1)
     lanes = np.zeros((*offsets.shape[:-1], WARP_SIZE))
     left = np.arange(WARP_SIZE)
-    for v in first.variables:
-        if v.in_lane or v.is_thread:
-            stride = np.broadcast_to(np.asanyarray(g.strides[v.name], float), offsets.shape[:-1])
-            count = int(np.max(v.extent))
-            lanes = lanes + stride[..., None] * (left % count)
-            left = left // count
+    for along, count in zip(strides, extents, strict=True):
+        stride = np.broadcast_to(along, offsets.shape[:-1])
+        lanes = lanes + stride[..., None] * (left % count)
+        left = left // count
     found = []
     for o, own in zip(
         offsets.reshape(-1, offsets.shape[-1]), lanes.reshape(-1, WARP_SIZE), strict=True

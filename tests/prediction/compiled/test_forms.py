@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel import load_device, predict
 from perfmodel.errors import PerfmodelError
-from perfmodel.kernels import bind, check_bounds, find_kernel
+from perfmodel.kernels import bind, check_bounds, find_kernel, kernel_from_table
 from perfmodel.kernels.bounds import surely_fits
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.layouts import read_numbers
@@ -155,3 +155,32 @@ def test_a_program_of_bounds_serves_other_tiles_and_sizes() -> None:
             assert surely_fits(bind(kernel, other))
     assert len({*holds}) > 4  # a program of one tile and split alone would have one
     assert run(shows, [*(launch | {"K": 1521}).values()]) is None  # of single elements
+
+
+def test_stores_of_one_warp_to_two_places_share_other_sectors_at_other_sizes() -> None:
+    # independent: the models; which sectors are distinct decided nothing while it was recorded,
+    # and of 8 to 12 floats the halves have as many
+    halves = kernel_from_table(
+        {
+            "name": "halves",
+            "summary": "both halves of a vector changed",
+            "parameters": {"n": {}},
+            "launch": {"grid": 1, "block": 256},
+            "guard": "threadIdx.x < n // 2",
+            "buffers": {"x": {"length": "n"}},
+            "accesses": [
+                {kind: "x", "index": f"threadIdx.x{at}"}
+                for kind in ("load", "store")
+                for at in ("", " + n // 2")
+            ],
+        }
+    )
+    launches = [{"n": n} for n in (8, 10, 12)]
+    found = record_launches(halves, launches, UNDER.evaluated, read_numbers)
+    function, held = python_function(found.program), 0
+    for n in range(8, 40, 2):
+        if (numbers := run(function, [n])) is not None:
+            held += 1
+            models = LaunchNumbers.of(UNDER.details(halves, {"n": n})).plain()
+            check_same(found.layout.record(numbers), models)
+    assert held > 3
