@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.derivation import glimpse
 
 
 class DisagreementError(Exception):
@@ -51,7 +52,8 @@ def check_alike(facts: Sequence[Any]) -> None:
     differing = [column for column in columns if np.any(column != column[0])]
     if differing:
         together = np.stack(np.broadcast_arrays(*differing))
-        raise DisagreementError(np.unique(together, axis=1, return_inverse=True)[1].ravel())
+        _, labels = np.unique(glimpse(together), axis=1, return_inverse=True)
+        raise DisagreementError(labels.ravel())
 
 
 def alone(size: int) -> None:
