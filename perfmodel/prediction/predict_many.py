@@ -96,7 +96,8 @@ def predict_many(
     Raises
     ------
     PerfmodelError
-        As `predict`, or if parameters do not broadcast.
+        As `predict`, or if parameters do not broadcast. Accesses outside their buffers go unseen:
+        only `predict` looks for these, launch by launch.
 
     Examples
     --------
