@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
 from benchmarks.flat import (
@@ -35,6 +38,16 @@ _TRANSLATED = 1 << 22
 _OF_BLOCKS = 1 << 23
 """Memory in use [B] where blocks are told apart, up to 8,192 of them."""
 _RANDOM = ("embedding", "gather")
+_USUAL = gc.get_threshold()
+
+
+@pytest.fixture(autouse=True)
+def usual_collection() -> Iterator[None]:
+    """Look for garbage as often as a command does: the memory in use depends on it."""
+    of_tests = gc.get_threshold()
+    gc.set_threshold(*_USUAL)
+    yield
+    gc.set_threshold(*of_tests)
 
 
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda k: f"{k.name}-{k.mapping}")
