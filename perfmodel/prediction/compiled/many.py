@@ -125,8 +125,10 @@ def _shares(
     inputs = [columns[name] for name in programs.names]
     left, found = np.arange(len(inputs[0])), {}
     for form in programs.known:
-        held = _outputs(form.made, [column[left] for column in inputs])[0]
         found[form] = np.zeros(len(inputs[0]), dtype=bool)
+        if not len(left):
+            continue
+        held = _outputs(form.made, [column[left] for column in inputs])[0]
         found[form][left[held]] = True
         left = left[~held]
     return found

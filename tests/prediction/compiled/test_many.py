@@ -49,3 +49,15 @@ def test_blocks_ask_each_program_for_what_is_left() -> None:
         block.put(block.outputs[0], found)
     expected = [0, np.nan, 2, np.nan, 4, np.nan, 6, 7, 8, 9]
     np.testing.assert_array_equal(found, expected)
+
+
+def test_no_program_is_asked_for_no_launches() -> None:
+    # by hand: the first program holds for all, and the second would fail
+    class Form:
+        def __init__(self, made: Any) -> None:
+            self.made = made
+
+    known = [Form(lambda n: (n >= 0, (n * 1.0,))), Form(lambda n: 1 / len(n))]
+    programs: Any = SimpleNamespace(known=known, names=("n",))
+    shares: Any = many._shares(programs, {"n": np.arange(4)})
+    assert [shares[form].tolist() for form in known] == [[True] * 4, [False] * 4]
