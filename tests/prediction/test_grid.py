@@ -136,7 +136,7 @@ def test_chunks_of_a_large_grid_share_programs(monkeypatch: pytest.MonkeyPatch) 
     # another process works or it is gone on with, from launches as another process sends them
     monkeypatch.setattr(module, "_LARGE", 1)
     monkeypatch.setattr(many, "_WORTH", 0.001)
-    monkeypatch.setattr(many, "_COMPILED", 1)
+    monkeypatch.setattr(many, "COMPILED", 1)
     monkeypatch.setattr(module, "CHUNK", 500)
     some = grid(find_kernel("strided-copy"), {"stride": [2, 3], "n": range(4096, 600000, 768)})
     whole = all_rows(some, some.among)

@@ -92,7 +92,7 @@ def test_programs_give_what_arrays_give(
     whole = module._Launches._by_arrays
     monkeypatch.setattr(module, "LEAST", 1)
     monkeypatch.setattr(many, "_WORTH", 15)
-    monkeypatch.setattr(many, "_COMPILED", 1)
+    monkeypatch.setattr(many, "COMPILED", 1)
     monkeypatch.setattr(
         module._Launches,
         "_by_arrays",

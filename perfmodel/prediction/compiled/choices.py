@@ -25,7 +25,7 @@ from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
-from perfmodel.prediction.compiled.many import blocks
+from perfmodel.prediction.compiled.many import COMPILED, blocks
 from perfmodel.prediction.compiled.programs import Form, Programs, run
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.conditions import Conditions
@@ -52,7 +52,7 @@ _MORE: Final = 32
 """Times that the models had to give before the first program is made; as many more for each next
 one: making one takes as long as they take for some eighty."""
 _AS_ONE: Final = 32
-"""Launches that take the models twice as long as one."""
+"""Launches that take the models about twice as long as one."""
 _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
@@ -65,8 +65,6 @@ _WORTH: Final = 1 << 13
 """Times that a program has to give for making it to take less time than the models."""
 _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
-_COMPILED: Final = 1 << 17
-"""Launches that came from which on a program is compiled: NumPy takes about as long for them."""
 _CALL: Final = 1 << 9
 """Launches for which NumPy takes as long as its calls do themselves."""
 _SURELY: Final = 1 - 1e-9
@@ -238,7 +236,7 @@ class Choices:
     def _function(self, form: Form[Any], launches: int) -> ArrayFunction | None:
         """Return a program's function of arrays: compiled, once very many launches have come."""
         self.forms.came[form] += _CALL + launches
-        return form.of_many if self.forms.came[form] >= _COMPILED else form.of_arrays
+        return form.of_many if self.forms.came[form] >= COMPILED else form.of_arrays
 
     def _learn(self, columns: Array) -> bool:
         """Make a program of launches that none holds for, and say whether that was possible."""

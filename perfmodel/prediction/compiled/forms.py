@@ -63,7 +63,7 @@ class Forms:
     bounds: list[Function] = field(default_factory=list)  # those that show accesses to fit
     off: object = field(default_factory=switched_off)  # mechanisms, while they are used
     of_bounds: Programs[Any] | None = None  # of what they take at least, where a menu needs that
-    came: Counter[Form[Any]] = field(default_factory=Counter)  # launches that arrays came of
+    came: Counter[Form[Any]] = field(default_factory=Counter)  # launches that programs were run on
     held_for: dict[tuple[int, ...], Form[LaunchNumbers]] = field(default_factory=dict)  # a choice
     undecided: int = 0  # times that choices from a menu had no program, since one was made
 

@@ -26,7 +26,7 @@ _MOST_MADE: Final = 3
 _WORTH: Final = 1 << 14
 """Programs that are made at most in a call, and launches that one has to save the models: they take
 about as long for these as making one takes."""
-_COMPILED: Final = 1 << 17
+COMPILED: Final = 1 << 17
 """Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
 _FEW: Final = 0.002
 _POOR: Final = 0.5
@@ -69,7 +69,7 @@ def prepare(
         return ()
     useful = [(held.mean(), form) for form, held in shares.items() if held.mean() >= _FEW]
     useful.sort(key=lambda each: -each[0])
-    compiled = _MANY if size >= _COMPILED else math.inf
+    compiled = _MANY if size >= COMPILED else math.inf
     return tuple((f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful)
 
 

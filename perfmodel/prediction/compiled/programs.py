@@ -90,11 +90,12 @@ class Form(Generic[Found]):
         """
         rest = len(recorded.outputs[0]) - self.layout.rest
         found = self._outputs(recorded.launches, many)
-        held = [each for each in zip(found, recorded.outputs, strict=True) if each[0] is not None]
+        pairs = zip(found, recorded.outputs, strict=True)
+        held = [(ours, models) for ours, models in pairs if ours is not None]
         return bool(held) and all(
             math.isclose(a, b, rel_tol=ALIKE, abs_tol=_NOTHING if place >= rest else 0.0)
             for ours, models in held
-            for place, (a, b) in enumerate(zip(ours or (), models, strict=True))
+            for place, (a, b) in enumerate(zip(ours, models, strict=True))
         )
 
     def _outputs(

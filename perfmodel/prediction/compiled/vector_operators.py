@@ -94,7 +94,7 @@ done:
 
 
 def by_logarithm(scalar: Scalar) -> bool:
-    """Say whether a scalar is a power that goes by a logarithm: NaN of a negative base."""
+    """Say whether a power is computed as exp(y log x), which is NaN of a negative base."""
     if scalar.operator != "power" or not {"exp", "log"} <= _ON_VECTORS.keys():
         return False
     exponent = scalar.operands[1]
