@@ -40,7 +40,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.divergence import varying_constants
-from perfmodel.cuda.sass.machine_code import MachineCode
+from perfmodel.cuda.sass.machine_code import MachineCode, without_local_memory
 from perfmodel.cuda.sass.unrolling import unrolled_loops
 from perfmodel.expressions import Number
 from perfmodel.expressions.nodes import TooLongError
@@ -107,6 +107,8 @@ def kernel_from_ptx(
     # Some are never made, as far as the emulation shows.
     ran = None if emulation is None else emulation.counts.keys()
     placed = [p for p in placed if ran is None or not p.counted or p.access.key in ran]
+    if without_local_memory(machine):
+        placed = [p for p in placed if not p.base or bases[p.base].space != "local"]
     made = builder.build([p for p in placed if p.base])
     doubt = _doubt(emulation, bool(counted_loops)).beside(builder.odd_doubt if guessed else SURE)
     doubt = doubt.beside(builder.count_doubt)

@@ -29,6 +29,8 @@ CALL: Final = 0x144
 TABLE_BRANCH: Final = 0x149
 ENDS: Final = frozenset({0x14D, 0x150})
 """EXIT and RET."""
+_LOCAL: Final = frozenset({0x180, 0x183, 0x185, 0x187})
+"""LD, LDL, ST and STL: what may go to local memory."""
 _PLAIN_BRANCH: Final = 0x947
 """BRA to a place that the instruction holds, without .DIV or .U."""
 _WIDTHS: Final = (1, 1, 2, 2, 4, 8, 16, 16)
@@ -68,6 +70,11 @@ class MachineInstruction:
 
 
 MachineCode = tuple[MachineInstruction, ...]
+
+
+def without_local_memory(code: MachineCode) -> bool:
+    """Say whether ptxas is known to have left no local memory: all arrays of it in registers."""
+    return bool(code) and all(i.opcode not in _LOCAL for i in code)
 
 
 def decoded(code: bytes, sm: int = 90) -> MachineCode:

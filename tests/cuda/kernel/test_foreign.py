@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from perfmodel.cuda.parse.inline import inlined
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.pointers import pointer_fields
 from perfmodel.cuda.parse.reader import parse_ptx
+from perfmodel.cuda.sass.machine_code import MachineInstruction
 from perfmodel.cuda.sass.tensor_work import tensor_counts
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import text
@@ -207,6 +209,25 @@ def test_local_words_lie_beside_the_neighbours(block: Any, kind: str, words: int
     assert found["local_load_requests"] == 8 * words
     assert found["local_load_sectors"] == 8 * words * 4
     assert found["global_load_requests"] == 0
+
+
+@pytest.mark.parametrize(("opcode", "left"), [(0x183, True), (0x187, True), (0x181, False)])
+def test_arrays_that_ptxas_keeps_in_registers_are_no_memory(opcode: int, left: bool) -> None:
+    # by hand: LDL and STL reach local memory, LDG does not. Measured: sixteen words of a thread,
+    # local in PTX, of which machine code has none, and the profiler counts none
+    # (measurements/source-kernels/h100-sxm/mixed-sizes, local_array)
+    body = """
+      ld.param.u64 %d1, [out]; mov.u64 %d3, a; ld.global.u32 %r2, [%d1]; st.local.u32 [%d3], %r2;
+      ld.local.u32 %r3, [%d3+16]; st.global.u32 [%d1], %r3; ret;
+    """
+    module = written(".local .align 16 .b8 a[64];\n" + body)
+    one = program(module)
+    (name, taken), *_ = one.resources.items()
+    code = (MachineInstruction(opcode, False, 1, (), None, None, None),)
+    one = replace(one, resources={name: replace(taken, code=code)})
+    kernel = translated(one, launch(4, 64, out=1 << 20))
+    assert ("local" in {b.space for b in kernel.buffers}) is left
+    assert [a.kind for a in kernel.accesses if a.buffer == "out"] == ["load", "store"]
 
 
 def test_waits_for_other_blocks_are_left() -> None:
