@@ -36,7 +36,7 @@ class Group:
     members: tuple[int, ...]  # positions of the accesses
     counts: Mapping[str, Array]  # values of each variable
     strides: Mapping[str, Array]  # bytes that a step of each moves the address
-    width: int  # bytes that a lane moves at once
+    width: int  # bytes that a lane moves at once, at most
     spreads: Mapping[str, Spread]  # of the members' offsets, by variable
     # what that leaves of the offsets: the places that members start at, and their distance
     rest: Extent
@@ -112,7 +112,6 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.access.kind == r.access.kind
                 and other.access.loop == r.access.loop
                 and other.access.cache == r.access.cache
-                and other.width == r.width
                 and _same_period(other, r)
                 and other.strides.keys() == r.strides.keys()
                 and all(agreed(s == r.strides[n]) for n, s in other.strides.items())
@@ -171,7 +170,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         members=tuple(members),
         counts=counts,
         strides=strides,
-        width=first.width,
+        width=max(requests[i].width for i in members),
         spreads={name: _distinct(steps_of) for name, steps_of in moved.items()},
         rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
         start=np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float),
