@@ -23,6 +23,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -36,13 +37,13 @@ MERGED = Formula(
     unit="1",
     text="most/(1 + (lines*warps/64/half)**sharp)",
     symbols={
-        "lines": "lines that a request touches [1]",
+        "lines": "lines that a request touches, or stores of a thread if those are more [1]",
         "warps": "storing warps of an SM [1]",
         "most": "share where stores follow one another immediately [1]",
         "half": "lines of a request at which half of the merging is left on a full SM [1]",
         "sharp": "exponent [1]",
     },
-    holds="2 to 8 words stored one after another; less with operations between them",
+    holds="2 to 8 words stored one after another, and 8 halves; less with operations between them",
     source="fitted form. With 8 operations between them stores merge next to nothing; that the "
     "stores of one iteration are consecutive is assumed, as ptxas schedules them at the end",
 )
@@ -81,7 +82,7 @@ SENT_SECTORS = Formula(
 
 @mechanism(
     neutral=lambda accesses, groups: [np.ones(1) for _ in accesses.requests],
-    evidence=["source-kernels", "instructions", "dram"],
+    evidence=["source-kernels", "instructions", "dram", "l1"],
 )
 def sent(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
     """Return, for each access, the share of its sectors that reach L2; 1 for all but stores.
@@ -94,18 +95,20 @@ def sent(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
     stores = (g for g in groups if requests[g.members[0]].access.kind == "store")
     parts = (part for each in stores for part in _one_after_the_other(each, requests))
     for g in parts:
-        if len(g.members) < 2:
+        places = _distinct_places(g, requests)
+        if len(places) < 2:
             continue
         inside = [v for v in requests[g.members[0]].variables if v.in_lane or v.is_thread]
         union = _union(
-            [requests[i].offset for i in g.members],
+            places,
             [np.asanyarray(g.strides[v.name], float) for v in inside],
             [int(np.max(v.extent)) for v in inside],
         )
         count = summed(requests[i].requests for i in g.members)
         lines = summed(requests[i].lines for i in g.members) / np.maximum(count, 1e-9)
+        lines = np.maximum(lines, len(places))
         before = loads.count(requests[g.members[0]].access.loop)
-        given = after_loads(max(before, 1) if loads else 0, len(g.members), device)
+        given = after_loads(max(before, 1) if loads else 0, len(places), device)
         merged = MERGED(lines=lines, warps=accesses.warps_on_sm, **given)
         if _loads_between(g, requests):
             merged = merged * OWN_LOADS(device)
@@ -141,6 +144,19 @@ def _one_after_the_other(g: Group, requests: Sequence[Requests]) -> list[Group]:
         else:
             parts.append([i])
     return [replace(g, members=tuple(part)) for part in parts]
+
+
+def _distinct_places(g: Group, requests: Sequence[Requests]) -> list[Array]:
+    """Return the offsets of a group's stores, those to the same address once.
+
+    A thread makes one of these: a compiler leaves out a store that the next overwrites, so they are
+    of branches of which one is taken.
+    """
+    found: list[Array] = []
+    for i in g.members:
+        if not any(agreed(requests[i].offset == place) for place in found):
+            found.append(requests[i].offset)
+    return found
 
 
 def _loads_between(g: Group, requests: Sequence[Requests]) -> bool:
