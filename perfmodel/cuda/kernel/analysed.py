@@ -82,6 +82,8 @@ class Numbers:
     """Iterations of each loop."""
     steps: Mapping[str | None, int]
     """What divides the distances between lanes of each loop's loads [B]."""
+    entering: Mapping[str, float]
+    """The share of a block's warps that enter a loop, where not all do: as of `BlockWork`."""
 
 
 def decided(name: str, value: int) -> Parameter:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -34,6 +35,8 @@ _MOST_POINTS: Final = 1 << 19
 """Places at which a condition is looked at, at most."""
 _IDLE: Final = 0.05
 """Work of a block over the longest's up to which it has left at once."""
+_WARPS: Final = 32
+"""Warps of a block, at most."""
 _ALIKE: Final = 0.04
 """Difference of blocks' work, over the longest's, that is none."""
 
@@ -48,9 +51,12 @@ class BlockWork:
     turns: Mapping[str, float]
     """By loop: the share of its iterations that the last warp of a block runs, mean over the blocks
     that do not leave at once."""
+    entering: Mapping[str, float]
+    """By loop that not all do: the share of a block's warps that enter it, mean over the blocks
+    where some do."""
 
 
-ALL_ALIKE: Final = BlockWork((), {})
+ALL_ALIKE: Final = BlockWork((), {}, {})
 
 
 def block_work(
@@ -85,14 +91,15 @@ def block_work(
     mean = float(work[working].mean())
     if len(working) > _OF_LOOPS:
         working = working[_in_stretches(len(working), _OF_LOOPS)]
-    turns = _turns(found, _Places(found, launch, trips, looked[working], counted))
+    places = _Places(found, launch, trips, looked[working], counted)
+    turns, entering = _turns(found, places), _entering(found, flow, places)
     turns = {name: share for name, share in turns.items() if name not in counted}
     if counted:  # how blocks that stay differ was seen in some of them
         work = np.where(work > _IDLE * most, 1.0, 0.0)
         most = mean = 1.0
     if blocks > MOST_BLOCKS or _boxed(work / most, launch.grid):
-        return BlockWork((), turns)
-    return BlockWork(tuple((work / mean).round(4).tolist()), turns)
+        return BlockWork((), turns, entering)
+    return BlockWork(tuple((work / mean).round(4).tolist()), turns, entering)
 
 
 def _differs(found: Followed, loop: str) -> bool:
@@ -125,11 +132,11 @@ class _Places:
         self.warps = -(-self.threads // WARP_SIZE)
         self.block = launch.block
 
-    def share(self, run: BlockRun) -> Array | None:
+    def share(self, run: BlockRun, most_warps: int = 8) -> Array | None:
         """Return the share of iterations in which each warp of each block runs something.
 
         An array of blocks and warps, either of which may be 1 where all are alike; None where
-        nothing is known.
+        nothing is known. So many of a block's warps are looked at, at most.
         """
         known = self._names(run.loop) - self.counted
         parts = [p for p in conjuncts(run.guard) if names(p) <= known]
@@ -139,7 +146,7 @@ class _Places:
         nest = [name for name in self.nest(run.loop) if name in used]
         threads = any(name.startswith("threadIdx.") for name in used)
         blocks = self.blocks if any(name.startswith("blockIdx.") for name in used) else 1
-        warps = _some(self.warps, 8) if threads else np.zeros(1, dtype=np.int64)
+        warps = _some(self.warps, most_warps) if threads else np.zeros(1, dtype=np.int64)
         lanes = np.array([0, 15, 31]) if threads else np.zeros(1, dtype=np.int64)
         room = max(_MOST_POINTS // (blocks * len(warps) * len(lanes)), 4)
         each = max(int(room ** (1 / max(len(nest), 1))), 2)
@@ -193,6 +200,25 @@ def _turns(found: Followed, places: _Places) -> dict[str, float]:
         if 0 < mean < 1:
             turns[loop.variable] = round(mean, 4)
     return turns
+
+
+def _entering(found: Followed, flow: ControlFlow, places: _Places) -> dict[str, float]:
+    """Return the share of a block's warps that enter each loop, of loops that not all do."""
+    runs = {run.block: run for run in found.blocks}
+    entering: dict[str, float] = {}
+    for loop in found.loops:
+        of = flow.loops[loop.index]
+        before = [b for b in flow.blocks[of.header].predecessors if b not in of.blocks]
+        ways = [runs[b] for b in before if b in runs]
+        shares = [None if run.guard == TRUE else places.share(run, _WARPS) for run in ways]
+        known = [share > 0 for share in shares if share is not None]
+        if not known or len(known) < len(shares):
+            continue
+        enters = reduce(np.logical_or, known)
+        enters = enters[enters.any(axis=1)]
+        if enters.size and not enters.all():
+            entering[loop.variable] = round(float(enters.mean()), 4)
+    return entering
 
 
 def _in_stretches(count: int, most: int) -> Array:

@@ -34,7 +34,7 @@ def work_by_code(kernel: Analysed, numbers: Numbers, code: MachineCode) -> WarpW
         return None
     return WarpWork(
         _counts(kernel, parts, runs, turns),
-        _paces(kernel, parts, runs, turns, numbers.steps),
+        _paces(kernel, parts, runs, turns, numbers),
         _branches(kernel, parts),
         _meetings(kernel, parts, turns),
     )
@@ -76,19 +76,20 @@ def _paces(
     parts: Sequence[Issued],
     runs: Mapping[int, float],
     turns: Mapping[str | None, float],
-    steps: Mapping[str | None, int],
+    numbers: Numbers,
 ) -> dict[str | None, Took]:
     loops = loops_of_blocks(kernel.found)
     clocks: dict[str | None, float] = dict.fromkeys((None, *loops.values()), 0.0)
     waits = dict(clocks)
-    for part, took in _taken(kernel, parts, steps):
+    for part, took in _taken(kernel, parts, numbers.steps):
         clocks[loops.get(part.block)] += took[0] * part.times
         waits[loops.get(part.block)] += took[1] * part.times
     shares = {b: runs[b] / turns[loops[b]] for b in runs}
     found = {}
     for loop, taken in clocks.items():
         members = [b for b, of in loops.items() if of == loop]
-        entered = entered_share(kernel.function, kernel.flow, shares, members)
+        entering = numbers.entering.get(loop or "", 1.0)
+        entered = entered_share(kernel.function, kernel.flow, shares, members, entering)
         each = taken / turns[loop] / entered
         each = _with_products(kernel, each, [(b, shares[b] / entered) for b in members])
         each += latencies().begin if loop is None else 0.0

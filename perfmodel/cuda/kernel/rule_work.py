@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from perfmodel.cuda.kernel.analysed import Analysed
+from perfmodel.cuda.kernel.analysed import Analysed, Numbers
 from perfmodel.cuda.kernel.warp_work import Took, WarpWork, entered_share, loops_of_blocks
 from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
@@ -69,18 +69,19 @@ def rule_counts(instruction: Instruction) -> Mapping[str, float]:
     return {"int32" if integer else "other": 1.0}
 
 
-def work_by_rules(kernel: Analysed, shares: Sequence[tuple[float, float]]) -> WarpWork:
-    """Return a warp's work as the table has it; `shares` are those of `shares_of`."""
+def work_by_rules(kernel: Analysed, numbers: Numbers) -> WarpWork:
+    """Return a warp's work as the table has it."""
     function, flow = kernel.function, kernel.flow
     counts = [rule_counts(i) for i in function.instructions]
-    share_of = {r.block: s for r, (s, _) in zip(kernel.found.blocks, shares, strict=True)}
+    share_of = {r.block: s for r, (s, _) in zip(kernel.found.blocks, numbers.shares, strict=True)}
     members: dict[str | None, list[int]] = {None: []}
     for block, loop in sorted(loops_of_blocks(kernel.found).items()):
         members.setdefault(loop, []).append(block)
     totals: defaultdict[tuple[str, str | None], float] = defaultdict(float)
     paces = {}
     for loop, inside in members.items():
-        entered = entered_share(function, flow, share_of, inside)
+        entering = numbers.entering.get(loop or "", 1.0)
+        entered = entered_share(function, flow, share_of, inside, entering)
         body = []
         for block in inside:
             for at in flow.places([block]):

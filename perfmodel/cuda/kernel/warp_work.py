@@ -50,13 +50,17 @@ def entered_share(
     flow: ControlFlow,
     shares: Mapping[int, float],
     inside: Iterable[int],
+    entering: float = 1.0,
 ) -> float:
-    """Return the share of a block's warps that go into a loop, where the others wait for them.
+    """Return the share of a block's warps that go into a loop, which the block lasts for.
 
-    Few turns of many warps are no few warps: what counts is who comes to the loop. Where no more
-    warps than those run a barrier, the others are of other blocks, or of other turns. `shares`: of
-    the warps that run each block; `inside`: blocks of the loop.
+    Few turns of many warps are no few warps: what counts is who comes to the loop. Conditions may
+    say it (`entering`). Else the others wait for these at a barrier, if more warps run one; where
+    no more do, the others are of other blocks, or of other turns. `shares`: of the warps that run
+    each block; `inside`: blocks of the loop.
     """
+    if entering < _ALL:
+        return entering
     numbers = {*inside}
     found = next((loop for loop in flow.loops if loop.header in numbers), None)
     if found is None:

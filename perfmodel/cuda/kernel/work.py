@@ -130,20 +130,24 @@ def work_of(
     trips, shares = kernel.trips(), shares_of(kernel)
     known = known_numbers(kernel.launch, kernel.parameters)
     steps = lane_steps(function, found, kernel.launch, known) if machine else {}
+    by_block = block_work(found, flow, kernel.launch, trips, kernel.counted)
     told: list[tuple[WarpWork, Doubt]] = []
 
     def done(values: Sequence[Any]) -> tuple[Any, ...]:
         each = iter(values)
         of_blocks = [(next(each), next(each)) for _ in shares]
-        numbers = Numbers(of_blocks, dict(zip(trips, each, strict=True)), steps)
+        of_loops = {name: next(each) for name in trips}
+        entering = {name: next(each) for name in by_block.entering}
+        numbers = Numbers(of_blocks, of_loops, steps, entering)
         made, of_warp, doubt = _made(kernel, numbers, waits, machine, odd)
         told.append((of_warp, doubt))
         return made
 
-    values = [number for share in shares for number in share] + [*trips.values()]
+    values = [number for share in shares for number in share]
+    values += [*trips.values(), *by_block.entering.values()]
     alone = kernel.emulation is None and not odd
     again = kernel.kept.setdefault("work", Repeated()) if alone else Repeated()
-    key = tuple(steps.items()), tuple(waits.items())
+    key = tuple(steps.items()), tuple(waits.items()), tuple(by_block.entering)
     totals, flop, precision, in_flight, paces, constants = again.result(key, values, done)
     if told:  # first of the launch's plain numbers, then of those that are noted
         kernel.kept["origin"] = told[0][0].origin, told[0][0].doubt
@@ -156,7 +160,7 @@ def work_of(
         _barriers(function, flow, found),
         tuple(Pace(_number(clocks), loop, _number(abreast)) for loop, clocks, abreast in paces),
         constants,
-        block_work(found, flow, kernel.launch, trips, kernel.counted),
+        by_block,
         origin,
         told[0][1] if odd else SURE,
         counted,
@@ -177,7 +181,7 @@ def _made(
     """
     function, found, flow = kernel.function, kernel.found, kernel.flow
     trips, shares = numbers.trips, numbers.shares
-    of_warp = work_by_code(kernel, numbers, machine) or work_by_rules(kernel, shares)
+    of_warp = work_by_code(kernel, numbers, machine) or work_by_rules(kernel, numbers)
     tally = _tally(kernel, of_warp.counts, shares, odd)
     abreast = {
         loop: round(waits.get(loop, 1) / took.waits, 4) if took.waits > 0 else 1.0

@@ -17,6 +17,7 @@ from perfmodel.cuda.launch.launch_file import read_launches
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.expressions import Number
 from perfmodel.kernels import Kernel
+from perfmodel.kernels.kernel import Pace
 
 MEASURED = Path(__file__).parents[3] / "measurements"
 PLACE = "ld.param.u64 %d1,[out]; mov.u32 %r1,%ctaid.x; mov.u32 %r2,%ctaid.y; mov.u32 %r3,%tid.x;"
@@ -55,6 +56,30 @@ def test_blocks_cut_off_at_the_end_are_known_from_guards() -> None:
     )
     assert made(body, (20, 20)).block_work == ()
     assert made(looped("mov.u32 %r6,50;"), (20, 20)).block_work == ()
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (50, 3)])
+@pytest.mark.parametrize("warps", [1, 3, 7])
+def test_a_block_lasts_as_long_as_the_warps_that_enter_its_loop(
+    warps: int, grid: tuple[int, ...]
+) -> None:
+    # property: a loop's turn takes a warp as long whether the block's other warps run it or left.
+    # Measured: one warp of eight takes the time of eight (latency/h100-sxm/idle-warps)
+    def loop_of(entering: int) -> Pace:
+        leave = f"mov.u32 %r6,50; setp.ge.u32 %p1,%r3,{32 * entering}; @%p1 bra END;"
+        body = looped(leave).replace("ret;", "END: ret;")
+        body = body.replace("st.global.f32 [%d3],%f1;", "ld.global.f32 %f1,[%d3];")
+        return next(p for p in made(body, grid, 256).paces if p.loop is not None)
+
+    assert loop_of(warps) == loop_of(8)
+
+
+def test_blocks_that_leave_do_not_lengthen_the_turns_of_others() -> None:
+    # by hand: of 20 blocks those below 5 enter the loop, with all of their warps
+    leave = "mov.u32 %r6,50; setp.ge.u32 %p1,%r1,5; @%p1 bra END;"
+    some = made(looped(leave).replace("ret;", "END: ret;"), (20, 1), 256)
+    every = made(looped("mov.u32 %r6,50;"), (20, 1), 256)
+    assert [p for p in some.paces if p.loop] == [p for p in every.paces if p.loop]
 
 
 def test_a_loop_runs_until_the_last_warp_of_a_block_is_done() -> None:
