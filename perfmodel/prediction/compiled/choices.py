@@ -40,10 +40,11 @@ _AT_ONCE: Final = 16
 """Launches whose choices are bounded at a time: few enough for a core's caches."""
 _DECIDED: Final = 1 << 13
 """Launches that are decided together."""
-_FIRST: Final = 2
-"""Choices of a launch that programs time first, the likeliest; then so many times as many."""
 _FIRST_OF_MODELS: Final = 8
-"""The same of the models, which take as long for some tens of choices as for one."""
+"""Choices of a launch that the models time first, which takes as long for some tens as for one;
+programs, the likeliest."""
+_NEXT: Final = 4
+"""Factor by which more are timed each next time."""
 _ALIKE: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
@@ -134,8 +135,7 @@ class Choices:
             ]
         )
         times, best = np.full(left.shape, np.inf), np.full(size, np.inf)
-        first = _FIRST if self.forms.of_numbers.known else _FIRST_OF_MODELS
-        together = first
+        together = 1 if self.forms.of_numbers.known else _FIRST_OF_MODELS
         while True:
             launch, place = _likeliest(left, best * _ALIKE, together)
             if not len(launch):
@@ -144,7 +144,7 @@ class Choices:
             columns |= {name: values[place] for name, values in self.rows.items()}
             times[launch, place] = self._timed(columns, worth)
             left[launch, place] = np.inf
-            best, together = times.min(axis=1), together * together
+            best, together = times.min(axis=1), together * _NEXT
 
     def _least(self, given: Mapping[str, Array]) -> Array:
         """Return what choices take at least [s], (launches, choices): infinity if there is none.

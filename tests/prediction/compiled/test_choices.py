@@ -94,10 +94,15 @@ def test_one_after_another() -> None:
 
 
 @pytest.mark.parametrize("cold", [True, False])
-@pytest.mark.parametrize(("device", "multiple"), [("h100-sxm", 8), ("a100-sxm-80", 1)])
-def test_no_tile_takes_less_than_it_must(device: str, multiple: int, cold: bool) -> None:
-    # property: what the models give is never below
-    gpu, given = load_device(device), sizes(3, 4, multiple)
+@pytest.mark.parametrize(
+    ("device", "multiple", "most"),
+    [("h100-sxm", 8, 13), ("h100-sxm", 8, 7), ("a100-sxm-80", 1, 13), ("a100-sxm-80", 2, 8)],
+)
+def test_no_tile_takes_less_than_it_must(
+    device: str, multiple: int, most: float, cold: bool
+) -> None:
+    # property: what the models give is never below, also of rows that begin at any place in a line
+    gpu, given = load_device(device), sizes(3, 4, multiple, most)
     tiles = combinations(PRODUCT, given)
     every = {name: np.repeat(column, len(tiles)) for name, column in given.items()}
     names = open_parameters(PRODUCT, given)
@@ -107,9 +112,9 @@ def test_no_tile_takes_less_than_it_must(device: str, multiple: int, cold: bool)
     with by_the_models():
         times = predict_many(PRODUCT, device=gpu, cache="cold" if cold else "warm", **every).time_s
     least = least_time(bind(PRODUCT, every), gpu, "profiler", cold)
-    assert np.all(least <= times)
-    # and it tells something: half of the fastest's time, by choice
-    assert least.max() > 0.5 * times.min()
+    assert np.all(least <= times * (1 + 1e-12))
+    # and it tells something: of half of the tiles nearly all that they take
+    assert np.median(least / times) > 0.95
 
 
 def test_a_general_program_holds_for_more_launches() -> None:
