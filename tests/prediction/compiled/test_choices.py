@@ -62,6 +62,32 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     assert not forms.of_bounds.failed
 
 
+def test_more_than_are_kept_may_be_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: the models time every tile; of two kept ones most are not enough
+    monkeypatch.setattr(choices, "_KEPT", 2)
+    given, under = sizes(21, 12, 8), Conditions(load_device("h100-sxm"), "profiler", "cold")
+    found = picked(PRODUCT, given, under, compiled=True)
+    every = picked(PRODUCT, given, under, compiled=False)
+    same = np.all([found[name] == values for name, values in every.items()], axis=0)
+    assert same.sum() >= 11
+
+
+def test_many_that_were_chosen_go_by_the_same_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: the models, of the chosen tiles
+    monkeypatch.setattr(choices, "_WORTH", 256)  # a program is made at once
+    given = sizes(13, 300, 64)
+    words = {"dtype": "fp16", "operation": "matmul"}
+    found = predict_many(PRODUCT, **given, **words)
+    under = Conditions(load_device("h100-sxm"), "profiler", "cold")
+    tiles = picked(PRODUCT, given | {n: np.full(300, w) for n, w in words.items()}, under, True)
+    with by_the_models():
+        expected = predict_many(PRODUCT, **given, **words, **tiles)
+    np.testing.assert_allclose(found.time_s, expected.time_s, rtol=1e-11)
+    assert np.all(found.bottleneck == expected.bottleneck)
+    for name, column in expected.traffic.items():
+        np.testing.assert_allclose(found.traffic[name], column, rtol=1e-9, atol=1e-3)
+
+
 @pytest.mark.parametrize("compiled", [0, 1 << 60])
 def test_machine_code_and_numpy_choose_alike(
     compiled: int, monkeypatch: pytest.MonkeyPatch
