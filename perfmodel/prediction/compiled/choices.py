@@ -49,8 +49,9 @@ _ALL: Final = 1 << 13
 _FIRST_OF_MODELS: Final = 8
 """Choices of each of few launches that the models time first, which takes as long for some tens as
 for one; of many launches, and by programs, the likeliest."""
-_NEXT: Final = 4
-"""Factor by which more are timed each next time."""
+_NEXT: Final = 16
+"""Factor by which more are timed each next time, of those that may be faster: few rounds, each of
+which takes the models as long for some launches as for hundreds."""
 _ALIKE: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
@@ -143,7 +144,7 @@ class Choices:
         times = np.full(likely.least.shape, np.inf)
         best = np.full(len(times), np.inf)
         few = len(times) < _MANY and not self.forms.of_numbers.known
-        together = _FIRST_OF_MODELS if few else 1
+        together = _KEPT if most > _KEPT else _FIRST_OF_MODELS if few else 1
         while True:
             launch, at = likely.likeliest(best * _ALIKE, together)
             if not len(launch):
