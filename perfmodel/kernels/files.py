@@ -35,6 +35,10 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # part_bytes = "4*n"                  # of one part of all results
     # result_bytes = "4*n"
     # loaded_bytes = "8*n"                # that all blocks load, each as often as one does
+    # loaded_sectors = "n // 4"           # the same in sectors, and in lines
+    # loaded_lines = "n // 16"
+    # distinct_bytes = "4*n"              # of what they load, each once
+    # stored_bytes = "4*n"                # that all blocks store
 
     [launch]                              # 1 to 3 dimensions, or one bare entry
     grid = ["ceil_div(n, block)"]

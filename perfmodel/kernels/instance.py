@@ -71,6 +71,10 @@ class PipelineValues:
     part_bytes: Integers
     result_bytes: Integers
     loaded_bytes: Integers
+    loaded_sectors: Integers
+    loaded_lines: Integers
+    distinct_bytes: Integers
+    stored_bytes: Integers
 
 
 @record(slots=False, eq=False)

@@ -175,8 +175,12 @@ class Pipeline:
     parts_ns: Node = _ZERO  # nanoseconds that this launch takes besides moving its bytes
     part_bytes: Node = _ZERO  # bytes of one part of all results
     result_bytes: Node = _ZERO  # bytes of the results
-    # Bytes that all blocks load, each as often as one does, at least: tells early what is slow.
+    # What all blocks move at least, each thing as often as one does: tells early what is slow.
     loaded_bytes: Node = _ZERO
+    loaded_sectors: Node = _ZERO  # with those that rows have only a part of
+    loaded_lines: Node = _ZERO
+    distinct_bytes: Node = _ZERO  # of what is loaded, each once
+    stored_bytes: Node = _ZERO
 
 
 @record

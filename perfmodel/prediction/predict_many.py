@@ -39,6 +39,8 @@ LEAST: Final = 1 << 16
 """Launches from which on making programs of their forms takes less time than it saves."""
 _CHOOSING: Final = 16
 """The same where a library's choice from a menu is predicted: each launch is hundreds of them."""
+_CHOSEN: Final = 256
+"""Launches from which on programs that choices were timed by take less time than the models."""
 
 
 @record
@@ -131,7 +133,10 @@ def predict_columns(
     flat = {name: np.broadcast_to(value, shape).reshape(-1) for name, value in given.items()}
     size = int(np.prod(shape))
     compiled = under.came_before(kernel) or size >= _CHOOSING
-    flat |= picked(kernel, flat, under, compiled)
+    choices = picked(kernel, flat, under, compiled)
+    flat |= choices
+    if choices and programs is None and _CHOSEN <= size < LEAST:
+        programs = _of_choices(kernel, under, flat)
     found = _Launches(kernel, under, flat, size, programs)
     found.work_out()
     terms = {name: column.reshape(shape) for name, column in found.terms.items()}
@@ -145,10 +150,18 @@ def predict_columns(
 
 @record
 class Prepared:
-    """Programs that hold for most of some launches, none if they do not, and their inputs."""
+    """Programs that hold for most of some launches, none if they do not, and their inputs.
+
+    `words` are parameters that are the same in all launches.
+    """
 
     names: tuple[str, ...]
     programs: tuple[Working, ...]
+    words: tuple[str, ...] = ()
+
+    def serve(self, params: Mapping[str, Array]) -> bool:
+        """Say whether they are of launches with these parameters."""
+        return {*self.names, *self.words} == params.keys()
 
 
 def prepared(
@@ -168,6 +181,18 @@ def prepared(
 
     whole = {name: column.astype(np.int64) for name, column in columns.items()}
     return Prepared(forms.names, prepare(forms.of_numbers, whole, under.evaluated, size))
+
+
+def _of_choices(kernel: Kernel, under: Conditions, columns: Mapping[str, Array]) -> Prepared | None:
+    """Return the programs of launches that choices were timed by; None if there are none."""
+    words = {name: str(c[0]) for name, c in columns.items() if c.dtype.kind == "U"}
+    if not all((columns[name] == word).all() for name, word in words.items()):
+        return None
+    forms = under.forms(kernel, {**dict.fromkeys(columns, 0), **words})
+    if forms is None:
+        return None
+    made = tuple((form, form.made) for form in forms.of_numbers.known if form in forms.came)
+    return Prepared(forms.names, made, tuple(words)) if made else None
 
 
 def picked(
@@ -214,7 +239,7 @@ class _Launches:
 
     def _programs(self) -> Prepared | None:
         """Return the programs that hold for most rows; few rows have none of their own."""
-        if self.programs is not None and {*self.programs.names} == self.params.keys():
+        if self.programs is not None and self.programs.serve(self.params):
             return self.programs
         return (
             None if self.size < LEAST else prepared(self.kernel, self.under, self.params, self.size)

@@ -17,12 +17,14 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Timing
 from perfmodel.models.latency.block_waits import RAMP_TIME
 from perfmodel.models.latency.cold_start import cold_start_of
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.time.issue import instructions_of_loops, pipe_cycles
 from perfmodel.models.time.launch import code_fetch, launch_floor
 from perfmodel.models.time.pipeline import (
     COLD_SHARE,
     DRAM_SHARE,
+    L2_STREAMS,
+    LINE_CLOCKS,
     OVERLAP,
     PORT,
     PORT_CYCLES,
@@ -33,10 +35,10 @@ from perfmodel.models.time.pipeline import (
 )
 from perfmodel.models.time.stage import under_load
 from perfmodel.models.time.tiles import Tiles, besides_steps, tiles_of
+from perfmodel.records import record
 
 _NONE: Final = np.zeros(1)
-_ONCE: Final = 0.9
-"""Share of loaded buffers that DRAM is taken to be read for at least: runs may end early."""
+_ONE: Final = np.ones(1)
 _SPREAD: Final = 4.0
 """Bytes of the sectors that requests ask for over those that they want, at most."""
 
@@ -49,18 +51,19 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
     clocks, blocks = pipe_cycles(instructions, device), np.asanyarray(instance.blocks, dtype=float)
     busy = (tiles.busy(each, device.sm_clock, blocks) for each in clocks.values())
     work = largest(*busy)
-    every = besides_steps(tiles.turns, tiles.waves, _NONE, device)
-    first = besides_steps(np.ones(1), tiles.waves / tiles.turns, _NONE, device)
+    moved = _moved(instance, cold)
+    out = moved.stored / tiles.tiles
+    every = besides_steps(tiles.turns, tiles.waves, out, device)
+    first = besides_steps(np.ones(1), tiles.waves / tiles.turns, out, device)
     waits = waits_time(instance, tiles, work, lambda: device.l2_far_latency or device.l2_latency)
-    loaded, once = _loaded(instance), _once(instance) if cold else _NONE
     steps = together(
         OVERLAP(device),
-        **_memory(loaded, once, tiles, device),
+        **_memory(moved, tiles, device),
         work=work,
         between=np.maximum(every - first, 0.0),
         waits=np.zeros_like(work) if waits is None else waits,
     )
-    late = (loaded > 0) & (once > COLD_SHARE(device) * _SPREAD * loaded)
+    late = (moved.loaded > 0) & (moved.once > COLD_SHARE(device) * _SPREAD * moved.loaded)
     ramp = RAMP_TIME(
         fetch=code_fetch(device, tiles.tiles),
         block=np.where(late, device.dram_latency, min(device.dram_latency, device.l2_latency)),
@@ -75,29 +78,68 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
     return np.asanyarray(time)
 
 
-def _loaded(instance: Instance) -> Array:
-    """Return the bytes that all blocks load, as the kernel states them."""
-    assert instance.pipeline is not None
-    return np.asanyarray(instance.pipeline.loaded_bytes, dtype=float)
+@record
+class _Moved:
+    """What launches move at least, arrays over configurations."""
+
+    # loaded, stored and once: by all blocks, and from DRAM for what they load [B]
+    loaded: Array
+    stored: Array
+    once: Array
+    # sectors and lines: into all SMs; reads: sectors that L2 gives out for these [1]
+    sectors: Array
+    lines: Array
+    reads: Array
 
 
-def _once(instance: Instance) -> Array:
-    """Return the bytes that are read from DRAM at least: of all that is loaded, once."""
-    names = dict.fromkeys(a.buffer for a in instance.kernel.accesses if a.kind == "load")
-    lengths, sizes = instance.lengths, instance.element_bytes
-    whole = (np.asanyarray(lengths[n], dtype=float) * np.asanyarray(sizes[n]) for n in names)
-    return np.asanyarray(_ONCE * sum(whole, _NONE))
+def _moved(instance: Instance, cold: bool) -> _Moved:
+    """Return what launches move at least, as the kernel states it."""
+    stated = instance.pipeline
+    assert stated is not None
+    loaded, sectors, lines, once, stored = (
+        np.asanyarray(number, dtype=float)
+        for number in (
+            *(stated.loaded_bytes, stated.loaded_sectors, stated.loaded_lines),
+            *(stated.distinct_bytes, stated.stored_bytes),
+        )
+    )
+    sectors = np.maximum(sectors, loaded / SECTOR)
+    return _Moved(
+        loaded=loaded,
+        stored=stored,
+        once=once if cold else _NONE,
+        sectors=sectors,
+        lines=np.maximum(lines, loaded / LINE),
+        reads=sectors / _shared(instance),
+    )
 
 
-def _memory(loaded: Array, once: Array, tiles: Tiles, device: Device) -> Mapping[str, Array]:
-    """Return what the port of an SM, L2 and DRAM need for these bytes at least [s]."""
-    sectors = loaded / SECTOR
-    port = PORT_CYCLES(sectors=sectors, port=PORT(device), lines=0.0, line=0.0, m=tiles.sms)
+def _shared(instance: Instance) -> Array:
+    """Return the blocks that take in what L2 gives out once, at most."""
+    pairs = zip(instance.kernel.accesses, instance.multicast, strict=True)
+    return largest(_ONE, *(np.asanyarray(m, dtype=float) for a, m in pairs if a.kind == "load"))
+
+
+def _memory(moved: _Moved, tiles: Tiles, device: Device) -> Mapping[str, Array]:
+    """Return what the port of an SM, L2 and DRAM need for that [s]."""
+    port = PORT_CYCLES(
+        sectors=moved.sectors,
+        port=PORT(device),
+        lines=moved.lines,
+        line=LINE_CLOCKS(device),
+        m=tiles.sms,
+    )
+    l2 = L2_STREAMS(
+        read_bytes=moved.reads * SECTOR,
+        read_bandwidth=device.l2_read_bandwidth,
+        written_bytes=moved.stored,
+        write_bandwidth=device.l2_write_bandwidth or device.l2_read_bandwidth,
+    )
     most = max(
         device.dram_read_efficiency, device.dram_write_efficiency, device.dram_copy_efficiency
     )
     return {
         "port": np.atleast_1d(tiles.busy(port, device.sm_clock, tiles.tiles)),
-        "l2": np.zeros_like(loaded),
-        "dram": once / (device.dram_bandwidth * most * DRAM_SHARE(device)),
+        "l2": np.atleast_1d(l2),
+        "dram": moved.once / (device.dram_bandwidth * most * DRAM_SHARE(device)),
     }

@@ -25,10 +25,12 @@ from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
-from perfmodel.prediction.compiled.many import COMPILED, blocks
+from perfmodel.prediction.compiled.likely import Likely
+from perfmodel.prediction.compiled.many import blocks
 from perfmodel.prediction.compiled.programs import Form, Programs, run
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.conditions import Conditions
+from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.menu import first_of_fastest
 from perfmodel.prediction.predict_many import batches_of
 from perfmodel.records import record
@@ -38,12 +40,18 @@ Times = Callable[[Mapping[str, Any]], Array]
 
 _AT_ONCE: Final = 16
 """Launches whose choices are bounded at a time: few enough for a core's caches."""
-_DECIDED: Final = 1 << 13
+_DECIDED: Final = 1 << 16
 """Launches that are decided together."""
-_FIRST: Final = 2
-"""Choices of a launch that programs time first, the likeliest; then so many times as many."""
+_KEPT: Final = 64
+"""Choices of a launch that are kept in mind, those that take the least: few need more."""
+_ALL: Final = 1 << 13
+"""Launches that are decided together of which all choices are."""
 _FIRST_OF_MODELS: Final = 8
-"""The same of the models, which take as long for some tens of choices as for one."""
+"""Choices of each of few launches that the models time first, which takes as long for some tens as
+for one; of many launches, and by programs, the likeliest."""
+_NEXT: Final = 16
+"""Factor by which more are timed each next time, of those that may be faster: few rounds, each of
+which takes the models as long for some launches as for hundreds."""
 _ALIKE: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
@@ -51,8 +59,8 @@ _MOST: Final = 32
 _MORE: Final = 32
 """Times that the models had to give before the first program is made; as many more for each next
 one: making one takes as long as they take for some eighty."""
-_AS_ONE: Final = 32
-"""Launches that take the models about twice as long as one."""
+_AS_ONE: Final = 1 << 9
+"""Launches that take the models about twice as long as some tens of them."""
 _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
@@ -61,10 +69,12 @@ _SAMPLE: Final = 60
 """Launches that a program is made of at most."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
-_WORTH: Final = 1 << 13
+_WORTH: Final = 1 << 16
 """Times that a program has to give for making it to take less time than the models."""
 _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
+COMPILED: Final = 1 << 18
+"""Launches that a program was run on from which on it is compiled: NumPy took as long by then."""
 _CALL: Final = 1 << 9
 """Launches for which NumPy takes as long as its calls do themselves."""
 _SURELY: Final = 1 - 1e-9
@@ -122,29 +132,45 @@ class Choices:
         starts = range(0, size, _DECIDED)
         worth = max(_MANY, _WORTH // len(starts))
         parts = ({n: c[at : at + _DECIDED] for n, c in given.items()} for at in starts)
-        return np.concatenate([self._decided(part, worth) for part in parts])
+        return np.concatenate([self._decided(part, worth, _KEPT) for part in parts])
 
-    def _decided(self, given: Mapping[str, Array], worth: int) -> Array:
-        """Return the same of launches whose programs have to give so many times each."""
-        size = len(next(iter(given.values())))
-        left = np.concatenate(
-            [
-                self._least({name: c[at : at + _AT_ONCE] for name, c in given.items()})
-                for at in range(0, size, _AT_ONCE)
-            ]
-        )
-        times, best = np.full(left.shape, np.inf), np.full(size, np.inf)
-        first = _FIRST if self.forms.of_numbers.known else _FIRST_OF_MODELS
-        together = first
+    def _decided(self, given: Mapping[str, Array], worth: int, most: int) -> Array:
+        """Return the same of launches whose programs have to give so many times each.
+
+        Of each launch, `most` choices that take the least are timed at most; where that was not
+        enough, all may be.
+        """
+        likely = self._likely(given, most)
+        times = np.full(likely.least.shape, np.inf)
+        best = np.full(len(times), np.inf)
+        few = len(times) < _MANY and not self.forms.of_numbers.known
+        together = _KEPT if most > _KEPT else _FIRST_OF_MODELS if few else 1
         while True:
-            launch, place = _likeliest(left, best * _ALIKE, together)
+            launch, at = likely.likeliest(best * _ALIKE, together)
             if not len(launch):
-                return first_of_fastest(times)
+                break
             columns = {name: column[launch] for name, column in given.items()}
+            place = likely.place[launch, at]
             columns |= {name: values[place] for name, values in self.rows.items()}
-            times[launch, place] = self._timed(columns, worth)
-            left[launch, place] = np.inf
-            best, together = times.min(axis=1), together * together
+            times[launch, at] = self._timed(columns, worth)
+            likely.least[launch, at] = np.inf
+            best, together = times.min(axis=1), together * _NEXT
+        found = likely.place[np.arange(len(times)), first_of_fastest(times)]
+        more = np.flatnonzero(likely.beyond <= best * _ALIKE)
+        for start in range(0, len(more), _ALL):
+            some = more[start : start + _ALL]
+            part = {name: column[some] for name, column in given.items()}
+            found[some] = self._decided(part, worth, len(next(iter(self.rows.values()))))
+        return found
+
+    def _likely(self, given: Mapping[str, Array], most: int) -> Likely:
+        """Return the choices of launches that take the least, so many of each at most."""
+        size, choices = len(next(iter(given.values()))), len(next(iter(self.rows.values())))
+        found = Likely.space(size, min(most, choices))
+        for at in range(0, size, _AT_ONCE):
+            part = slice(at, at + _AT_ONCE)
+            found.put(part, self._least({name: column[part] for name, column in given.items()}))
+        return found
 
     def _least(self, given: Mapping[str, Array]) -> Array:
         """Return what choices take at least [s], (launches, choices): infinity if there is none.
@@ -208,30 +234,60 @@ class Choices:
     def _fill(self, times: Array, inputs: Array) -> None:
         """Put in the times that programs know of those that are NaN."""
         left = np.flatnonzero(np.isnan(times))
-        known = self.forms.of_numbers.known
         if len(left) >= _MANY:
-            held = {}
-            for form in known:  # of all launches one after the other: few programs see few launches
-                timing = form.timing, self._function(form.timing, len(left))
-                times_left = times[left]
-                for block in blocks([timing], [*inputs[:, left]]):
-                    block.put(block.outputs[0], times_left)
-                times[left] = times_left
-                held[form] = np.count_nonzero(~np.isnan(times[left]))
-                left = left[np.isnan(times[left])]
-            known.sort(key=lambda form: -held[form])
+            times[left] = self._times_of_many(inputs[:, left])
             return
-        open_ = [place for place, name in enumerate(self.forms.names) if name in self.rows]
-        held_for = self.forms.held_for
+        open_ = self._open()
+        held_for, known = self.forms.held_for, self.forms.of_numbers.known
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             choice = tuple(launch[i] for i in open_)
             likely = [form for form in known if form is held_for.get(choice)]
             for form in (*likely, *known):
-                found = run(form.timing.of_one, launch)
+                found = run(form.of_one, launch)
                 if found is not None:
                     times[place] = found[0]
                     held_for[choice] = form
                     break
+
+    def _times_of_many(self, inputs: Array) -> Array:
+        """Return the times of many launches [s], NaN where no program holds.
+
+        By the program first that held for most launches of the same choice; then by all others.
+        """
+        known, held_for = self.forms.of_numbers.known, self.forms.held_for
+        times = np.full(inputs.shape[1], np.nan)
+        if not known:
+            return times
+        choices, which = np.unique(inputs[self._open()], axis=1, return_inverse=True)
+        which, keys = which.ravel(), list(map(tuple, choices.T.tolist()))
+        places = {form: place for place, form in enumerate(known)}
+        guess = np.array([places.get(held_for[k], 0) if k in held_for else 0 for k in keys])[which]
+        held = np.zeros((len(known), len(keys)))
+        for likely in (True, False):
+            for form, place in places.items():
+                left = np.flatnonzero(np.isnan(times) & ((guess == place) == likely))
+                if len(left):
+                    times[left] = self._times_by(form, inputs[:, left])
+                    here = which[left[~np.isnan(times[left])]]
+                    held[place] += np.bincount(here, minlength=len(keys))
+        best = held.argmax(axis=0)
+        some = np.flatnonzero(held.any(axis=0))
+        held_for.update({keys[i]: known[best[i]] for i in some})
+        held_by = self.forms.held
+        held_by.update(dict(zip(known, held.sum(axis=1).astype(int).tolist(), strict=True)))
+        known.sort(key=lambda form: -held_by[form])
+        return times
+
+    def _times_by(self, form: Form[LaunchNumbers], inputs: Array) -> Array:
+        """Return the times of launches by one program [s], NaN where it does not hold."""
+        times = np.full(inputs.shape[1], np.nan)
+        for block in blocks([(form, self._function(form, len(times)))], [*inputs]):
+            block.put(block.outputs[0], times)
+        return times
+
+    def _open(self) -> list[int]:
+        """Return the places of the open parameters among a program's inputs."""
+        return [place for place, name in enumerate(self.forms.names) if name in self.rows]
 
     def _function(self, form: Form[Any], launches: int) -> ArrayFunction | None:
         """Return a program's function of arrays: compiled, once very many launches have come."""
@@ -300,9 +356,10 @@ def _of_unknown(
 
     Of all choices at once as rows and columns, of some, or by a `compiled` program, one by one.
     """
-    shape = unknown.shape
-    if compiled or not unknown.all():
-        inputs = [column[unknown] for column in np.broadcast_arrays(*inputs)]
+    shape, every = unknown.shape, bool(unknown.all())
+    if compiled or not every:
+        columns = np.broadcast_arrays(*inputs)
+        inputs = [np.ravel(column) if every else column[unknown] for column in columns]
         shape = inputs[0].shape
     assert function is not None
     with np.errstate(all="ignore"):
@@ -310,18 +367,6 @@ def _of_unknown(
     held = np.broadcast_to(held, shape).ravel()
     there, least = (np.broadcast_to(output, shape).ravel()[held] for output in outputs)
     return held, there != 0, least
-
-
-def _likeliest(least: Array, most: Array, together: int) -> tuple[Array, Array]:
-    """Return launches, and of each at most so many choices that take the least and may be worth it.
-
-    `least` they take, (launches, choices), infinity where one is known; to be at `most` so much.
-    """
-    together = min(together, least.shape[1])
-    likely = np.argpartition(least, together - 1, axis=1)[:, :together]
-    takes = np.take_along_axis(least, likely, axis=1)
-    launch, which = np.nonzero((takes <= most[:, None]) & np.isfinite(takes))
-    return launch, likely[launch, which]
 
 
 def _itself(instance: Instance) -> Any:

@@ -64,6 +64,7 @@ class Forms:
     off: object = field(default_factory=switched_off)  # mechanisms, while they are used
     of_bounds: Programs[Any] | None = None  # of what they take at least, where a menu needs that
     came: Counter[Form[Any]] = field(default_factory=Counter)  # launches that programs were run on
+    held: Counter[Form[Any]] = field(default_factory=Counter)  # of these, those that they held for
     held_for: dict[tuple[int, ...], Form[LaunchNumbers]] = field(default_factory=dict)  # a choice
     undecided: int = 0  # times that choices from a menu had no program, since one was made
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
@@ -77,11 +77,6 @@ class Form(Generic[Found]):
             return array_function(self.program)
         except NoProgramError:
             return None
-
-    @cached_property
-    def timing(self) -> Form[Found]:
-        """A form of the first output alone, which is the time."""
-        return Form(replace(self.program, outputs=self.program.outputs[:1]), self.layout)
 
     def agrees(self, recorded: RecordedLaunches[Found], many: bool = False) -> bool:
         """Say whether it gives the models' numbers for the launches that it was made of.
