@@ -172,10 +172,9 @@ def _table_size(most: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _largest(ends: Array) -> float:
-    found = ends[0]
+    found = 0.0
     for end in ends:
-        if end > found:
-            found = end
+        found = max(found, end)
     return found
 
 
