@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _CHUNK: Final = 1 << 16
 LEAST: Final = 1 << 16
 """Launches from which on making programs of their forms takes less time than it saves."""
+_TOGETHER: Final = 16
+"""Columns whose memory is taken at a time: as large pages, which a system gives only to large
+arrays, and which take a fifth of the time that as many small ones take."""
 _CHOOSING: Final = 16
 """The same where a library's choice from a menu is predicted: each launch is hundreds of them."""
 _CHOSEN: Final = 256
@@ -224,11 +227,12 @@ class _Launches:
     times: Array = field(init=False)
     terms: dict[str, Array] = field(default_factory=dict)
     traffic: dict[str, Array] = field(default_factory=dict)
+    spare: list[Array] = field(default_factory=list)  # columns of zeros
 
     def work_out(self) -> None:
         """Predict all rows, chunks of them side by side."""
         self.times = np.zeros(self.size)
-        self.traffic |= {name: np.zeros(self.size) for name in NUMBERS}
+        self.traffic |= {name: self._zeros() for name in NUMBERS}
         rows = np.arange(self.size)
         found = self._programs()
         if found is not None and found.programs:
@@ -258,7 +262,9 @@ class _Launches:
             block.put(found.time_s, self.times[chunk])
             for kept, values in ((self.terms, found.terms_s), (self.traffic, found.traffic)):
                 for name, value in values.items():
-                    block.put(value, self._column(kept, name)[chunk])
+                    column = self._column(kept, name)
+                    if np.ndim(value) or value != 0:  # they are zeros as they come
+                        block.put(value, column[chunk])
             block.put(False, left)
         return rows[left]
 
@@ -291,8 +297,16 @@ class _Launches:
     def _column(self, kept: dict[str, Array], name: str) -> Array:
         """Return the column of a number; threads ask for the same."""
         if name not in kept:
-            kept.setdefault(name, np.zeros(self.size))
+            kept.setdefault(name, self._zeros())
         return kept[name]
+
+    def _zeros(self) -> Array:
+        """Return a column of zeros of its own; threads ask at the same time."""
+        while True:
+            try:
+                return self.spare.pop()
+            except IndexError:
+                self.spare.extend(np.zeros((_TOGETHER, self.size)))
 
 
 def _side_by_side(work: Callable[[Array], Any], rows: Array) -> list[Any]:

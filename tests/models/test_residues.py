@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 import perfmodel.models.requests.residues as module
 from perfmodel.models import compiled_loops
 from perfmodel.models.grid.activity import Span
-from perfmodel.models.requests.residues import start_residues
+from perfmodel.models.requests.residues import mean_costs, start_residues
 
 Digits = list[tuple[int, int]]  # of each how many values it has, and how far it moves
 SPANS = st.lists(
@@ -86,16 +88,38 @@ def test_compiled_loop_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             spans.append(Span(names=names, extents=extents, start=start, count=count))
             strides |= {name: random.integers(-999, 999, some) * unit * 1.0 for name in names}
         offset = random.integers(0, 999, some) * unit * 1.0
-        expected = start_residues(spans, strides, offset, unit)
+        costs = random.integers(1, 99, (2, 5, 128 // unit)) * 1.0
+        given = spans, strides, offset, unit, costs, random.integers(0, 5, some)
+        expected = mean_costs(*given)
         monkeypatch.setattr(compiled_loops, "_MANY", 1)
-        np.testing.assert_array_equal(start_residues(spans, strides, offset, unit), expected)
+        np.testing.assert_array_equal(mean_costs(*given), expected)
         monkeypatch.undo()
+
+
+@settings(max_examples=150, deadline=None)
+@given(SPANS, st.integers(0, 40), st.sampled_from([1, 4, 16, 64, 128]))
+def test_mean_costs_equal_every_execution(
+    spans: list[tuple[Digits, float, float]], start: int, unit: int
+) -> None:
+    # independent: executions one by one, each of which costs what its residue does
+    counts = by_hand(spans, start * unit, unit)
+    moved, strides = columns(spans, unit, 2)
+    costs = np.stack([np.arange(len(counts)) + 1.0, np.arange(len(counts)) % 3])[:, None, :]
+    expected = costs[:, 0] @ counts / max(counts.sum(), 1)
+    for least in (1, 1 << 30) if find_spec("numba") else (1 << 30,):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(compiled_loops, "_MANY", least)
+            patched.setattr(compiled_loops, "_FEW", least)
+            offset, place = np.full(2, float(start * unit)), np.zeros(2, dtype=int)
+            found = mean_costs(moved, strides, offset, unit, costs, place)
+        np.testing.assert_array_equal(found, np.stack([expected, expected], axis=1))
 
 
 def test_loops_that_run_a_fraction_of_their_turns_have_no_compiled_loop() -> None:
     # property: half a turn is no whole number, which the loop counts by
     half = Span(names=("k",), extents=(np.array([2.5]),), start=np.zeros(1), count=np.array([2.5]))
-    assert module._one_by_one([half], [[np.ones(1, dtype=int)]], np.zeros(1, dtype=int), 32) is None
+    moves = np.zeros(1, dtype=int), [[np.ones(1, dtype=int)]]
+    assert module._one_by_one([half], moves, np.ones((2, 1, 32)), np.zeros(1, dtype=int)) is None
 
 
 @pytest.mark.parametrize("unit", [1, 4, 16, 128])

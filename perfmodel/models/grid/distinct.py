@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.compiled_loops import worth_loop
 
 
 def distinct(values: Array) -> Array:
@@ -19,6 +20,20 @@ def distinct_pairs(first: Array, second: Array) -> Array:
     Equal `second` parts lie ``max(second) + 1`` apart; neither array may be negative.
     """
     return distinct(first * (np.max(second, initial=0) + 1) + second)
+
+
+def distinct_columns(every: Array) -> tuple[Array, Array]:
+    """Return where distinct columns of a table are, and the place of each column among these."""
+    if worth_loop(f"{__name__}_loop", every.shape[1]):
+        from perfmodel.models.grid import distinct_loop
+
+        chosen, place = distinct_loop.distinct_columns(every)
+        return chosen, place
+    order = np.lexsort(every)
+    first = first_of_equals(every[:, order]).any(axis=0)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(first) - 1
+    return order[first], place
 
 
 def first_of_equals(ordered: Array) -> Array:

@@ -87,8 +87,9 @@ def busiest_work(
 def _in_order(told: Array, others: Array, grids: Array, axes: int, sm_count: int) -> Array:
     """Return the work of the SM that ends last, where the order tells; elsewhere `others`."""
     found = np.array(others)
-    if np.any(told):
-        found[told] = _one_by_one(grids[:, told], axes, sm_count)
+    places = np.flatnonzero(told)
+    if len(places):
+        found[places] = _one_by_one(grids[:, places], axes, sm_count)
     return found
 
 

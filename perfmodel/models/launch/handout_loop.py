@@ -12,8 +12,10 @@ from numba import njit
 
 from perfmodel.arrays import Array
 
-_BUCKETS: Final = 64
-"""Buckets of ends for the work of one block."""
+_SPREAD: Final = 0.618034 * 2**40
+"""Factor whose product with an end tells it from others in its last bits."""
+_FEW: Final = 40
+"""Distinct ends up to which sorting them by insertion takes less time than NumPy's sort."""
 
 
 @njit(cache=True, nogil=True)
@@ -25,8 +27,9 @@ def busiest_of_grids(counts: Array, cuts: Array, held: Array, sm_count: int) -> 
     """
     found = np.zeros(len(held))
     most = held.max()
-    ends, values = np.zeros((most, sm_count)), np.zeros(most * sm_count)
-    sms, starts = np.zeros(most * sm_count, dtype=np.int64), np.zeros(4 * _BUCKETS, dtype=np.int64)
+    ends, slots = np.zeros((most, sm_count)), np.zeros((most, sm_count), dtype=np.int64)
+    sms, keys = np.zeros(ends.size, dtype=np.int64), np.full(_table_size(ends.size), -1.0)
+    starts = np.zeros(len(keys), dtype=np.int64)
     place, works = np.zeros(counts.shape[1], dtype=np.int64), np.zeros(sm_count)
     for grid in range(len(held)):
         size = held[grid]
@@ -42,7 +45,7 @@ def busiest_of_grids(counts: Array, cuts: Array, held: Array, sm_count: int) -> 
                     ends[turn, sm] = (ends[turn - 1, sm] if turn else 0.0) + works[sm]
             else:
                 if turn > alike:
-                    _sort(ends[:size], given, sms, values, starts)
+                    _sort(ends[:size], given, sms, slots, keys, starts)
                 for block in range(given):
                     sm = sms[block] if turn > alike else block
                     last = ends[size - 1, sm] + works[block]
@@ -97,32 +100,87 @@ def _next_works(works: Array, place: Array, counts: Array, cuts: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _sort(ends: Array, given: int, sms: Array, values: Array, starts: Array) -> None:
+def _sort(ends: Array, given: int, sms: Array, slots: Array, keys: Array, starts: Array) -> None:
     """Set the SMs of the `given` places that have had room for longest, equal ones as they come.
 
-    Sorted into buckets, and by insertion in these: most ends are equal.
+    Many ends are equal: the distinct ones are sorted, and places counted by these.
     """
-    size, sm_count = ends.shape
-    lowest, latest, last = ends[0].min(), ends[0].max(), len(starts) - 1
-    while size > 1 and ends[size - 1].min() >= latest:  # after one place on each SM
+    size = len(ends)
+    latest = _largest(ends[0])
+    while size > 1 and _all_from(ends[size - 1], latest):  # after one place on each SM
         size -= 1
-    starts[:] = 0
+    distinct = _distinct(ends[:size], slots, keys, starts)
+    distinct = _in_order(distinct, keys)
+    before = 0
+    for slot in distinct:
+        count, starts[slot] = starts[slot], before if before < given else -1
+        before, keys[slot] = before + count, -1.0
     for place in range(size):
-        for sm in range(sm_count):
-            starts[min(int((ends[place, sm] - lowest) * _BUCKETS), last)] += 1
-    before, used = 0, 0
-    while before < given:
-        before, starts[used] = before + starts[used], before
-        used += 1
-    for place in range(size):
-        for sm in range(sm_count):
-            bucket = min(int((ends[place, sm] - lowest) * _BUCKETS), last)
-            if bucket < used:
-                sms[starts[bucket]], values[starts[bucket]] = sm, ends[place, sm]
-                starts[bucket] += 1
-    for place in range(1, before):
-        sm, end, at = sms[place], values[place], place
-        while at > 0 and values[at - 1] > end:
-            sms[at], values[at] = sms[at - 1], values[at - 1]
+        for sm in range(ends.shape[1]):
+            slot = slots[place, sm]
+            at = starts[slot]
+            if at >= 0:
+                sms[at] = sm
+                starts[slot] = at + 1
+
+
+@njit(cache=True, nogil=True)
+def _distinct(ends: Array, slots: Array, keys: Array, counts: Array) -> Array:
+    """Return the slots of the distinct ends in a table, whose `keys` are -1 where it is empty.
+
+    Sets the slot of each end, and how many there are of each.
+    """
+    last, used = len(keys) - 1, np.empty(ends.size, dtype=np.int64)
+    distinct = 0
+    for place in range(len(ends)):
+        for sm in range(ends.shape[1]):
+            end = ends[place, sm]
+            slot = int(end * _SPREAD) & last
+            while keys[slot] != end:
+                if keys[slot] < 0:
+                    keys[slot], counts[slot], used[distinct] = end, 0, slot
+                    distinct += 1
+                    break
+                slot = slot + 1 & last
+            slots[place, sm] = slot
+            counts[slot] += 1
+    return used[:distinct]
+
+
+@njit(cache=True, nogil=True)
+def _in_order(slots: Array, keys: Array) -> Array:
+    """Return slots by their keys; of few by insertion, which takes less time."""
+    if len(slots) > _FEW:
+        return slots[np.argsort(keys[slots])]
+    for place in range(1, len(slots)):
+        slot, at = slots[place], place
+        while at > 0 and keys[slots[at - 1]] > keys[slot]:
+            slots[at] = slots[at - 1]
             at -= 1
-        sms[at], values[at] = sm, end
+        slots[at] = slot
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def _table_size(most: int) -> int:
+    """Return a power of two over twice as many slots as there are ends."""
+    size = 1
+    while size < 2 * most:
+        size *= 2
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _largest(ends: Array) -> float:
+    found = 0.0
+    for end in ends:
+        found = max(found, end)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _all_from(ends: Array, least: float) -> bool:
+    at = 0
+    while at < len(ends) and ends[at] >= least:
+        at += 1
+    return at == len(ends)

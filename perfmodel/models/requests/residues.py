@@ -27,14 +27,8 @@ def start_residues(
     Of one configuration axis. `unit` divides all addresses and 128; the result has the shape
     (configurations, 128 // unit), executions that start at residue ``unit*i``.
     """
-    residues = LINE // unit
-    first = np.mod(np.floor_divide(offset, unit), residues).astype(np.int64)
-    steps = [[residue(strides, name) // unit for name in span.names] for span in spans]
-    if worth_loop(_LOOP, len(first)):
-        counted = _one_by_one(spans, steps, first, residues)
-        if counted is not None:
-            return counted
-    counts = (np.arange(residues) == first[:, None]) * 1.0
+    first, steps = _moves(spans, strides, offset, unit)
+    counts = (np.arange(LINE // unit) == first[:, None]) * 1.0
     for span, own in zip(spans, steps, strict=True):
         last = span.start + span.count
         below = _prefix(counts, span.extents, own, span.start) if np.any(span.start) else 0.0
@@ -42,23 +36,58 @@ def start_residues(
     return np.asanyarray(counts)
 
 
+def mean_costs(
+    spans: Sequence[Span],
+    strides: Mapping[str, Array],
+    offset: Array,
+    unit: int,
+    costs: Array,
+    place: Array,
+) -> Array:
+    """Return mean costs of executions that start at the residues of `start_residues`.
+
+    `costs` of an execution are whole numbers of shape (kinds, boxes, 128 // unit); `place` is the
+    box of each configuration, and the result of shape (kinds, configurations).
+    """
+    if worth_loop(_LOOP, len(offset)):
+        found = _one_by_one(spans, _moves(spans, strides, offset, unit), costs, place)
+        if found is not None:
+            return found
+    counts = start_residues(spans, strides, offset, unit)
+    executions = np.maximum(counts.sum(axis=1), 1)
+    return np.stack([np.einsum("ij,ij->i", counts, cost[place]) / executions for cost in costs])
+
+
+def _moves(
+    spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
+) -> tuple[Array, list[list[Array]]]:
+    """Return the first residue of configurations, and by how many each digit of a span moves it."""
+    first = np.mod(np.floor_divide(offset, unit), LINE // unit).astype(np.int64)
+    return first, [[residue(strides, name) // unit for name in span.names] for span in spans]
+
+
 def _one_by_one(
-    spans: Sequence[Span], steps: Sequence[Sequence[Array]], first: Array, residues: int
+    spans: Sequence[Span],
+    moves: tuple[Array, Sequence[Sequence[Array]]],
+    costs: Array,
+    place: Array,
 ) -> Array | None:
-    """Return the same by a compiled loop; None where loops run a fraction of their turns."""
+    """Return mean costs by a compiled loop; None where loops run a fraction of their turns."""
+    first, steps = moves
     bounds = [bound for span in spans for bound in (span.start, span.start + span.count)]
     extents = [extent for span in spans for extent in span.extents]
     numbers = np.stack(np.broadcast_arrays(first, *bounds, *extents)[1:])
     whole = numbers.astype(np.int64)
     if not len(spans) or not np.array_equal(whole, numbers):
         return None
-    from perfmodel.models.requests.residue_loop import counted_residues
+    from perfmodel.models.requests.residue_loop import means_by_residue
 
-    moves = np.stack([np.broadcast_to(step, first.shape) for own in steps for step in own])
+    rows = np.stack([np.broadcast_to(step, first.shape) for own in steps for step in own])
     digits = np.array([len(own) for own in steps])
     starts = whole[: len(bounds)].reshape(len(spans), 2, -1)
+    own = costs.astype(np.int64)
     return np.asanyarray(
-        counted_residues(first, starts, digits, whole[len(bounds) :], moves, residues)
+        means_by_residue(first, starts, digits, whole[len(bounds) :], rows, own, place)
     )
 
 

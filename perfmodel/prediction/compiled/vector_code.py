@@ -7,11 +7,11 @@ program into stages: each is one loop over the launches, and columns hold what p
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +32,10 @@ from perfmodel.prediction.compiled.writer import in_order, sources
 _DTYPES: Final[Mapping[Kind, Any]] = {"b": np.bool_, "i": np.int64, "f": np.float64}
 _LONGEST: Final = 128
 """Operations in one basic block: LLVM's selection of instructions takes longer for long ones."""
+
+_PAGE: Final = 4096
+_CACHE_LINE: Final = 64
+"""Bytes [B]."""
 
 ArrayFunction = Callable[..., tuple[Array, tuple[Any, ...]]]
 
@@ -110,7 +114,7 @@ class _Staged:
             if s.operator != "call"
             and (scalar.operator == "call" or self.stages[s] < self.stages[scalar])
         )
-        return dict.fromkeys(chain(given, later, ends))
+        return dict.fromkeys(itertools.chain(given, later, ends))
 
     def __call__(self, *inputs: Array) -> tuple[Array, tuple[Any, ...]]:
         """Return of which launches the outputs hold, and those: columns or plain numbers."""
@@ -145,10 +149,24 @@ class _Staged:
         if size > getattr(self.kept, "size", 0):
             whole = -(-size // LANES) * LANES
             self.kept.size = whole
-            self.kept.columns = [np.zeros(whole, _DTYPES[s.kind]) for s in self.columns]
+            self.kept.columns = _columns([np.dtype(_DTYPES[s.kind]) for s in self.columns], whole)
             places = [column.ctypes.data for column in self.kept.columns]
             self.kept.pointers = (ctypes.c_void_p * len(places))(*places)
         return self.kept.columns, self.kept.pointers
+
+
+def _columns(types: Sequence[np.dtype[Any]], size: int) -> list[Array]:
+    """Return columns of zeros of these types, in one array, each a cache line off the one before.
+
+    Where all begin at the same place of a page, they push each other out of the same cache sets.
+    """
+    places = [-(-size * kind.itemsize // _PAGE) * _PAGE + _CACHE_LINE for kind in types]
+    whole = np.zeros(sum(places), dtype=np.uint8)
+    ends = itertools.accumulate(places)
+    return [
+        whole[end - place : end][: size * kind.itemsize].view(kind)
+        for end, place, kind in zip(ends, places, types, strict=True)
+    ]
 
 
 def _stages(order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, int]:

@@ -138,6 +138,17 @@ def test_fewer_launches_after_more() -> None:
         assert found.tolist() == (2 * numbers).tolist()
 
 
+def test_columns_are_apart_and_in_other_places_of_a_page() -> None:
+    # by hand: columns of 8 B and 1 B share no memory, and begin a cache line later each
+    columns = vector_code._columns([np.dtype(kind) for kind in ("f8", "?", "i8")], 1000)
+    for number, column in enumerate(columns, 1):
+        assert not column.any()
+        column[:] = number % 2
+    assert [column.sum() for column in columns] == [1000, 0, 1000]
+    places = [column.ctypes.data % 4096 for column in columns]
+    assert [(place - places[0]) % 4096 for place in places] == [0, 64, 128]
+
+
 @pytest.mark.parametrize(("features", "lanes"), [({"avx512f": True}, 8), ({}, 4)])
 def test_vectors_of_other_processors(
     features: dict[str, bool], lanes: int, monkeypatch: pytest.MonkeyPatch
