@@ -1,4 +1,4 @@
-"""Kernels of many kinds at odd and round sizes, against an H100's times and counts.
+"""Kernels of many kinds at odd and whole sizes, against an H100's times and counts.
 
 Nothing is fitted on them; what was wrong in view of them was mended in general.
 """

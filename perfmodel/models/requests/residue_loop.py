@@ -38,7 +38,7 @@ def means_by_residue(
         every = 0
         for at in range(residues):
             every += scratch[0, at]
-        executions = max(every * times, 1)
+        executions = max(every * float(times), 1.0)  # more than whole numbers hold, of huge ones
         for kind in range(len(costs)):
             total = _product(scratch[0], costs[kind, place[row]], moved & residues - 1)
             found[kind, row] = total * times / executions
