@@ -115,6 +115,22 @@ def test_mean_costs_equal_every_execution(
         np.testing.assert_array_equal(found, np.stack([expected, expected], axis=1))
 
 
+@pytest.mark.parametrize("least", [1, 1 << 30])
+def test_costs_that_are_not_known_are_not_taken_for_others(
+    least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # property: of lanes without a closed form no mean is known, be it by the loop or by arrays
+    if least == 1:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_loops, "_MANY", least)
+    monkeypatch.setattr(compiled_loops, "_FEW", least)
+    ones = np.ones(2)
+    span = Span(names=("k",), extents=(4 * ones,), start=0 * ones, count=4 * ones)
+    costs = np.array([[[1.0] * 32, [np.nan] * 32]])
+    found = mean_costs([span], {"k": 4 * ones}, 0 * ones, 4, costs, np.array([0, 1]))
+    np.testing.assert_array_equal(found, [[1.0, np.nan]])
+
+
 def test_loops_that_run_a_fraction_of_their_turns_have_no_compiled_loop() -> None:
     # property: half a turn is no whole number, which the loop counts by
     half = Span(names=("k",), extents=(np.array([2.5]),), start=np.zeros(1), count=np.array([2.5]))

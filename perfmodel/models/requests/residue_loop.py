@@ -46,9 +46,9 @@ def means_by_residue(
 
 
 @njit(cache=True, nogil=True)
-def _product(counts: Array, costs: Array, moved: int) -> int:
+def _product(counts: Array, costs: Array, moved: int) -> float:
     """Return the sum of counts times the costs so many residues further."""
-    left, total = len(counts) - moved, 0
+    left, total = len(counts) - moved, 0.0
     for at in range(left):
         total += counts[at] * costs[at + moved]
     for at in range(moved):

@@ -46,8 +46,8 @@ def mean_costs(
 ) -> Array:
     """Return mean costs of executions that start at the residues of `start_residues`.
 
-    `costs` of an execution are whole numbers of shape (kinds, boxes, 128 // unit); `place` is the
-    box of each configuration, and the result of shape (kinds, configurations).
+    `costs` of an execution are of shape (kinds, boxes, 128 // unit), NaN where they are not known;
+    `place` is the box of each configuration, and the result of shape (kinds, configurations).
     """
     if worth_loop(_LOOP, len(offset)):
         found = _one_by_one(spans, _moves(spans, strides, offset, unit), costs, place)
@@ -85,9 +85,8 @@ def _one_by_one(
     rows = np.stack([np.broadcast_to(step, first.shape) for own in steps for step in own])
     digits = np.array([len(own) for own in steps])
     starts = whole[: len(bounds)].reshape(len(spans), 2, -1)
-    own = costs.astype(np.int64)
     return np.asanyarray(
-        means_by_residue(first, starts, digits, whole[len(bounds) :], rows, own, place)
+        means_by_residue(first, starts, digits, whole[len(bounds) :], rows, costs, place)
     )
 
 
