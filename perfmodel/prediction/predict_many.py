@@ -301,7 +301,7 @@ class _Launches:
         return kept[name]
 
     def _zeros(self) -> Array:
-        """Return a column of zeros of its own; threads ask at the same time."""
+        """Return a column of zeros that no other has, to any of several threads."""
         while True:
             try:
                 return self.spare.pop()

@@ -23,10 +23,10 @@ def means_by_residue(
 ) -> Array:
     """Return mean costs of executions by the residues that they start at, (kinds, configurations).
 
-    Whole numbers, configurations along the last axis: `first` residue of all; `bounds` of each span
-    of executions, where it starts and stops; of spans with so many `digits` each, one after the
-    other, how many values a digit has, and how far it moves. `costs`, (kinds, boxes, residues), are
-    of an execution; `place` is the box of each configuration.
+    Configurations are along the last axis. Whole numbers: `first` residue of all; `bounds` of each
+    span of executions, where it starts and stops; of spans with so many `digits` each, one after
+    the other, how many values a digit has, and how far it moves; `place`, the box of each
+    configuration. `costs`, (kinds, boxes, residues), are of an execution, NaN where not known.
     """
     residues = costs.shape[2]
     found = np.zeros((len(costs), len(first)))
@@ -168,13 +168,13 @@ def _repeat(counts: Array, step: int, times: int, found: Array) -> None:
         for at in range(residues):
             found[at] = counts[at] * times
         return
-    apart = step & -step
-    turns = residues // apart
+    distance = step & -step
+    turns = residues // distance
     rounds, left = times // turns, times & turns - 1
-    for start in range(apart):
+    for start in range(distance):
         whole = window = 0
         if rounds:
-            for at in range(start, residues, apart):
+            for at in range(start, residues, distance):
                 whole += counts[at]
         for turn in range(left):
             window += counts[start - turn * step & residues - 1]
