@@ -199,14 +199,31 @@ def _between(ways: Sequence[_Way], earlier: _Way, way: _Way) -> tuple[Array, Arr
     own = _together((w for w in since if w not in alike), around)
     # Blocks are not in step: some write while this one reads, other data than it reads.
     stores = [w for w in ways if w.first.access.kind == "store"]
-    others = (w for w in stores if w not in since and w.buffer != way.buffer)
+    later = (w for w in stores if w not in since and w.buffer != way.buffer)
+    others = (w for w in later if not any(_same_data(w, known) for known in since))
     loads = _together((w for w in ways if w not in stores), around)
     share = np.minimum(own / np.maximum(loads, 1.0), 1.0)
     return own + _together(others, around) * share, _together(alike, around)
 
 
 def _together(some: Iterable[_Way], around: frozenset[str]) -> Array:
-    return summed(w.bytes_in(around) for w in some)
+    """Return the bytes that a block touches by groups, those that are changed in place once."""
+    different: list[_Way] = []
+    for way in some:
+        if not any(_same_data(way, known) for known in different):
+            different.append(way)
+    return summed(w.bytes_in(around) for w in different)
+
+
+def _same_data(one: _Way, other: _Way) -> bool:
+    """Say whether blocks touch the same parts of a buffer by both: loads, and stores over them."""
+    if one.buffer != other.buffer:
+        return False
+    if not one.on_axes(lambda name: one.group.strides[name] == other.group.strides[name]):
+        return False
+    (low, high), (lowest, highest) = one.ends(), other.ends()
+    alike = (low == lowest) & (high == highest)
+    return agreed(alike & np.isclose(one.bytes_in(), other.bytes_in(), rtol=_NEARLY))
 
 
 def _same_blocks(one: _Way, other: _Way) -> bool:
