@@ -112,7 +112,7 @@ class _Code:
 
     def __init__(self, code: MachineCode, function: Function, flow: ControlFlow) -> None:
         self.code, self.function, self.flow = code, function, flow
-        self.accesses = opcodes().access
+        self.accesses, self.constants = opcodes().access, opcodes().constant
         places = {i.line: at for at, i in enumerate(function.instructions)}
         self.place = [None if i.line is None else places.get(i.line) for i in code]
         self.machine = machine_flow(code)
@@ -217,7 +217,9 @@ class _Code:
         if whole and not lines.isdisjoint(self.moved):
             held = sum(i.width for i in here if i.opcode in self.accesses and i.line in lines)
             return max(round(held / whole), 1) if held else 0
-        counts, each = Counter(i.line for i in here), Counter(i.line for i in own)
+        # A parameter that an instruction takes may be loaded on its line.
+        counts = Counter(i.line for i in here if i.opcode not in self.constants)
+        each = Counter(i.line for i in own)
         every = [
             (counts[i.line] / each[i.line] / (2 if i.type_name in _LONG else 1), i.type_name)
             for i in own

@@ -65,6 +65,8 @@ class Opcodes:
     """Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic"."""
     latency: Mapping[int, float | None]
     """Clocks until the result is there; None is what global memory takes."""
+    constant: frozenset[int]
+    """Loads from constant memory, which bring operands of other instructions."""
 
 
 @lru_cache(maxsize=1)
@@ -84,6 +86,7 @@ def opcodes() -> Opcodes:
         MappingProxyType(pipe | dict.fromkeys(access, "memory")),
         MappingProxyType(access),
         MappingProxyType(latency),
+        frozenset(found["latency"]["constant"].values()),
     )
 
 

@@ -11,6 +11,7 @@ from perfmodel.cuda.sass.frequencies import Runs, issued
 from perfmodel.cuda.sass.machine_code import BRANCH, CALL, MachineCode, MachineInstruction
 
 LOAD, ADD, COMPARE, END, RETURN = 0x181, 0x021, 0x00C, 0x14D, 0x150
+CONSTANT = 0x182
 SUMS = """.version 8.0
 .target sm_90
 .address_size 64
@@ -28,21 +29,36 @@ st.global.f32 [%rd1], %f2;
 ret;
 }
 """
+TURNS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+.reg .pred %p<4>; .reg .b32 %r<9>;
+mov.u32 %r1, 0;
+L:
+add.s32 %r1, %r1, 1;
+setp.gt.s32 %p2, %r1, %r3;
+setp.lt.s32 %p1, %r1, %r2;
+@%p1 bra L;
+ret;
+}
+"""
 LINE = {text.partition(" ")[0]: n for n, text in enumerate(SUMS.split("\n"), 1)}
 
 
 def one(
-    opcode: int, line: str, target: int | None = None, conditional: bool = True
+    opcode: int, line: str | int, target: int | None = None, conditional: bool = True
 ) -> MachineInstruction:
     return MachineInstruction(
         *(opcode, False, 1, (), None, None, target),
         conditional=conditional and target is not None,
-        line=LINE[line],
+        line=LINE[line] if isinstance(line, str) else line,
     )
 
 
-def times(code: MachineCode, turns: float) -> list[float]:
-    function = parse_ptx(SUMS, "k.ptx").functions[0]
+def times(code: MachineCode, turns: float, text: str = SUMS) -> list[float]:
+    function = parse_ptx(text, "k.ptx").functions[0]
     flow = control_flow(function)
     runs = Runs({0: 1.0, 1: turns, 2: 1.0}, {0: 1.0})
     return [part.times for part in issued(code, function, flow, runs)]
@@ -66,6 +82,13 @@ def test_pieces_of_an_unrolled_loop_share_its_iterations(
     code = (*start, *four, *two, *last, one(BRANCH, "ret;", 15, conditional=False))
     _, main, _, pair, single, _ = times(code, turns)
     assert (main, pair, single) == expected
+
+
+def test_parameters_that_an_instruction_loads_are_no_iterations() -> None:
+    # by hand: an addition and two comparisons an iteration, whose bounds are loaded on their lines
+    turn = [one(ADD, 9), *(one(x, line) for line in (10, 11) for x in (CONSTANT, COMPARE))]
+    code = (one(ADD, 7), *turn, one(BRANCH, 12, 1), one(END, 13))
+    assert times(code, 6.0, TURNS)[1] == 6
 
 
 def test_functions_for_odd_values_are_not_called() -> None:
