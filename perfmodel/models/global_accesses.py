@@ -102,13 +102,6 @@ class GlobalAccesses:
         """Blocks in a row that the SMs of a GPC get."""
         return gpc_run(self.blocks, self.device)
 
-    @property
-    def warps_on_sm(self) -> Array:
-        """Warps that share an SM: fewer of a small launch."""
-        occupied = self.occupied
-        a_block = np.asanyarray(occupied.warps_per_sm) / np.maximum(occupied.blocks_per_sm, 1)
-        return np.asanyarray(np.maximum(self.blocks_on_sm * a_block, 1.0))
-
     def of(self, *kinds: str) -> list[int]:
         """Return the positions of the accesses of some kinds, kind by kind: "load", "store"."""
         return [i for k in kinds for i, r in enumerate(self.requests) if r.access.kind == k]

@@ -60,13 +60,12 @@ def test_the_first_look_is_what_it_was() -> None:
 def test_stores_of_a_record_after_its_loads_merge_as_counted() -> None:
     # 6 loads, 3 stores of 4 B, records of 24 B: 6 lines a request, whose sectors are 3 times one
     asked, sent = (measured("moves", 7, f"{c}_sectors") for c in ("global_store", "l2_write"))
-    merged = MERGED(lines=6.0, warps=64, **after_loads(6, 3, H200))
+    merged = MERGED(lines=6.0, **after_loads(6, 3, H200))
     assert float(SENT_SECTORS(asked=asked, merged=merged, union=1 / 3)) == pytest.approx(
         sent, rel=0.08
     )
     # more loads before as many stores: fewer warps at theirs
-    assert float(merged) > float(MERGED(lines=6.0, warps=64, **after_loads(1, 3, H200)))
-    assert float(MERGED(lines=8.0, warps=4, **after_loads(0, 1, H200))) > 0.85
+    assert float(merged) > float(MERGED(lines=6.0, **after_loads(1, 3, H200)))
 
 
 @needs_nvcc

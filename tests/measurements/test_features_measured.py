@@ -163,7 +163,7 @@ def test_words_stored_one_by_one_merge_as_they_did() -> None:
         count, asked = int(row["count"]), float(row["global_store_sectors"])
         # 32 lanes of 4 B, `stride` words apart, in lines of 128 B
         how = after_loads(int(row["loaded"]), count, H200)
-        merged = MERGED(lines=float(min(int(row["stride"]), 32)), warps=64, **how)
+        merged = MERGED(lines=float(min(int(row["stride"]), 32)), **how)
         sent = float(np.max(SENT_SECTORS(asked=asked, merged=merged, union=1 / count)))
         errors.append(sent / float(row["l2_write_sectors"]) - 1)
     assert np.sqrt(np.mean(np.square(errors))) < 0.12

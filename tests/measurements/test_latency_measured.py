@@ -69,6 +69,6 @@ def test_neighbouring_stores_reach_l2_together(words: int) -> None:
             # Lanes are `words` words apart: so many lines a request. A smaller launch merged more
             # of 3 words (measurements/source-kernels/h200-sxm/features, apart): 0.94 of what it
             # could, here 0.80.
-            merged = MERGED(lines=words, warps=64, **after_loads(0, 1, load_device("h200-sxm")))
+            merged = MERGED(lines=words, **after_loads(0, 1, load_device("h200-sxm")))
             found = SENT_SECTORS(asked=asked, merged=merged, union=1 / words)
             assert np.max(found) == pytest.approx(float(row["l2_write_sectors"]), rel=0.12)

@@ -2,8 +2,9 @@
 
 L1 is write-through, but stores wait in a queue on their way to L2. When a warp stores the words of
 a record one instruction after another (a stride in an array of structures), the parts of one sector
-merge if they are in the queue together, and L2 receives the sector once. The more lines the warps
-of an SM write between the first and the last part, the less merges.
+merge if they are in the queue together, and L2 receives the sector once. The more lines a warp
+writes between the first and the last part, the less merges. How many warps store makes next to no
+difference: 8 and 64 of an SM merge alike (measurements/l1, narrow-stores).
 
 Merging needs stores that issue close together. A load whose result one of the stores needs, between
 two stores, separates them; so does a load that may alias the stored address, which the compiler
@@ -35,12 +36,11 @@ from perfmodel.models.reuse.groups import Group
 MERGED = Formula(
     name="share of the possible merging of consecutive stores that happens",
     unit="1",
-    text="most/(1 + (lines*warps/64/half)**sharp)",
+    text="most/(1 + (lines/half)**sharp)",
     symbols={
         "lines": "lines that a request touches, or stores of a thread if those are more [1]",
-        "warps": "storing warps of an SM [1]",
         "most": "share where stores follow one another immediately [1]",
-        "half": "lines of a request at which half of the merging is left on a full SM [1]",
+        "half": "lines of a request at which half of the merging is left [1]",
         "sharp": "exponent [1]",
     },
     holds="2 to 8 words stored one after another, and 8 halves; less with operations between them",
@@ -109,7 +109,7 @@ def sent(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
         lines = np.maximum(lines, len(places))
         before = loads.count(requests[g.members[0]].access.loop)
         given = after_loads(max(before, 1) if loads else 0, len(places), device)
-        merged = MERGED(lines=lines, warps=accesses.warps_on_sm, **given)
+        merged = MERGED(lines=lines, **given)
         if _loads_between(g, requests):
             merged = merged * OWN_LOADS(device)
         sectors = SENT_SECTORS(asked=np.ones(1), merged=merged, union=union)
