@@ -9,7 +9,7 @@ from typing import Final
 
 from perfmodel.cuda.launch.rules import Numbers, Stated, field
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar, structure
-from perfmodel.errors import PerfmodelError
+from perfmodel.errors import PerfmodelError, shown
 from perfmodel.records import record
 
 NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
@@ -31,6 +31,9 @@ class StatedArgument:
     """What the buffer holds; its size is `number`, if there is one."""
     fields: tuple[str, ...] = ()
     """Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them."""
+    below: Stated | None = None
+    step: Stated | None = None
+    """Of the buffer's content, where they follow from other numbers."""
 
     def name(self, parameters: Sequence[str]) -> str:
         """Return what rules call it: the parameter's name, also where it goes by its number."""
@@ -44,12 +47,19 @@ class StatedArgument:
         Raises `PerfmodelError` if a rule gives no number, or not one that it must be.
         """
         if self.buffer is not None:
-            if self.number is None:
-                return self.buffer
-            return replace(self.buffer, bytes=numbers.whole(self.number, name))
+            size = numbers.whole(self.number, name) if self.number else self.buffer.bytes
+            below, step = (_positive(x, numbers) if x else None for x in (self.below, self.step))
+            return replace(
+                self.buffer,
+                bytes=size,
+                below=below or self.buffer.below,
+                step=step or self.buffer.step,
+            )
         if self.number is not None:
             return Scalar(numbers.named(name))
-        return structure([field(text, self.where, numbers) for text in self.fields], self.where)
+        return structure(
+            [field(text, self.where, numbers) for text in self.fields], self.where
+        )
 
 
 @record
@@ -102,6 +112,13 @@ class StatedLaunch:
         for base, sides in (("gridDim", self.grid), ("blockDim", self.block)):
             for axis, side in zip("xyz", sides, strict=True):
                 yield f"{base}.{axis}", side
+
+
+def _positive(rule: Stated, numbers: Numbers) -> int:
+    value = numbers.whole(rule)
+    if value < 1:
+        raise PerfmodelError(f"{rule.where} must be 1 or more, but {shown(rule.text)} is {value}")
+    return value
 
 
 def three(sides: Sequence[Stated]) -> tuple[Stated, Stated, Stated]:

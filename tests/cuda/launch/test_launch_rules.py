@@ -124,3 +124,41 @@ def test_commas_of_calls_separate_no_sides() -> None:
     assert split("ceil_div(n, 32),max(m, 8)") == ["ceil_div(n, 32)", "max(m, 8)"]
     assert [side.text for side in sides("64x8", "")] == ["64", "8"]
     assert [side.text for side in sides("max(n, 1), m", "")] == ["max(n, 1)", "m"]
+
+
+DRAWN = """
+[[launch]]
+kernel = "saxpy"
+grid = "ceil_div(n, 256)"
+block = 256
+arguments.n = 1000
+arguments.x = {{ bytes = "4*n", type = "i32", {content} }}
+"""
+
+
+def test_what_a_buffer_holds_follows_from_the_launchs_numbers(tmp_path: Path) -> None:
+    text = DRAWN.format(content='fill = "uniform", below = "n//2"')
+    for n, below in ((1000, 500), (4096, 2048)):
+        (held,) = (b for b in launch(text, tmp_path, n=n).named.values() if isinstance(b, Buffer))
+        assert (held.bytes, held.below, held.below_all) == (4 * n, below, below)
+    text = DRAWN.format(content='fill = "index", step = "ceil_div(n, 300)"')
+    (held,) = (b for b in launch(text, tmp_path).named.values() if isinstance(b, Buffer))
+    content = held.content("x")
+    assert content is not None
+    assert content[:3].tolist() == [0, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('below = "n - 1000"', "argument 'x': below must be 1 or more, but 'n - 1000' is 0"),
+        ('below = "n/3"', "argument 'x': below must be a whole number, but 'n/3' is 333.333"),
+        ('step = "many"', "argument 'x': step must be a number such as"),
+    ],
+)
+def test_content_that_follows_from_nothing_is_refused(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PerfmodelError, match="launch 1, ") as caught:
+        launch(DRAWN.format(content=f'fill = "uniform", {content}'), tmp_path)
+    assert message in str(caught.value)
