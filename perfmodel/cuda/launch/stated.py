@@ -57,9 +57,7 @@ class StatedArgument:
             )
         if self.number is not None:
             return Scalar(numbers.named(name))
-        return structure(
-            [field(text, self.where, numbers) for text in self.fields], self.where
-        )
+        return structure([field(text, self.where, numbers) for text in self.fields], self.where)
 
 
 @record
