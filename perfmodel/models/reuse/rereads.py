@@ -196,14 +196,16 @@ def _between(ways: Sequence[_Way], earlier: _Way, way: _Way) -> tuple[Array, Arr
     alike = [w for w in since if w.by_all_alike()]
     # A loop around both, as over the rows of a block, comes back in every iteration.
     around = frozenset(way.nest) & frozenset(earlier.nest)
-    own = _together((w for w in since if w not in alike), around)
+    own = [w for w in since if w not in alike]
     # Blocks are not in step: some write while this one reads, other data than it reads.
     stores = [w for w in ways if w.first.access.kind == "store"]
     later = (w for w in stores if w not in since and w.buffer != way.buffer)
     others = (w for w in later if not any(_same_data(w, known) for known in since))
-    loads = _together((w for w in ways if w not in stores), around)
-    share = np.minimum(own / np.maximum(loads, 1.0), 1.0)
-    return own + _together(others, around) * share, _together(alike, around)
+    loads = (w for w in ways if w not in stores)
+    passed, every = (summed(w.bytes_in(around) for w in some) for some in (own, loads))
+    share = np.minimum(passed / np.maximum(every, 1.0), 1.0)
+    touched, written, common = (_together(some, around) for some in (own, others, alike))
+    return touched + written * share, common
 
 
 def _together(some: Iterable[_Way], around: frozenset[str]) -> Array:
