@@ -24,6 +24,7 @@ FOLDER = root() / "source-kernels/h100-sxm"
 FIRST = {  # launches, then median, ninetieth percentile and inside of the first look
     "mixed-sizes": (222, 0.044, 0.195, 206),
     "varied-sizes": (236, 0.059, 0.189, 222),
+    "further-sizes": (180, 0.050, 0.190, 170),
 }
 Key = tuple[str, str, int]
 
