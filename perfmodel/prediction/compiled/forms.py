@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
@@ -20,6 +20,9 @@ from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, record_bounds
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.reliability import Reliability
+
+if TYPE_CHECKING:
+    from perfmodel.prediction.compiled.least_times import LeastTimes
 
 _FIRST: Final = 3
 _FIRST_RELIABILITY: Final = 9
@@ -62,7 +65,7 @@ class Forms:
     of_reliability: Programs[Reliability]
     bounds: list[Function] = field(default_factory=list)  # those that show accesses to fit
     off: object = field(default_factory=switched_off)  # mechanisms, while they are used
-    of_bounds: Programs[Any] | None = None  # of what they take at least, where a menu needs that
+    of_bounds: LeastTimes | None = None  # of what they take at least, where a menu needs that
     came: Counter[Form[Any]] = field(default_factory=Counter)  # launches that programs were run on
     held: Counter[Form[Any]] = field(default_factory=Counter)  # of these, those that they held for
     held_for: dict[tuple[int, ...], Form[LaunchNumbers]] = field(default_factory=dict)  # a choice

@@ -7,7 +7,7 @@ from perfmodel import load_device, predict, predict_many
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction import conditions, menu
-from perfmodel.prediction.compiled import choices
+from perfmodel.prediction.compiled import choices, least_times
 from perfmodel.prediction.compiled.forms import forms_of
 from perfmodel.prediction.compiled.layouts import read_numbers
 from perfmodel.prediction.compiled.programs import Programs
@@ -58,8 +58,8 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     forms = forms_of(PRODUCT, under.device, {**numbers, **words}, "profiler", "cold")
     assert forms is not None
     assert forms.of_bounds is not None
-    assert forms.of_bounds.known
-    assert not forms.of_bounds.failed
+    assert forms.of_bounds.programs.known
+    assert not forms.of_bounds.programs.failed
 
 
 def test_more_than_are_kept_may_be_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +94,7 @@ def test_machine_code_and_numpy_choose_alike(
 ) -> None:
     # independent: the models time every tile; programs of 300 times and more go by arrays
     monkeypatch.setattr(choices, "COMPILED", compiled)
+    monkeypatch.setattr(least_times, "_COMPILED", compiled)
     given, under = sizes(9, 300, 64), Conditions(load_device("h100-sxm"), "profiler", "cold")
     found = picked(PRODUCT, given, under, compiled=True)
     some = {name: column[::30] for name, column in given.items()}
