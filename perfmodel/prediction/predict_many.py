@@ -335,8 +335,9 @@ def batches_of(
     instance = bind(kernel, _chosen(params, rows))
     returns = [kind.returns for kind in instance.atomics if kind is not None]
     keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
-    keys += runs_once(instance)
-    if instance.pipeline is not None:  # with parts, the slowest block index means another thing
+    if instance.pipeline is None:
+        keys += runs_once(instance)
+    else:  # with parts, the slowest block index means another thing
         keys.append(np.minimum(instance.pipeline.parts, 2))
     differing = [key for key in map(alike, map(np.asarray, keys)) if key.size > 1]
     if not differing:
