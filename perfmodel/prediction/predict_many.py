@@ -194,7 +194,8 @@ def _of_choices(kernel: Kernel, under: Conditions, columns: Mapping[str, Array])
     forms = under.forms(kernel, {**dict.fromkeys(columns, 0), **words})
     if forms is None:
         return None
-    made = tuple((form, form.made) for form in forms.of_numbers.known if form in forms.came)
+    known = (form for form in forms.of_numbers.known if form in forms.came)
+    made = tuple((each, each.made) for form in known for each in forms.working(form))
     return Prepared(forms.names, made, tuple(words)) if made else None
 
 

@@ -18,12 +18,14 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import Instance, bind
 from perfmodel.models.agreement import DisagreementError
 from perfmodel.prediction.compiled.array_code import ArrayFunction
+from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.least_times import LeastTimes
 from perfmodel.prediction.compiled.likely import Likely
 from perfmodel.prediction.compiled.many import blocks
 from perfmodel.prediction.compiled.programs import Form, run, spread
 from perfmodel.prediction.compiled.recording import Evaluated
+from perfmodel.prediction.compiled.usual import of_launches, small_truths
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.menu import first_of_fastest
@@ -67,6 +69,14 @@ _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
 COMPILED: Final = 1 << 18
 """Launches that a program was run on from which on it is compiled: NumPy took as long by then."""
+_NARROWED: Final = 1 << 16
+"""The same from which on a program is made anew for launches like those that came, which takes a
+third less time."""
+_TRIED: Final = 1 << 12
+_HELD: Final = 0.1
+"""Launches that it is made of at most, and the share of all that there has to be of them."""
+_SMALL: Final = 200
+"""Operations of what such launches may be asked, at most."""
 _CALL: Final = 1 << 9
 """Launches for which NumPy takes as long as its calls do themselves."""
 
@@ -158,6 +168,7 @@ class Choices:
         Where `worth` of them at least are left, a program is made for these.
         """
         inputs = np.stack([columns[name] for name in self.forms.names])
+        self._narrow(inputs[:, :: 1 + inputs.shape[1] // _TRIED])
         times = np.full(inputs.shape[1], np.nan)
         self._fill(times, inputs)
         left = np.isnan(times)
@@ -203,6 +214,8 @@ class Choices:
         which, keys = which.ravel(), list(map(tuple, choices.T.tolist()))
         places = {form: place for place, form in enumerate(known)}
         guess = np.array([places.get(held_for[k], 0) if k in held_for else 0 for k in keys])[which]
+        few = np.bincount(guess, minlength=len(known)) < _MANY
+        guess = np.where(few[guess], 0, guess)  # a call of few takes as long as one of many
         held = np.zeros((len(known), len(keys)))
         for likely in (True, False):
             for form, place in places.items():
@@ -222,7 +235,9 @@ class Choices:
     def _times_by(self, form: Form[LaunchNumbers], inputs: Array) -> Array:
         """Return the times of launches by one program [s], NaN where it does not hold."""
         times = np.full(inputs.shape[1], np.nan)
-        for block in blocks([(form, self._function(form, len(times)))], [*inputs]):
+        first, *others = self.forms.working(form)
+        working = [(first, self._function(first, len(times))), *((f, f.made) for f in others)]
+        for block in blocks(working, [*inputs]):
             block.put(block.outputs[0], times)
         return times
 
@@ -234,6 +249,26 @@ class Choices:
         """Return a program's function of arrays: compiled, once very many launches have come."""
         self.forms.came[form] += _CALL + launches
         return form.of_many if self.forms.came[form] >= COMPILED else form.of_arrays
+
+    def _narrow(self, inputs: Array) -> None:
+        """Make programs that many launches came to anew, of launches like those that come."""
+        came, narrow = self.forms.came, self.forms.narrow
+        if inputs.shape[1] < _OTHERS:  # some few that were left
+            return
+        for form in self.forms.of_numbers.known:
+            if came[form] < _NARROWED or form in narrow or "of_many" in vars(form):
+                continue
+            held = ~np.isnan(self._times_by(form, inputs))
+            narrow[form] = None
+            if held.mean() < _HELD:
+                continue
+            launches = dict(zip(self.forms.names, inputs[:, held], strict=True))
+            try:
+                made = of_launches(form.program, launches, {}, small_truths(form.program, _SMALL))
+            except NoProgramError:
+                continue
+            narrow[form] = found = Form(made, form.layout)
+            came[found] = came[form]
 
     def _learn(self, columns: Array) -> bool:
         """Make a program of launches that none holds for, and say whether that was possible."""

@@ -69,6 +69,7 @@ class Forms:
     came: Counter[Form[Any]] = field(default_factory=Counter)  # launches that programs were run on
     held: Counter[Form[Any]] = field(default_factory=Counter)  # of these, those that they held for
     held_for: dict[tuple[int, ...], Form[LaunchNumbers]] = field(default_factory=dict)  # a choice
+    narrow: dict[Form[LaunchNumbers], Form[LaunchNumbers] | None] = field(default_factory=dict)
     undecided: int = 0  # times that choices from a menu had no program, since one was made
 
     @classmethod
@@ -103,6 +104,11 @@ class Forms:
         if found is None and programs.miss(given):
             programs.learn(evaluated)
         return found
+
+    def working(self, form: Form[LaunchNumbers]) -> list[Form[LaunchNumbers]]:
+        """Return the programs of many launches that stand for one: the narrow one, then itself."""
+        narrow = self.narrow.get(form)
+        return [form] if narrow is None else [narrow, form]
 
     def _fits(self, given: Mapping[str, Any]) -> bool:
         inputs = [given[name] for name in self.names]

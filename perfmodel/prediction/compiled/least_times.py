@@ -19,14 +19,13 @@ from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.expansion import expanded
 from perfmodel.models.time.least_time import least_time
-from perfmodel.prediction.compiled.array_code import ArrayFunction, array_function
+from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
-from perfmodel.prediction.compiled.narrowed import narrowed
 from perfmodel.prediction.compiled.programs import Form, Programs, spread
-from perfmodel.prediction.compiled.ranges import Range
-from perfmodel.prediction.compiled.scalars import Scalar, Scalars
+from perfmodel.prediction.compiled.scalars import Scalars
 from perfmodel.prediction.compiled.sides import LAUNCH, sides
+from perfmodel.prediction.compiled.usual import of_launches
 from perfmodel.records import record
 
 if TYPE_CHECKING:
@@ -40,8 +39,6 @@ _COMPILED: Final = 1 << 9
 """Launches for which NumPy takes twice as long as compiling takes."""
 _MOST_COMPILED: Final = 8
 """Compiled programs at most."""
-_USUAL: Final = 0.9
-"""Share of launches that have to decide alike for a program to be made of these alone."""
 _SURELY: Final = 1 - 1e-9
 """Factor of what a choice takes at least, as programs are exact to their last bits."""
 
@@ -141,49 +138,23 @@ class LeastTimes:
         found = []
         for form in self.programs.known:
             try:
-                found.append(PairFunction(_of_launches(form.program, slow, rows), rows))
+                found.append(PairFunction(_bounds_of(form.program, slow, rows), rows))
             except NoProgramError:
                 continue
         return found
 
 
-def _of_launches(
+def _bounds_of(
     program: Program, launches: Mapping[str, Array], rows: Mapping[str, Array]
 ) -> Program:
     """Return a program's least time of launches like some: infinity where there is no choice."""
-    assumed = _usual(program, launches, rows)
-    ranges = {name: _range(launches[name]) for name in launches}
-    ranges |= {name: (int(values.min()), int(values.max())) for name, values in rows.items()}
-    found = narrowed(program, ranges, assumed)
+    truths = [s for s, side in sides(program, rows).items() if side == LAUNCH and s.kind == "b"]
+    ranges = {name: (int(values.min()), int(values.max())) for name, values in rows.items()}
+    found = of_launches(program, launches, ranges, truths)
     there, least = found.outputs
     do = Scalars()
     sure = do.where(there, do.apply("multiply", least, _SURELY), np.inf)
     return Program(found.inputs, found.guards, found.products, (sure,))
-
-
-def _usual(
-    program: Program, launches: Mapping[str, Array], rows: Mapping[str, Array]
-) -> dict[Scalar, bool]:
-    """Return what nearly all of some launches decide alike, all of it together."""
-    truths = [s for s, side in sides(program, rows).items() if side == LAUNCH and s.kind == "b"]
-    columns = {**{name: values[:1] for name, values in rows.items()}, **launches}
-    of = array_function(Program(program.inputs, (), (), (*truths,)))
-    with np.errstate(all="ignore"):
-        _, values = of(*(columns[name] for name in program.inputs))
-    shares = {s: float(np.mean(value)) for s, value in zip(truths, values, strict=True)}
-    alike, found = np.ones(1, dtype=bool), {}
-    each = sorted(zip(truths, values, strict=True), key=lambda e: -abs(shares[e[0]] - 0.5))
-    for scalar, value in each:
-        usual = shares[scalar] > 0.5
-        both = alike & (value == usual)
-        if both.mean() >= _USUAL:
-            alike, found[scalar] = both, usual
-    return found
-
-
-def _range(column: Array) -> Range:
-    """Return a range for numbers like some: up to the next power of two."""
-    return min(1, int(column.min())), 1 << int(column.max()).bit_length()
 
 
 def _of_unknown(

@@ -103,6 +103,30 @@ def test_machine_code_and_numpy_choose_alike(
     assert same.sum() >= 9
 
 
+def test_programs_of_launches_like_those_that_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: the models, of the chosen tiles
+    monkeypatch.setattr(choices, "_WORTH", 256)  # a program is made at once
+    monkeypatch.setattr(choices, "_OTHERS", 256)
+    monkeypatch.setattr(choices, "_NARROWED", 1)  # and made anew at the second call
+    given = sizes(17, 300, 64, 11)
+    for _ in range(2):
+        found = predict_many(PRODUCT, **given, dtype="fp8")
+    chosen = picked(
+        PRODUCT,
+        given | {"dtype": np.full(300, "fp8")},
+        Conditions(load_device("h100-sxm"), "profiler", "cold"),
+        compiled=True,
+    )
+    numbers = dict.fromkeys([*given, *chosen], 0)
+    device = load_device("h100-sxm")
+    forms = forms_of(PRODUCT, device, {**numbers, "dtype": "fp8"}, "profiler", "cold")
+    assert forms is not None
+    assert any(forms.narrow.values())
+    with by_the_models():
+        expected = predict_many(PRODUCT, **given, **chosen, dtype="fp8")
+    np.testing.assert_allclose(found.time_s, expected.time_s, rtol=1e-11)
+
+
 def test_the_first_call_of_many_goes_by_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     # property: not every tile of every product is timed, though nothing came before
     monkeypatch.setattr(conditions, "_asked", set())
