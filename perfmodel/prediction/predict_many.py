@@ -138,7 +138,7 @@ def predict_columns(
     compiled = under.came_before(kernel) or size >= _CHOOSING
     choices = picked(kernel, flat, under, compiled)
     flat |= choices
-    if choices and programs is None and _CHOSEN <= size < LEAST:
+    if choices and programs is None and size >= _CHOSEN:
         programs = _of_choices(kernel, under, flat)
     found = _Launches(kernel, under, flat, size, programs)
     found.work_out()
