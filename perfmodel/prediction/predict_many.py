@@ -138,7 +138,7 @@ def predict_columns(
     compiled = under.came_before(kernel) or size >= _CHOOSING
     choices = picked(kernel, flat, under, compiled)
     flat |= choices
-    if choices and programs is None and _CHOSEN <= size < LEAST:
+    if choices and programs is None and size >= _CHOSEN:
         programs = _of_choices(kernel, under, flat)
     found = _Launches(kernel, under, flat, size, programs)
     found.work_out()
@@ -194,7 +194,8 @@ def _of_choices(kernel: Kernel, under: Conditions, columns: Mapping[str, Array])
     forms = under.forms(kernel, {**dict.fromkeys(columns, 0), **words})
     if forms is None:
         return None
-    made = tuple((form, form.made) for form in forms.of_numbers.known if form in forms.came)
+    known = (form for form in forms.of_numbers.known if form in forms.came)
+    made = tuple((each, each.made) for form in known for each in forms.working(form))
     return Prepared(forms.names, made, tuple(words)) if made else None
 
 
@@ -335,8 +336,9 @@ def batches_of(
     instance = bind(kernel, _chosen(params, rows))
     returns = [kind.returns for kind in instance.atomics if kind is not None]
     keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
-    keys += runs_once(instance)
-    if instance.pipeline is not None:  # with parts, the slowest block index means another thing
+    if instance.pipeline is None:
+        keys += runs_once(instance)
+    else:  # with parts, the slowest block index means another thing
         keys.append(np.minimum(instance.pipeline.parts, 2))
     differing = [key for key in map(alike, map(np.asarray, keys)) if key.size > 1]
     if not differing:

@@ -71,7 +71,9 @@ def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
 
 def _l1_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     traffic, device = prediction.traffic, prediction.details.device
-    stages = prediction.details.time.sm.l1.stages
+    found = prediction.details.time.resources
+    assert found is not None
+    stages = found.sm.l1.stages
     data, fills, tags, port = map(scalar, (stages.data, stages.fills, stages.tags, stages.port))
     requests = (
         traffic["global_load_requests"]

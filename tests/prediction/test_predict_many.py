@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.kernels import find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.time.launch import COLD_CODE
 from perfmodel.prediction import predict, predict_many
 from perfmodel.prediction.compiled import many
 from perfmodel.prediction.conditions import by_the_models
+from perfmodel.prediction.predict_many import batches_of
 
 DEVICES = ("h100-sxm", "h200-sxm", "a100-sxm-80")
 
@@ -265,3 +267,14 @@ def test_two_gigabytes_asked_six_moved() -> None:
     }
     assert moved[64] == pytest.approx(2 * moved[32])
     assert moved[128] == pytest.approx(4 * moved[32])
+
+
+def test_blocks_that_copy_ahead_are_together_whatever_runs_once() -> None:
+    # property: their loops over rows of B run once and twice; independent: each launch alone
+    product = find_kernel("gemm", "tensor-core")
+    sizes = {"M": 512, "N": 768, "K": 640, "BM": 128, "BN": np.array([64, 128])}
+    assert len(list(batches_of(product, sizes, np.arange(2)))) == 1
+    with by_the_models():
+        found = predict_many(product, **sizes)
+        alone = [predict(product, **sizes | {"BN": int(tile)}).time_s for tile in sizes["BN"]]
+    np.testing.assert_allclose(found.time_s, alone, rtol=1e-12)

@@ -46,7 +46,10 @@ def _waited_in(instance: Instance, own: str | None, loads: set[str | None]) -> s
 
 
 def runs_once(instance: Instance) -> list[np.ndarray]:
-    """Return for each loop within a loop where it runs once: `loops_of` wants it alike."""
+    """Return for each loop within a loop where it runs once: `loops_of` wants it alike.
+
+    Blocks that copy ahead wait at none of them.
+    """
     return [
         np.asanyarray(instance.trips[loop.variable]) == 1
         for loop in instance.kernel.loops

@@ -47,6 +47,13 @@ class L1Time:
 
 
 @record
+class SmClocks:
+    """What the pipes of an SM need, arrays over configurations."""
+
+    clocks: Mapping[str, Array]  # of issue, and each that the launch uses, averaged over SMs
+
+
+@record
 class SmTimes:
     """What the units of an SM need, arrays over configurations."""
 

@@ -43,7 +43,7 @@ from perfmodel.models.time.memory_times import DramTime, L2Streams, dram_time, m
 from perfmodel.models.time.pipe_contention import mixed_pipes
 from perfmodel.models.time.pipeline import pipeline_time
 from perfmodel.models.time.resources import Resources, terms_by_name
-from perfmodel.models.time.sm_times import SmTimes, sm_times
+from perfmodel.models.time.sm_times import SmClocks, SmTimes, sm_times
 from perfmodel.models.time.step_queue import queue_of_steps
 from perfmodel.models.time.steps import step_loop, steps_of
 from perfmodel.records import record
@@ -77,7 +77,7 @@ class TimeModel:
     clock: float  # of the SMs: lower while tensor cores work [Hz]
     traffic: Traffic  # as given, with reads of several SMs merged
     l2_streams: L2Streams  # what L2 moves
-    sm: SmTimes  # units of an SM
+    sm: SmTimes | SmClocks  # units of an SM; of blocks that copy ahead the clocks of its pipes
     dram: DramTime
     # what each needs alone, and what it is made of; None where blocks copy ahead
     resources: Resources | None = None
@@ -100,12 +100,14 @@ def time_model(execution: Execution) -> TimeModel:
     work = instructions_of(execution)
     execution = replace(execution, device=under_load(execution.device, work.executed))
     device, traffic, kernel = execution.device, execution.traffic, execution.kernel
-    sm, dram = sm_times(execution, work), dram_time(traffic, device)
+    dram = dram_time(traffic, device)
     floor = launch_floor(device, execution.timing, traffic.cold, works=bool(kernel.accesses))
     if execution.instance.pipeline is not None:
         clocks = pipe_cycles(work.executed, device)
         time, terms, streams = pipeline_time(execution, floor, clocks, dram.time_s)
-        return TimeModel(time, terms, device.sm_clock, traffic, streams, sm, dram)
+        sm_clocks = SmClocks(clocks)
+        return TimeModel(time, terms, device.sm_clock, traffic, streams, sm_clocks, dram)
+    sm = sm_times(execution, work)
     found = resources(execution, work, sm, dram)
     together = combine(found)
     known = {"launch": floor, "ramp": found.waits.ramp_s, "together": together}

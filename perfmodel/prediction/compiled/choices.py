@@ -7,38 +7,34 @@ such launches come, the more programs are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import evaluate
-from perfmodel.hardware import Device
 from perfmodel.kernels import Instance, bind
-from perfmodel.kernels.expansion import expanded
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
+from perfmodel.prediction.compiled.least_times import LeastTimes
 from perfmodel.prediction.compiled.likely import Likely
 from perfmodel.prediction.compiled.many import blocks
-from perfmodel.prediction.compiled.programs import Form, Programs, run
+from perfmodel.prediction.compiled.programs import Form, run, spread
 from perfmodel.prediction.compiled.recording import Evaluated
+from perfmodel.prediction.compiled.usual import of_launches, small_truths
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.menu import first_of_fastest
 from perfmodel.prediction.predict_many import batches_of
-from perfmodel.records import record
 
 Times = Callable[[Mapping[str, Any]], Array]
 """Gives the models' times of launches [s], by columns of their parameters."""
 
-_AT_ONCE: Final = 16
+_AT_ONCE: Final = 128
 """Launches whose choices are bounded at a time: few enough for a core's caches."""
 _DECIDED: Final = 1 << 16
 """Launches that are decided together."""
@@ -55,7 +51,7 @@ which takes the models as long for some launches as for hundreds."""
 _ALIKE: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
 _MOST: Final = 32
-"""Programs of the launches, and of what they take at least, at most."""
+"""Programs of the launches at most."""
 _MORE: Final = 32
 """Times that the models had to give before the first program is made; as many more for each next
 one: making one takes as long as they take for some eighty."""
@@ -65,8 +61,6 @@ _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
 """Factors by which their sizes differ."""
-_SAMPLE: Final = 60
-"""Launches that a program is made of at most."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
 _WORTH: Final = 1 << 16
@@ -75,21 +69,16 @@ _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
 COMPILED: Final = 1 << 18
 """Launches that a program was run on from which on it is compiled: NumPy took as long by then."""
+_NARROWED: Final = 1 << 16
+"""The same from which on a program is made anew for launches like those that came, which takes a
+third less time."""
+_TRIED: Final = 1 << 12
+_HELD: Final = 0.1
+"""Launches that it is made of at most, and the share of all that there has to be of them."""
+_SMALL: Final = 200
+"""Operations of what such launches may be asked, at most."""
 _CALL: Final = 1 << 9
 """Launches for which NumPy takes as long as its calls do themselves."""
-_SURELY: Final = 1 - 1e-9
-"""Factor of what a choice takes at least, as programs are exact to their last bits."""
-
-
-@record
-class _Bounds:
-    """Outputs of a program: whether a library has a choice, and what it takes at least [s]."""
-
-    rest: int = 0
-
-    def record(self, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return outputs as they are."""
-        return outputs
 
 
 @dataclass(slots=True, repr=False)
@@ -101,7 +90,7 @@ class Choices:
     words: Mapping[str, str]  # parameters that are the same in all launches
     evaluated: Evaluated
     times: Times
-    bounds: Programs[tuple[Any, ...]]
+    least: LeastTimes
 
     @classmethod
     def of(
@@ -114,8 +103,8 @@ class Choices:
     ) -> Choices:
         """Return the choices of launches that forms are of."""
         if forms.of_bounds is None:
-            read = partial(_read_bounds, device=forms.device, cold=under.cache == "cold")
-            forms.of_bounds = Programs(forms.kernel, forms.names, read, 1)
+            cold = under.cache == "cold"
+            forms.of_bounds = LeastTimes.of(forms.kernel, forms.names, forms.device, cold)
         return cls(forms, rows, words, under.evaluated, times, forms.of_bounds)
 
     def fastest(self, given: Mapping[str, Array]) -> Array:
@@ -169,47 +158,9 @@ class Choices:
         found = Likely.space(size, min(most, choices))
         for at in range(0, size, _AT_ONCE):
             part = slice(at, at + _AT_ONCE)
-            found.put(part, self._least({name: column[part] for name, column in given.items()}))
+            some = {name: column[part] for name, column in given.items()}
+            found.put(part, self.least.take(some, self.rows, self.words))
         return found
-
-    def _least(self, given: Mapping[str, Array]) -> Array:
-        """Return what choices take at least [s], (launches, choices): infinity if there is none.
-
-        Raises
-        ------
-        NoProgramError
-            If no program tells.
-        """
-        columns = {name: column[:, None] for name, column in given.items()}
-        columns |= {name: values[None, :] for name, values in self.rows.items()}
-        inputs = [columns[name] for name in self.forms.names]
-        shape = np.broadcast_shapes(*(column.shape for column in inputs))
-        there, least = np.zeros(shape, dtype=bool), np.zeros(shape)
-        unknown = np.ones(shape, dtype=bool)
-        held_of: dict[Form[Any], int] = {}
-        while unknown.any():
-            if len(held_of) == len(self.bounds.known):
-                self._learn_bounds([*np.broadcast_arrays(*inputs)], unknown)
-            form = self.bounds.known[len(held_of)]
-            function = self._function(form, int(unknown.sum()))
-            held, *outputs = _of_unknown(function, inputs, unknown, function is not form.of_arrays)
-            places = np.flatnonzero(unknown)[held]
-            there.flat[places], least.flat[places] = outputs
-            unknown.flat[places] = False
-            held_of[form] = len(places)
-        self.bounds.known.sort(key=lambda form: -held_of.get(form, 0))
-        there |= ~there.any(axis=1, keepdims=True)  # a launch that has none of them has all
-        return np.where(there, least * _SURELY, np.inf)
-
-    def _learn_bounds(self, inputs: list[Array], unknown: Array) -> None:
-        """Make a program of what some launches take at least, the last of those that are known."""
-        known = self.bounds.known
-        sample = self._sample([column[unknown] for column in inputs])
-        bind(self.forms.kernel, sample[-1])  # an error of the launch's is one, and no program's
-        made = len(known) < _MOST and self.bounds.learn_of(sample, _itself)
-        if not made or known[0].of_arrays is None:
-            raise NoProgramError("what choices take at least")
-        known.append(known.pop(0))
 
     def _timed(self, columns: Mapping[str, Array], worth: int) -> Array:
         """Return the times of launches with all parameters given [s].
@@ -217,6 +168,7 @@ class Choices:
         Where `worth` of them at least are left, a program is made for these.
         """
         inputs = np.stack([columns[name] for name in self.forms.names])
+        self._narrow(inputs[:, :: 1 + inputs.shape[1] // _TRIED])
         times = np.full(inputs.shape[1], np.nan)
         self._fill(times, inputs)
         left = np.isnan(times)
@@ -262,6 +214,8 @@ class Choices:
         which, keys = which.ravel(), list(map(tuple, choices.T.tolist()))
         places = {form: place for place, form in enumerate(known)}
         guess = np.array([places.get(held_for[k], 0) if k in held_for else 0 for k in keys])[which]
+        few = np.bincount(guess, minlength=len(known)) < _MANY
+        guess = np.where(few[guess], 0, guess)  # a call of few takes as long as one of many
         held = np.zeros((len(known), len(keys)))
         for likely in (True, False):
             for form, place in places.items():
@@ -281,7 +235,9 @@ class Choices:
     def _times_by(self, form: Form[LaunchNumbers], inputs: Array) -> Array:
         """Return the times of launches by one program [s], NaN where it does not hold."""
         times = np.full(inputs.shape[1], np.nan)
-        for block in blocks([(form, self._function(form, len(times)))], [*inputs]):
+        first, *others = self.forms.working(form)
+        working = [(first, self._function(first, len(times))), *((f, f.made) for f in others)]
+        for block in blocks(working, [*inputs]):
             block.put(block.outputs[0], times)
         return times
 
@@ -293,6 +249,26 @@ class Choices:
         """Return a program's function of arrays: compiled, once very many launches have come."""
         self.forms.came[form] += _CALL + launches
         return form.of_many if self.forms.came[form] >= COMPILED else form.of_arrays
+
+    def _narrow(self, inputs: Array) -> None:
+        """Make programs that many launches came to anew, of launches like those that come."""
+        came, narrow = self.forms.came, self.forms.narrow
+        if inputs.shape[1] < _OTHERS:  # some few that were left
+            return
+        for form in self.forms.of_numbers.known:
+            if came[form] < _NARROWED or form in narrow or "of_many" in vars(form):
+                continue
+            held = ~np.isnan(self._times_by(form, inputs))
+            narrow[form] = None
+            if held.mean() < _HELD:
+                continue
+            launches = dict(zip(self.forms.names, inputs[:, held], strict=True))
+            try:
+                made = of_launches(form.program, launches, {}, small_truths(form.program, _SMALL))
+            except NoProgramError:
+                continue
+            narrow[form] = found = Form(made, form.layout)
+            came[found] = came[form]
 
     def _learn(self, columns: Array) -> bool:
         """Make a program of launches that none holds for, and say whether that was possible."""
@@ -334,48 +310,8 @@ class Choices:
                     rows = rows[parted.labels == parted.labels[-1]]
         except PerfmodelError:  # of other sizes, which may be too large for the GPU
             rows = rows[-1:]
-        return self._sample([column[rows] for column in columns])
+        return spread(self.forms.names, [column[rows] for column in columns], self.words)
 
     def _bound(self, columns: Array) -> Instance:
         given = dict(zip(self.forms.names, columns, strict=True))
         return bind(self.forms.kernel, {**given, **self.words})
-
-    def _sample(self, inputs: Sequence[Array]) -> list[dict[str, Any]]:
-        """Return some of many launches, by their parameters."""
-        every = len(inputs[0])
-        some = np.unique(np.linspace(0, every - 1, _SAMPLE).astype(np.int64))
-        launches = zip(*(column[some].tolist() for column in inputs), strict=True)
-        names = self.forms.names
-        return [{**dict(zip(names, launch, strict=True)), **self.words} for launch in launches]
-
-
-def _of_unknown(
-    function: ArrayFunction | None, inputs: Sequence[Array], unknown: Array, compiled: bool
-) -> tuple[Array, Array, Array]:
-    """Return for which unknown choices a program holds, and of those its two outputs.
-
-    Of all choices at once as rows and columns, of some, or by a `compiled` program, one by one.
-    """
-    shape, every = unknown.shape, bool(unknown.all())
-    if compiled or not every:
-        columns = np.broadcast_arrays(*inputs)
-        inputs = [np.ravel(column) if every else column[unknown] for column in columns]
-        shape = inputs[0].shape
-    assert function is not None
-    with np.errstate(all="ignore"):
-        held, outputs = function(*inputs)
-    held = np.broadcast_to(held, shape).ravel()
-    there, least = (np.broadcast_to(output, shape).ravel()[held] for output in outputs)
-    return held, there != 0, least
-
-
-def _itself(instance: Instance) -> Any:
-    return instance
-
-
-def _read_bounds(instance: Any, device: Device, cold: bool) -> tuple[_Bounds, tuple[Any, ...]]:
-    """Return whether a library has some launches, and what they take at least."""
-    kernel = instance.kernel
-    there = evaluate(expanded(kernel, kernel.offered), instance.known)
-    # What the profiler sees: a library does not know how it will be timed.
-    return _Bounds(), (np.asanyarray(there) != 0, least_time(instance, device, "profiler", cold))

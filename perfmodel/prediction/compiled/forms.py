@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
@@ -20,6 +20,9 @@ from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, record_bounds
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.reliability import Reliability
+
+if TYPE_CHECKING:
+    from perfmodel.prediction.compiled.least_times import LeastTimes
 
 _FIRST: Final = 3
 _FIRST_RELIABILITY: Final = 9
@@ -62,10 +65,11 @@ class Forms:
     of_reliability: Programs[Reliability]
     bounds: list[Function] = field(default_factory=list)  # those that show accesses to fit
     off: object = field(default_factory=switched_off)  # mechanisms, while they are used
-    of_bounds: Programs[Any] | None = None  # of what they take at least, where a menu needs that
+    of_bounds: LeastTimes | None = None  # of what they take at least, where a menu needs that
     came: Counter[Form[Any]] = field(default_factory=Counter)  # launches that programs were run on
     held: Counter[Form[Any]] = field(default_factory=Counter)  # of these, those that they held for
     held_for: dict[tuple[int, ...], Form[LaunchNumbers]] = field(default_factory=dict)  # a choice
+    narrow: dict[Form[LaunchNumbers], Form[LaunchNumbers] | None] = field(default_factory=dict)
     undecided: int = 0  # times that choices from a menu had no program, since one was made
 
     @classmethod
@@ -100,6 +104,11 @@ class Forms:
         if found is None and programs.miss(given):
             programs.learn(evaluated)
         return found
+
+    def working(self, form: Form[LaunchNumbers]) -> list[Form[LaunchNumbers]]:
+        """Return the programs of many launches that stand for one: the narrow one, then itself."""
+        narrow = self.narrow.get(form)
+        return [form] if narrow is None else [narrow, form]
 
     def _fits(self, given: Mapping[str, Any]) -> bool:
         inputs = [given[name] for name in self.names]

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
+from perfmodel.arrays import Array
 from perfmodel.kernels import Kernel
 from perfmodel.prediction.compiled.array_code import ArrayFunction, array_function
 from perfmodel.prediction.compiled.array_functions import NoProgramError
@@ -32,6 +33,8 @@ _AGAIN: Final = 2
 """How many times as many launches without a program each next one is made at."""
 _TOGETHER: Final = 48
 """Launches that a program is made of at most."""
+_SAMPLE: Final = 60
+"""Launches that a program of very many is made of at most."""
 ALIKE: Final = 1e-11
 _NOTHING: Final = 1e-4
 """What a program's numbers may differ by from the models': a share, by Python's and NumPy's powers,
@@ -174,6 +177,18 @@ class Programs(Generic[Found]):
                 continue
         self.failed += 1
         return False
+
+
+def spread(
+    names: Sequence[str], inputs: Sequence[Array], words: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return some of many launches that a program may be made of, by their parameters.
+
+    `inputs` are columns of the numbers of these `names`; `words` are the same in all.
+    """
+    some = np.unique(np.linspace(0, len(inputs[0]) - 1, _SAMPLE).astype(np.int64))
+    launches = zip(*(column[some].tolist() for column in inputs), strict=True)
+    return [{**dict(zip(names, launch, strict=True)), **words} for launch in launches]
 
 
 def run(function: Function, inputs: Sequence[int]) -> tuple[Any, ...] | None:

@@ -30,12 +30,15 @@ from perfmodel.prediction.compiled.vector_operators import (
 from perfmodel.prediction.compiled.writer import in_order, sources
 
 _DTYPES: Final[Mapping[Kind, Any]] = {"b": np.bool_, "i": np.int64, "f": np.float64}
-_LONGEST: Final = 128
+LONGEST: Final = 128
 """Operations in one basic block: LLVM's selection of instructions takes longer for long ones."""
 
 _PAGE: Final = 4096
 _CACHE_LINE: Final = 64
 """Bytes [B]."""
+
+_LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
+"""A loop over so many launches, of columns at these places."""
 
 ArrayFunction = Callable[..., tuple[Array, tuple[Any, ...]]]
 
@@ -55,7 +58,7 @@ def vector_function(program: Program) -> ArrayFunction:
     return _Staged(program)
 
 
-def _held(program: Program) -> Any:
+def held_by(program: Program) -> Any:
     """Return the scalar that says whether a program holds, and no power is of a negative number."""
     scalars = Scalars()
     held: Any = True
@@ -86,7 +89,7 @@ class _Staged:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.held = _held(program)
+        self.held = held_by(program)
         ends = [end for end in (self.held, *program.outputs) if isinstance(end, Scalar)]
         order = list(in_order(ends))
         self.stages = _stages(order, ends)
@@ -101,7 +104,8 @@ class _Staged:
         last = max(self.stages.values(), default=0)
         work = [[s for s in order if self.stages[s] == stage] for stage in range(last + 1)]
         texts = [_loop(f"stage{i}", some, self.columns) for i, some in enumerate(work)]
-        self.engine, self.loops = _compiled("\n".join(texts), len(texts))
+        names = [f"stage{i}" for i in range(len(texts))]
+        self.engine, self.loops = machine_code("\n".join(texts), names, _LOOP)
         self.kept = threading.local()
 
     def _passed_on(self, order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, None]:
@@ -195,14 +199,14 @@ def _loop(name: str, scalars: Sequence[Scalar], columns: Mapping[Scalar, int]) -
     taken = dict.fromkeys(s for scalar in made for s in sources(scalar) if s not in made)
     written = [s for s in scalars if s in made and s in columns]
     code = VectorOperators()
-    entry = [_pointer(place) for place in (columns[s] for s in (*taken, *written))]
+    entry = [pointer(place) for place in (columns[s] for s in (*taken, *written))]
     for scalar in taken:
         code.load(scalar, columns[scalar])
     for count, scalar in enumerate(s for s in scalars if s in made):
         code.work_out(scalar)
         if scalar in columns:
             code.store(scalar, columns[scalar])
-        if count % _LONGEST == _LONGEST - 1:
+        if count % LONGEST == LONGEST - 1:
             code.next_block()
     body = "\n ".join(code.lines)
     return f"""define void @{name}(i64 %size, ptr %columns) {{
@@ -222,15 +226,16 @@ done:
 }}"""
 
 
-def _pointer(place: int) -> str:
+def pointer(place: int) -> str:
+    """Return the lines that find a column."""
     return (
         f"%where{place} = getelementptr ptr, ptr %columns, i64 {place}\n "
         f"%column{place} = load ptr, ptr %where{place}"
     )
 
 
-def _compiled(text: str, stages: int) -> tuple[Any, list[Any]]:
-    """Return an engine that holds machine code, and its loops, functions of a size and columns.
+def machine_code(text: str, names: Sequence[str], kind: Any) -> tuple[Any, list[Any]]:
+    """Return an engine that holds machine code, and its functions, all of one type of ctypes.
 
     Raises
     ------
@@ -251,5 +256,4 @@ def _compiled(text: str, stages: int) -> tuple[Any, list[Any]]:
     )
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
-    kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
-    return engine, [kind(engine.get_function_address(f"stage{i}")) for i in range(stages)]
+    return engine, [kind(engine.get_function_address(name)) for name in names]

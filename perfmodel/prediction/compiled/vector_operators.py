@@ -127,6 +127,20 @@ class VectorOperators:
             found = self._line(f"trunc {_BYTES} {found} to {TYPES['b']}")
         self._names[scalar, scalar.kind] = found
 
+    def spread(self, scalar: Scalar, column: int) -> None:
+        """Take one number of a scalar's column, the one at `%row`, for all of a vector."""
+        element = _ELEMENTS[scalar.kind]
+        stored = "i8" if scalar.kind == "b" else element
+        place = self._line(f"getelementptr {stored}, ptr %column{column}, i64 %row")
+        found = self._line(f"load {stored}, ptr {place}, align 1")
+        if scalar.kind == "b":
+            found = self._line(f"trunc i8 {found} to i1")
+        kind = TYPES[scalar.kind]
+        first = self._line(f"insertelement {kind} undef, {element} {found}, i32 0")
+        every = f"<{LANES} x i32> zeroinitializer"
+        spread = self._line(f"shufflevector {kind} {first}, {kind} undef, {every}")
+        self._names[scalar, scalar.kind] = spread
+
     def store(self, scalar: Scalar, column: int) -> None:
         """Put a scalar that was worked out into its column."""
         value, stored, element = self._names[scalar, scalar.kind], TYPES[scalar.kind], "i8"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from perfmodel.prediction.compiled.calls import Call
@@ -104,15 +104,19 @@ def sources(scalar: Scalar) -> Iterator[Scalar]:
             yield operand
 
 
-def in_order(ends: Sequence[Scalar], known: Container[Scalar] = ()) -> Iterator[Scalar]:
-    """Yield scalars that are not known, each once and after what it is made of."""
+def in_order(
+    ends: Sequence[Scalar],
+    known: Container[Scalar] = (),
+    of: Callable[[Scalar], Iterator[Scalar]] = sources,
+) -> Iterator[Scalar]:
+    """Yield scalars that are not known, each once and after what it is made of: its sources."""
     done: set[Scalar] = set()
     left = list(reversed(ends))
     while left:
         scalar = left[-1]
         if scalar in done or scalar in known:
             left.pop()
-        elif missing := [s for s in sources(scalar) if s not in done and s not in known]:
+        elif missing := [s for s in of(scalar) if s not in done and s not in known]:
             left += missing
         else:
             done.add(left.pop())

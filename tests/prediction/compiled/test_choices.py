@@ -7,7 +7,7 @@ from perfmodel import load_device, predict, predict_many
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction import conditions, menu
-from perfmodel.prediction.compiled import choices
+from perfmodel.prediction.compiled import choices, least_times
 from perfmodel.prediction.compiled.forms import forms_of
 from perfmodel.prediction.compiled.layouts import read_numbers
 from perfmodel.prediction.compiled.programs import Programs
@@ -58,8 +58,8 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     forms = forms_of(PRODUCT, under.device, {**numbers, **words}, "profiler", "cold")
     assert forms is not None
     assert forms.of_bounds is not None
-    assert forms.of_bounds.known
-    assert not forms.of_bounds.failed
+    assert forms.of_bounds.programs.known
+    assert not forms.of_bounds.programs.failed
 
 
 def test_more_than_are_kept_may_be_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +94,37 @@ def test_machine_code_and_numpy_choose_alike(
 ) -> None:
     # independent: the models time every tile; programs of 300 times and more go by arrays
     monkeypatch.setattr(choices, "COMPILED", compiled)
+    monkeypatch.setattr(least_times, "_COMPILED", compiled)
     given, under = sizes(9, 300, 64), Conditions(load_device("h100-sxm"), "profiler", "cold")
     found = picked(PRODUCT, given, under, compiled=True)
     some = {name: column[::30] for name, column in given.items()}
     every = picked(PRODUCT, some, under, compiled=False)
     same = np.all([found[name][::30] == values for name, values in every.items()], axis=0)
     assert same.sum() >= 9
+
+
+def test_programs_of_launches_like_those_that_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: the models, of the chosen tiles
+    monkeypatch.setattr(choices, "_WORTH", 256)  # a program is made at once
+    monkeypatch.setattr(choices, "_OTHERS", 256)
+    monkeypatch.setattr(choices, "_NARROWED", 1)  # and made anew at the second call
+    given = sizes(17, 300, 64, 11)
+    for _ in range(2):
+        found = predict_many(PRODUCT, **given, dtype="fp8")
+    chosen = picked(
+        PRODUCT,
+        given | {"dtype": np.full(300, "fp8")},
+        Conditions(load_device("h100-sxm"), "profiler", "cold"),
+        compiled=True,
+    )
+    numbers = dict.fromkeys([*given, *chosen], 0)
+    device = load_device("h100-sxm")
+    forms = forms_of(PRODUCT, device, {**numbers, "dtype": "fp8"}, "profiler", "cold")
+    assert forms is not None
+    assert any(forms.narrow.values())
+    with by_the_models():
+        expected = predict_many(PRODUCT, **given, **chosen, dtype="fp8")
+    np.testing.assert_allclose(found.time_s, expected.time_s, rtol=1e-11)
 
 
 def test_the_first_call_of_many_goes_by_programs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,71 @@
+"""What launches have in common that programs may be made of: ranges, and what they decide alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+
+from perfmodel.arrays import Array
+from perfmodel.prediction.compiled.array_code import array_function
+from perfmodel.prediction.compiled.lowering import Program
+from perfmodel.prediction.compiled.narrowed import narrowed
+from perfmodel.prediction.compiled.ranges import Range
+from perfmodel.prediction.compiled.scalars import Scalar
+from perfmodel.prediction.compiled.writer import in_order, sources
+
+_USUAL: Final = 0.9
+"""Share of launches that have to decide alike for a program to be made of these alone."""
+
+
+def of_launches(
+    program: Program,
+    launches: Mapping[str, Array],
+    ranges: Mapping[str, Range],
+    truths: Iterable[Scalar],
+) -> Program:
+    """Return a program for launches like some, which holds for nearly all of them.
+
+    `ranges` are those of inputs that are not given by `launches`; `truths` what may be taken for
+    known.
+
+    Raises
+    ------
+    NoProgramError
+        If the program holds for none of them.
+    """
+    first = {name: np.array([low]) for name, (low, _) in ranges.items()}
+    assumed = _usual(program, {**first, **launches}, [*truths])
+    return narrowed(program, {**ranges, **{n: _range(c) for n, c in launches.items()}}, assumed)
+
+
+def small_truths(program: Program, most: int) -> list[Scalar]:
+    """Return truth values that take so many operations at most: asking for them is worth while."""
+    ends = [*(guard.value for guard in program.guards), *program.products, *program.outputs]
+    sizes: dict[Scalar, int] = {}
+    for scalar in in_order([end for end in ends if isinstance(end, Scalar)]):
+        sizes[scalar] = min(1 + sum(sizes[source] for source in sources(scalar)), most + 1)
+    return [scalar for scalar, size in sizes.items() if scalar.kind == "b" and size <= most]
+
+
+def _usual(
+    program: Program, columns: Mapping[str, Array], truths: list[Scalar]
+) -> dict[Scalar, bool]:
+    """Return which truth values nearly all of some launches have, all of them together."""
+    of = array_function(Program(program.inputs, (), (), (*truths,)))
+    with np.errstate(all="ignore"):
+        _, values = of(*(columns[name] for name in program.inputs))
+    shares = [float(np.mean(value)) for value in values]
+    alike, found = np.ones(1, dtype=bool), {}
+    for place in sorted(range(len(truths)), key=lambda place: -abs(shares[place] - 0.5)):
+        usual = shares[place] > 0.5
+        both = alike & (values[place] == usual)
+        if both.mean() >= _USUAL:
+            alike, found[truths[place]] = both, usual
+    return found
+
+
+def _range(column: Array) -> Range:
+    """Return a range for numbers like some: up to the next power of two."""
+    return min(1, int(column.min())), 1 << int(column.max()).bit_length()

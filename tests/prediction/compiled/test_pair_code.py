@@ -1,0 +1,62 @@
+"""Programs of pairs as machine code; expected values are those of programs on arrays."""
+
+from __future__ import annotations
+
+from sys import platform
+
+import numpy as np
+import pytest
+
+from perfmodel.prediction.compiled.array_code import array_function
+from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.lowering import Guard, Program
+from perfmodel.prediction.compiled.scalars import Scalars
+
+pytest.importorskip("llvmlite")
+if platform not in ("linux", "darwin"):
+    pytest.skip("no LLVM that finds the C library's functions", allow_module_level=True)
+
+from perfmodel.prediction.compiled.pair_code import PairFunction
+
+do = Scalars()
+SIZE, TILE = (do.made("input", (name,), "i") for name in ("size", "tile"))
+SIZES, TILES = (
+    {"size": np.arange(1, 40) * 7},
+    {"tile": np.array([8, 16, 24, 32, 64, 96, 128, 0, 7])},
+)
+
+
+def test_pairs_of_which_a_program_holds() -> None:
+    rounds = do.apply("ceil", do.apply("divide", SIZE, TILE))
+    even = do.apply("equal", do.apply("remainder", SIZE, 2), 0)
+    wide = do.apply("greater", TILE, 20)
+    time = do.where(even, do.apply("log", rounds), do.apply("multiply", rounds, do.cast(wide, "f")))
+    guards = (
+        Guard(do.apply("less", SIZE, 200), True),
+        Guard(do.apply("greater", TILE, 0), True),
+        Guard(do.apply("equal", do.apply("remainder", SIZE, TILE), 5), False),
+    )
+    program = Program(("size", "tile"), guards, (do.apply("multiply", SIZE, TILE),), (time,))
+    found = np.full((39, 9), np.nan)
+    PairFunction(program, ["tile"]).put(found, SIZES, TILES)
+    with np.errstate(all="ignore"):
+        held, (times,) = array_function(program)(SIZES["size"][:, None], TILES["tile"])
+    assert 0 < held.sum() < held.size
+    np.testing.assert_array_equal(np.isnan(found), ~held)
+    np.testing.assert_allclose(found[held], times[held], rtol=1e-14)
+
+
+def test_what_is_known_stays() -> None:
+    program = Program(("size", "tile"), (), (), (do.apply("divide", SIZE, TILE),))
+    function = PairFunction(program, ["tile"])
+    found = np.zeros((39, 9))
+    found[3, 1:] = np.nan
+    function.put(found, SIZES, TILES)
+    np.testing.assert_allclose(found[3, 1:7], 28 / TILES["tile"][1:7])
+    found[3, 1:] = 0
+    assert not found.any()
+
+
+def test_a_number_of_the_launch_alone() -> None:
+    with pytest.raises(NoProgramError):
+        PairFunction(Program(("size", "tile"), (), (), (do.cast(SIZE, "f"),)), ["tile"])
