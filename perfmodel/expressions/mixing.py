@@ -17,6 +17,9 @@ from perfmodel.arrays import Array
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 _ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _MASK: Final = 2**64 - 1
+_SPREAD: Final = np.uint64(_GOLDEN)
+_STEPS: Final = [(np.uint64(shift), np.uint64(factor)) for shift, factor in _ROUNDS]
+_LAST, _UPPER = np.uint64(31), np.uint64(2)
 
 
 def mixed(key: int, count: int) -> int:
@@ -30,15 +33,17 @@ def mixed(key: int, count: int) -> int:
 
 def mixed_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     """Return the same for arrays of integers."""
-    with np.errstate(over="ignore"):
-        z = np.atleast_1d(key.astype(np.int64) + 1).view(np.uint64)
-        z *= np.uint64(_GOLDEN)
-        for shift, factor in _ROUNDS:
-            z ^= z >> np.uint64(shift)
-            z *= np.uint64(factor)
-        z ^= z >> np.uint64(31)
-        z >>= np.uint64(2)
-    found = z.reshape(key.shape) % np.asarray(count).astype(np.uint64)
+    # Of one dimension at least: arrays wrap around without a warning.
+    z = (np.atleast_1d(key).astype(np.int64, copy=False) + 1).view(np.uint64)
+    z *= _SPREAD
+    for shift, factor in _STEPS:
+        z ^= z >> shift
+        z *= factor
+    z ^= z >> _LAST
+    z >>= _UPPER
+    limit, z = np.asarray(count).astype(np.uint64), z.reshape(key.shape)
+    # NumPy divides by one number in a third of the time that "%" takes.
+    found = z - z // limit * limit if limit.ndim == 0 else z % limit
     return np.asarray(found).view(np.int64)
 
 

@@ -20,6 +20,7 @@ def test_numbers_and_arrays_agree_and_stay_in_range(count: int) -> None:
     keys = np.array([0, 1, 2, 31, 2**31, 2**61, 12345678901])
     found = evaluate(node, {"i": keys, "n": count})
     assert found.tolist() == [evaluate(node, {"i": int(k), "n": count}) for k in keys]
+    assert np.array_equal(found, evaluate(node, {"i": keys, "n": np.full(len(keys), count)}))
     assert found.min() >= 0
     assert found.max() < count
 

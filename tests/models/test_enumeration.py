@@ -9,7 +9,7 @@ from digests import forget
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.requests import enumeration, patterns
+from perfmodel.models.requests import enumeration, patterns, wavefronts
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 
 KERNEL = """
@@ -51,3 +51,22 @@ def test_pieces_count_what_the_whole_does(piece: int, monkeypatch: pytest.Monkey
                 assert np.array_equal(one, other), name
             elif name in ("sharing", "stored", "banks", "random", "sampled"):
                 assert str(one) == str(other), name
+
+
+@pytest.mark.parametrize("width", [1, 4, 16])
+def test_lanes_in_order_take_the_clocks_of_the_lanes_as_they_are(width: int) -> None:
+    # independent: lanes in their places, those without an address left out
+    random = np.random.default_rng(width)
+    address = width * random.integers(0, 9000, (60, 32))
+    active = random.random((60, 32)) < np.linspace(0, 1, 60)[:, None]
+    some = active.any(axis=-1)
+    assert not some.all()
+    assert active.all(axis=-1).any()
+    ordered = enumeration._without_gaps(enumeration._ordered(address, active))
+    tags = wavefronts.tag_wavefronts(address, active)
+    np.testing.assert_array_equal(wavefronts.tags_in_order(ordered)[some], tags[some])
+    data = wavefronts.data_in_order(ordered, width)
+    assert (data is None) == (width > 4)
+    if data is not None:
+        expected = wavefronts.data_wavefronts(address, width, active)
+        np.testing.assert_array_equal(data[some], expected[some])

@@ -77,7 +77,8 @@ def test_compiled_loop_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     # independent: arrays of configurations, without the loop
     pytest.importorskip("numba")
     random, some = np.random.default_rng(0), 40
-    for unit, sizes in ((1, (2, 3)), (4, (1, 2, 1)), (32, (3,))):
+    # of spans with one digit: counts that are fewer than residues, and more
+    for unit, sizes in ((1, (2, 3)), (4, (1, 2, 1)), (32, (3,)), (1, (1, 1)), (4, (1, 1, 1))):
         spans, strides = [], {}
         for at, size in enumerate(sizes):
             names = tuple(f"{at}.{place}" for place in range(size))

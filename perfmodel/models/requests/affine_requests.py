@@ -29,7 +29,7 @@ from perfmodel.models.requests.row_alignment import moved_row_granules
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
 _MOST_KNOWN: Final = 1 << 12
-"""Boxes of lanes whose costs are kept, for each granule and the like."""
+"""Boxes of lanes whose costs are kept, for each unit and the like."""
 _RARE: Final = 0.05
 """Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
 
@@ -242,7 +242,7 @@ def _recounted(
         bits |= int(np.bitwise_or.reduce(integers(part)))
     unit = bits & -bits  # what divides all of them, and a line
     box, place = _distinct(Box(*lanes))
-    costs = np.stack([_costs(box, unit, tuple(shifts), granule) for granule in (SECTOR, LINE)])
+    costs = _costs(box, unit, tuple(shifts))
     found = mean_costs(moves, few, offset, unit, costs, place) / len(shifts)
     sectors[places], lines[places] = found
     return sectors, lines
@@ -253,38 +253,41 @@ def _distinct(box: Box) -> tuple[Box, Array]:
 
     Whole lines more or less between rows that share no line do not change what they touch.
     """
-    near = (np.maximum(box.inner, 1) * np.abs(box.inner_stride) // LINE + 2) * LINE
+    near = (np.floor(np.maximum(box.inner, 1) * np.abs(box.inner_stride) / LINE) + 2) * LINE
     far = np.abs(box.row_stride) - near
-    pitch = np.where(far > 0, np.sign(box.row_stride) * (near + far % LINE), box.row_stride)
+    beyond = far - np.floor(far / LINE) * LINE  # a third of the time of "%"
+    pitch = np.where(far > 0, np.sign(box.row_stride) * (near + beyond), box.row_stride)
     every = np.stack([box.inner, box.inner_stride, box.rows, pitch])
     chosen, place = distinct_columns(every)
     return Box(*every[:, chosen]), place
 
 
-def _costs(box: Box, unit: int, shifts: tuple[int, ...], granule: int) -> Array:
-    """Return the granules of boxes by the residue that they start at, all shifts together."""
-    known = _known_costs(unit, shifts, granule)
+def _costs(box: Box, unit: int, shifts: tuple[int, ...]) -> Array:
+    """Return the sectors and lines of boxes by the residue that they start at, all shifts together.
+
+    Of the shape (2, boxes, residues).
+    """
+    known = _known_costs(unit, shifts)
     keys: list[tuple[float, ...]] = [*zip(*(c.tolist() for c in box), strict=True)]
     new = [place for place, key in enumerate(keys) if key not in known]
     found = {key: known[key] for key in keys if key in known}
     if new:
         inner, inner_stride, rows, row_stride = (column[new, None] for column in box)
         starts = np.arange(0, LINE, unit)[None, :]
-        costs = summed(
-            warp_granules(inner, inner_stride, rows, row_stride, starts + s, granule, granule)
-            for s in shifts
-        )
-        every = np.broadcast_to(costs, (len(new), starts.size))
+        every = np.empty((len(new), 2, starts.size))
+        for kind, granule in enumerate((SECTOR, LINE)):
+            every[:, kind] = summed(
+                warp_granules(inner, inner_stride, rows, row_stride, starts + s, granule, granule)
+                for s in shifts
+            )
         found |= zip((keys[place] for place in new), every, strict=True)
         if len(known) < _MOST_KNOWN:
             known |= found
-    return np.stack([found[key] for key in keys])
+    return np.stack([found[key] for key in keys], axis=1)
 
 
 @lru_cache
-def _known_costs(
-    unit: int, shifts: tuple[int, ...], granule: int
-) -> dict[tuple[float, ...], Array]:
+def _known_costs(unit: int, shifts: tuple[int, ...]) -> dict[tuple[float, ...], Array]:
     """Return the costs of boxes that came before: there are few, and they come again."""
     return {}
 

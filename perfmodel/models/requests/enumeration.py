@@ -35,16 +35,16 @@ from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.sampled_places import StoredPlaces, counted_places
 from perfmodel.models.requests.wavefronts import (
+    data_in_order,
     data_wavefronts,
-    ordered_wavefronts,
-    tag_wavefronts,
+    tags_in_order,
 )
 from perfmodel.records import record
 
 _BASE: Final = 1 << 36
 """Any base address [B]: the hash of the tag banks repeats, and buffers are aligned to lines."""
 _PARTS: Final = (SECTOR, LINE // 2, LINE)
-_PIECE: Final = 1 << 14
+_PIECE: Final = 1 << 15
 """Lanes that are looked at together: what is made of them stays in a core's cache."""
 _STORES: Final = 1 << 11
 """Store requests of which popular places are looked for."""
@@ -219,21 +219,27 @@ def _joined(parts: Sequence[Array]) -> Array:
 def _sums(a: Pattern, address: Array, active: Array) -> Array:
     """Return what is summed over requests, as `_Sample.sums` has it: whole numbers."""
     takes_part = active.any(axis=-1)
-    in_order = not a.from_shared and bool(active.all())
     total = np.zeros((a.pieces, 7))
     for piece in range(a.pieces):
         moved = address + piece * a.width
         ordered = _ordered(moved, active)
-        waves = ordered_wavefronts(ordered + _BASE, a.width) if in_order else None
-        if waves is None:
-            based = moved + _BASE
-            waves = (
-                data_wavefronts(based, a.width, active, a.from_shared) * takes_part,
-                tag_wavefronts(based, active) * takes_part,
-            )
+        there = _without_gaps(ordered) + _BASE
+        clocks = data_in_order(there, a.width)
+        if clocks is None:
+            clocks = data_wavefronts(moved + _BASE, a.width, active, a.from_shared)
+        waves = clocks, tags_in_order(there)
         touched = _distinct(ordered, (a.width, SECTOR, LINE // 2, LINE, PAGE))
-        total[piece] = [*touched, *(int(each.sum()) for each in waves)]
+        total[piece] = [*touched, *(int(each[takes_part].sum()) for each in waves)]
     return total
+
+
+def _without_gaps(ordered: Array) -> Array:
+    """Return addresses in order with the first for lanes that take no part: it adds none."""
+    missing = np.count_nonzero(ordered < 0, axis=-1, keepdims=True)
+    if not missing.any():
+        return ordered
+    first = np.take_along_axis(ordered, np.minimum(missing, WARP_SIZE - 1), axis=-1)
+    return np.where(ordered < 0, first, ordered)
 
 
 def _in_blocks(address: Array, active: Array, executions: float) -> Array:
@@ -299,7 +305,7 @@ def _filled(a: Pattern, different: Executions, most: int) -> float:
 
 def _ordered(address: Array, active: Array) -> Array:
     """Return the addresses of each request in order; -1 for lanes that take no part."""
-    return np.sort(np.where(active, address, -1), axis=-1)
+    return np.sort(address if active.all() else np.where(active, address, -1), axis=-1)
 
 
 def _distinct(ordered: Array, granules: Sequence[int]) -> list[int]:

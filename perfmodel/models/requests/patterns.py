@@ -157,4 +157,4 @@ def addresses(a: Pattern, different: Executions, points: Sequence[Array]) -> tup
             np.broadcast_to(np.asanyarray(evaluate(drawn.key, env)), full)
         )
     element = np.broadcast_to(np.asanyarray(evaluate(different.index, env)), full)
-    return np.where(active, element * a.element, 0).astype(np.int64), active
+    return np.where(active, element * a.element, 0).astype(np.int64, copy=False), active

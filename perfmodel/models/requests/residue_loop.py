@@ -31,65 +31,100 @@ def means_by_residue(
     residues = costs.shape[2]
     found = np.zeros((len(costs), len(first)))
     scratch = np.zeros((6, residues), dtype=np.int64)
+    places = np.zeros(residues, dtype=np.int64)
+    doublings = _doublings(residues)
+    spans = bounds, digits, extents, steps
     for row in range(len(first)):
-        moved, times = _counted(
-            first[row], bounds[:, :, row], digits, extents[:, row], steps[:, row], scratch
-        )
+        size, moved, times = _counted(spans, row, doublings, scratch, places)
+        moved += first[row]
         every = 0
-        for at in range(residues):
-            every += scratch[0, at]
+        for entry in range(size):
+            every += scratch[0, entry]
         executions = max(every * float(times), 1.0)  # more than whole numbers hold, of huge ones
+        box = place[row]
         for kind in range(len(costs)):
-            total = _product(scratch[0], costs[kind, place[row]], moved & residues - 1)
+            total = 0.0
+            for entry in range(size):
+                at = places[entry] + moved & residues - 1
+                total += scratch[0, entry] * costs[kind, box, at]
             found[kind, row] = total * times / executions
     return found
 
 
 @njit(cache=True, nogil=True)
-def _product(counts: Array, costs: Array, moved: int) -> float:
-    """Return the sum of counts times the costs so many residues further."""
-    left, total = len(counts) - moved, 0.0
-    for at in range(left):
-        total += counts[at] * costs[at + moved]
-    for at in range(moved):
-        total += counts[at + left] * costs[at]
-    return total
+def _doublings(residues: int) -> Array:
+    """Return how often a step is doubled until it is a whole turn, of each step but 0."""
+    found = np.zeros(residues, dtype=np.int64)
+    for step in range(1, residues):
+        while step << found[step] & residues - 1:
+            found[step] += 1
+    return found
 
 
 @njit(cache=True, nogil=True)
 def _counted(
-    first: int, bounds: Array, digits: Array, extents: Array, steps: Array, scratch: Array
-) -> tuple[int, int]:
-    """Count the executions of one configuration by residues: in the first of `scratch`.
+    spans: tuple[Array, Array, Array, Array],
+    row: int,
+    doublings: Array,
+    scratch: Array,
+    places: Array,
+) -> tuple[int, int, int]:
+    """Count the executions of one configuration by residues, from 0 on.
 
-    Returns how many residues further they are, and how many times as many.
+    The first of `scratch` has counts at `places`, some of which may be the same. Returns how many,
+    how many residues further they are, and how many times as many.
     """
-    counts = scratch[0]
-    residues = len(counts)
-    for at in range(residues):
-        counts[at] = at == 0
-    moved, times, alone = first, 1, True
+    bounds, digits, extents, steps = spans
+    residues = len(places)
+    scratch[0, 0], places[0] = 1, 0
+    size, moved, times = 1, 0, 1
     at = 0
     for span in range(len(digits)):
         end = at + digits[span]
-        own, moves = extents[at:end], steps[at:end]
-        start, stop = bounds[span, 0], bounds[span, 1]
-        step = moves[0] & residues - 1
-        if not _one_step(own, moves, residues):
-            _between(scratch, own, moves, start, stop)
-            alone = False
+        start, stop = bounds[span, 0, row], bounds[span, 1, row]
+        step = steps[at, row] & residues - 1
+        if digits[span] > 1 and not _one_step(extents[at:end, row], steps[at:end, row], residues):
+            size = _everywhere(size, scratch, places)
+            _between(scratch, extents[at:end, row], steps[at:end, row], start, stop)
+            at = end
+            continue
+        moved += step * start
+        if step == 0 or stop - start == 1:
+            times *= stop - start
+        elif size * min(1 << doublings[step], stop - start) <= residues:
+            size = _turned(size, step, stop - start, doublings[step], scratch[0], places)
         else:
-            moved += step * start
-            if step == 0 or stop - start == 1:
-                times *= stop - start
-            elif alone:
-                _repeat_one(step, stop - start, counts)
-                alone = False
-            else:
-                _repeat(counts, step, stop - start, scratch[1])
-                _move(scratch[1], 0, counts)
+            size = _everywhere(size, scratch, places)
+            _repeat(scratch[0], step, stop - start, scratch[1])
+            _move(scratch[1], 0, scratch[0])
         at = end
-    return moved, times
+    return size, moved, times
+
+
+@njit(cache=True, nogil=True)
+def _turned(size: int, step: int, times: int, doublings: int, counts: Array, places: Array) -> int:
+    """Move so many counts by 0, 1, ... `times` - 1 steps, and return how many there are then."""
+    residues = len(places)
+    rounds, left = times >> doublings, times & (1 << doublings) - 1
+    turns = 1 << doublings if rounds else left
+    for turn in range(turns - 1, -1, -1):
+        whole, by, to = rounds + (turn < left), turn * step, turn * size
+        for entry in range(size):
+            counts[to + entry] = counts[entry] * whole
+            places[to + entry] = places[entry] + by & residues - 1
+    return size * turns
+
+
+@njit(cache=True, nogil=True)
+def _everywhere(size: int, scratch: Array, places: Array) -> int:
+    """Have a count at each residue, in order, and return how many these are."""
+    counts, found = scratch[0], scratch[1]
+    found[:] = 0
+    for entry in range(size):
+        found[places[entry]] += counts[entry]
+    for at in range(len(places)):
+        counts[at], places[at] = found[at], at
+    return len(places)
 
 
 @njit(cache=True, nogil=True)
@@ -144,19 +179,6 @@ def _move(counts: Array, by: int, found: Array) -> None:
     residues = len(counts)  # a power of two, so that "&" is a remainder
     for at in range(residues):
         found[at] = counts[at - by & residues - 1]
-
-
-@njit(cache=True, nogil=True)
-def _repeat_one(step: int, times: int, found: Array) -> None:
-    """Set `found` to how many of 0, 1, ... `times` - 1 steps lead to each residue."""
-    residues = len(found)
-    turns = residues // (step & -step)
-    rounds, left = times // turns, times & turns - 1
-    found[:] = 0
-    at = 0
-    for turn in range(turns):
-        found[at] = rounds + (turn < left)
-        at = at + step & residues - 1
 
 
 @njit(cache=True, nogil=True)

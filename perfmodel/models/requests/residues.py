@@ -5,6 +5,7 @@ Blocks, warps and loops are the digits of mixed-radix numbers; each moves an add
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -76,18 +77,18 @@ def _one_by_one(
     first, steps = moves
     bounds = [bound for span in spans for bound in (span.start, span.start + span.count)]
     extents = [extent for span in spans for extent in span.extents]
-    numbers = np.stack(np.broadcast_arrays(first, *bounds, *extents)[1:])
-    whole = numbers.astype(np.int64)
-    if not len(spans) or not np.array_equal(whole, numbers):
+    numbers = [integers(number) for number in (*bounds, *extents)]
+    if not spans or not all(map(np.array_equal, numbers, (*bounds, *extents))):
         return None
     from perfmodel.models.requests.residue_loop import means_by_residue
 
-    rows = np.stack([np.broadcast_to(step, first.shape) for own in steps for step in own])
-    digits = np.array([len(own) for own in steps])
-    starts = whole[: len(bounds)].reshape(len(spans), 2, -1)
-    return np.asanyarray(
-        means_by_residue(first, starts, digits, whole[len(bounds) :], rows, costs, place)
+    starts, turns, rows = (
+        np.array(columns, dtype=np.int64)
+        for columns in (numbers[: len(bounds)], numbers[len(bounds) :], [*itertools.chain(*steps)])
     )
+    digits = np.array([len(own) for own in steps])
+    ranges = starts.reshape(len(spans), 2, -1)
+    return np.asanyarray(means_by_residue(first, ranges, digits, turns, rows, costs, place))
 
 
 def _prefix(

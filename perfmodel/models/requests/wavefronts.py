@@ -94,17 +94,19 @@ def atomic_wavefronts(addresses: Array, active: Array, banks: int = BANKS) -> Ar
     return np.asanyarray(lanes.max(axis=-1))
 
 
-def ordered_wavefronts(addresses: Array, width: int) -> tuple[Array, Array] | None:
-    """Return the same two of requests whose lanes all take part, in the order of their addresses.
+def data_in_order(addresses: Array, width: int) -> Array | None:
+    """Return the data wavefronts of requests whose lanes all take part, in order of addresses.
 
-    Data and tag wavefronts of loads past shared memory; None of lanes that move more than a word,
-    whose places in the warp count.
+    None of lanes that move more than a word, whose places in the warp count.
     """
     if width > BANK_WORD:
         return None
-    data = _clocks_in_order(addresses // BANK_WORD, 1)
-    lines = np.moveaxis(addresses >> LINE.bit_length() - 1, -1, 0)
-    return np.asanyarray(np.maximum(data, 1)), _most_in_a_bank(lines)
+    return np.asanyarray(np.maximum(_clocks_in_order(addresses // BANK_WORD, 1), 1))
+
+
+def tags_in_order(addresses: Array) -> Array:
+    """Return the tag wavefronts of requests whose lanes all take part, in order of addresses."""
+    return _most_in_a_bank(np.moveaxis(addresses >> LINE.bit_length() - 1, -1, 0))
 
 
 def _bank_clocks(words: Array, parts: int, groups: int) -> Array:
@@ -118,8 +120,10 @@ def _clocks_in_order(words: Array, groups: int) -> Array:
     first = first_of_equals(words) & (words >= 0)
     banks = BANKS // groups
     rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
-    places = (rows * banks + words % banks)[first]
-    counts = np.bincount(places.reshape(-1), minlength=rows.size * banks)
+    every = rows.size * banks
+    # Banks are a power of two; what counts nowhere has a place of its own at the end.
+    places = np.where(first, rows * banks + (words & banks - 1), every)
+    counts = np.bincount(places.reshape(-1), minlength=every + 1)[:-1]
     return np.asanyarray(counts.reshape(*words.shape[:-1], banks).max(axis=-1))
 
 

@@ -14,8 +14,9 @@ from perfmodel.models.node import Node
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.records import record
 
-ROWS: Final = 61
-"""Launches that are recorded together: a number that no shape has otherwise."""
+ROWS: Final = 251
+"""Launches that are recorded together, so many that a program of these holds for nearly all that
+are like them: a number that no shape has otherwise."""
 _KEPT: Final = 1 << 15
 """Results of functions on one launch that are kept: programs of one kernel share them."""
 

@@ -20,7 +20,7 @@ _BLOCK: Final = 1 << 13
 """Launches of which all numbers are worked out at a time: few enough for a core's caches."""
 _TRIED: Final = 1 << 11
 """Launches that tell which forms there are."""
-_TOGETHER: Final = 60
+_TOGETHER: Final = 250
 """Launches that a program is made of at most."""
 _MOST_MADE: Final = 3
 _WORTH: Final = 1 << 14

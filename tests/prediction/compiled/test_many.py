@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.prediction.compiled import many
+from perfmodel.prediction.compiled import calls, many
 
 
 def test_launches_left_by_several_calls_are_worth_a_program(
@@ -20,10 +20,22 @@ def test_launches_left_by_several_calls_are_worth_a_program(
     programs.learn_of = lambda launches, evaluated, usual: asked.append(len(launches))
     monkeypatch.setattr(many, "_WORTH", 100)
     columns = {"n": np.arange(40)}
-    for calls in (0, 0, 1):
+    for expected in (0, 0, 1):
         assert many.prepare(programs, columns, lambda instance: None, 40) == ()
-        assert len(asked) == calls
+        assert len(asked) == expected
     assert programs.left == 0
+
+
+def test_a_program_of_many_launches_is_of_no_more_than_are_recorded_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # property: others would be left out, although the program is to hold for them too
+    asked: list[int] = []
+    programs: Any = SimpleNamespace(known=[], names=("n",), left=0.0)
+    programs.learn_of = lambda launches, evaluated, usual: asked.append(len(launches))
+    monkeypatch.setattr(many, "_WORTH", 100)
+    many.prepare(programs, {"n": np.arange(4000)}, lambda instance: None, 4000)
+    assert 200 < asked[0] <= calls.ROWS
 
 
 @pytest.mark.parametrize("places", [slice(2, 5), np.array([2, 3, 4])])
