@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from perfmodel.expressions import parse
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.grid.affine import Plane, index_variables, nearly_plane, plane
+from perfmodel.models.grid.affine import (
+    Plane,
+    index_variables,
+    nearly_plane,
+    plane,
+    plane_within_a_step,
+)
 from perfmodel.models.grid.geometry import block_shape
 
 
@@ -131,3 +137,18 @@ def test_threads_that_go_a_step_further_lie_on_a_second_plane() -> None:
     assert strides(found) == expected
     anywhere = parse(index + step.format("(threadIdx.x*2654435 + blockIdx.x*40503) % 65536"))
     assert nearly_plane(anywhere, {}, variables) is None
+
+
+def test_rows_that_warps_begin_at_places_of_their_own_have_strides() -> None:
+    # by hand: for (j = lane; j <= row; j += 32), whose first iterations a compiler splits off until
+    # those that are left are a multiple of four: warps begin 0, 32, 64 or 96 columns further
+    variables = index_variables(block_shape((128, 1, 1)), (3000, 1, 1), {"j": 48})
+    row, lane = "(4*blockIdx.x + threadIdx.x//32)", "threadIdx.x % 32"
+    left = f"max({row} - {lane}, 0)//32 + 1"
+    index = f"12000*{row} + {lane} + 128*j + 32*(({left}) % 4)"
+    found = plane_within_a_step(parse(index), {}, variables)
+    assert found is not None
+    assert strides(found) == {"lane.x": 1, "warp.x": 12000, "blockIdx.x": 48000, "j": 128}
+    # the same range at random: lanes do not follow one another
+    anywhere = f"12000*{row} + 128*j + ({lane}*2654435 + {row}*40503) % 128"
+    assert plane_within_a_step(parse(anywhere), {}, variables) is None

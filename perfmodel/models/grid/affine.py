@@ -8,7 +8,7 @@ affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -128,10 +128,30 @@ def nearly_plane(
     the plane, or nine in ten on it and one beside it: threads that have taken one iteration more
     before go on a step further.
     """
+    return _found(_nearly, node, values, variables)
+
+
+def plane_within_a_step(
+    node: Node, values: Mapping[str, Any], variables: Sequence[Variable]
+) -> Plane | None:
+    """Return the plane that threads follow which begin a loop at places of their own, or None.
+
+    Strides are the most common ones, three in four of all steps, and hold if nine in ten scattered
+    points lie within a loop's step of each other.
+    """
+    return _found(_within_a_step, node, values, variables)
+
+
+def _found(
+    by: Callable[..., Sequence[Any]],
+    node: Node,
+    values: Mapping[str, Any],
+    variables: Sequence[Variable],
+) -> Plane | None:
     used = tuple(name for name in values if name in names(node))
     numbers = (*(values[name] for name in used), *(v.extent for v in variables))
-    mostly, offset, *strides = _nearly((node, used, _targets(variables)), *numbers)
-    if not agreed(mostly):
+    holds, offset, *strides = by((node, used, _targets(variables)), *numbers)
+    if not agreed(holds):
         return None
     return Plane(offset, {v.name: s for v, s in zip(variables, strides, strict=True)}, False)
 
@@ -150,9 +170,8 @@ def _nearly(
     middle = last // 2
     moved = np.where(middle < last, 1, 0)
     points = np.vstack([middle, middle + np.diag(moved)])
-    steps = np.sqrt(np.resize(_PRIMES, len(last)) + np.arange(len(last)) // len(_PRIMES))
-    scattered = np.floor(np.outer(np.arange(1, _SCATTERED + 1), steps) % 1 * last + 0.5)
-    every = np.vstack([points, scattered.astype(np.int64)])
+    scattered = _scattered(last)
+    every = np.vstack([points, scattered])
     value = _at(node, values, targets, _columns(every.astype(float)))[:, 0]
     strides = np.where(moved > 0, value[1 : len(last) + 1] - value[0], 0.0)
     offset = value[0] - strides @ middle
@@ -160,6 +179,43 @@ def _nearly(
     shares = np.sort(np.unique(np.round(residuals, 3), return_counts=True)[1])[::-1] / _SCATTERED
     mostly = np.mean(np.isclose(residuals, 0.0)) >= _MOSTLY or np.sum(shares[:2]) >= _ON_TWO
     return mostly, offset, *strides
+
+
+@each_launch
+def _within_a_step(
+    given: tuple[Node, tuple[str, ...], tuple[tuple[str, int], ...]], numbers: tuple[int, ...]
+) -> Sequence[Any]:
+    """Return whether an index stays within a loop's step of a plane, its offset and strides."""
+    node, used, targets = given
+    values, extents = dict(zip(used, numbers, strict=False)), numbers[len(used) :]
+    last = np.array([max(extent - 1, 0) for extent in extents], dtype=np.int64)
+    points = _scattered(np.maximum(last - 1, 0))
+    steps = np.diag(np.where(last > 0, 1, 0))
+    every = np.vstack([points, *(points + step for step in steps)]).astype(float)
+    value = _at(node, values, targets, _columns(every))[:, 0].reshape(-1, len(points))
+    strides, shares = np.array([_most_common(moved - value[0]) for moved in value[1:]]).T
+    residuals = value[0] - points @ strides
+    low, high = np.quantile(residuals, ((1 - _ON_TWO) / 2, (1 + _ON_TWO) / 2))
+    loops = [
+        abs(stride)
+        for stride, (name, _) in zip(strides, targets, strict=True)
+        if not name.startswith(("threadIdx", "blockIdx"))
+    ]
+    within = high - low < max(loops, default=0.0)
+    return within and shares.min(initial=1.0) >= _MOSTLY, low, *strides
+
+
+def _most_common(values: Array) -> tuple[float, float]:
+    """Return the most common of some values, and its share."""
+    found, counts = np.unique(values, return_counts=True)
+    return float(found[counts.argmax()]), float(counts.max() / len(values))
+
+
+def _scattered(last: Array) -> Array:
+    """Return points from 0 to the last of each variable, (points, variables)."""
+    steps = np.sqrt(np.resize(_PRIMES, len(last)) + np.arange(len(last)) // len(_PRIMES))
+    fractions = np.outer(np.arange(1, _SCATTERED + 1), steps) % 1
+    return np.floor(fractions * last + 0.5).astype(np.int64)
 
 
 def _targets(variables: Sequence[Variable]) -> tuple[tuple[str, int], ...]:

@@ -16,7 +16,14 @@ from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
 from perfmodel.models.grid.activity import Activity, conditions, warp_classes
-from perfmodel.models.grid.affine import Variable, nearly_plane, plane, split_threads, with_threads
+from perfmodel.models.grid.affine import (
+    Variable,
+    nearly_plane,
+    plane,
+    plane_within_a_step,
+    split_threads,
+    with_threads,
+)
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.affine_requests import affine_requests
@@ -152,6 +159,8 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     everything = with_threads(a.variables, a.shape)
     random = uses_random(a.index)
     mostly = None if random else nearly_plane(a.index, a.values, everything)
+    if mostly is None and not random and a.access.kind == "load":
+        mostly = plane_within_a_step(a.index, a.values, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
@@ -194,7 +203,8 @@ def given_requests(a: Addressing, counted: Counted) -> Requests:
     variables = with_threads(a.variables, a.shape)
     flat = None if uses_random(a.index) else plane(a.index, a.values, variables)
     if flat is not None and not flat.affine:
-        flat = None
+        loads = access.kind == "load"
+        flat = plane_within_a_step(a.index, a.values, variables) if loads else None
     on_chip = a.instance.kernel.buffer(access.buffer).space == "shared"
     shared = banks = stored = None
     if counted.addresses is not None:
