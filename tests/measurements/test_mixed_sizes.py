@@ -136,3 +136,13 @@ def test_stores_to_a_row_of_each_lane_do_not_merge() -> None:
 def test_an_outer_loop_that_loads_a_parameter_is_gone_through_as_often_as_stated() -> None:
     # measured: instructions and times of sums over images; half of the iterations were missing
     assert off("batchnorm_stats", "time_us", least=10) == pytest.approx([1, 1], abs=0.1)
+
+
+@needs_nvcc
+def test_rows_of_a_triangle_are_read_once() -> None:
+    # measured: rows that begin 0 to 96 columns further, as their lengths say; DRAM brought them
+    # once, not twice, in 0.5 of the time
+    many = off("trmv_lower", "dram_read_bytes", least=1e8)
+    assert many == pytest.approx([1, 1], abs=0.05)
+    assert off("trmv_lower", "l2_read_sectors", least=1e6) == pytest.approx([1, 1], abs=0.05)
+    assert off("trmv_lower", "time_us", least=50) == pytest.approx([1, 1], abs=0.16)
