@@ -159,8 +159,6 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     everything = with_threads(a.variables, a.shape)
     random = uses_random(a.index)
     mostly = None if random else nearly_plane(a.index, a.values, everything)
-    if mostly is None and not random and a.access.kind == "load":
-        mostly = plane_within_a_step(a.index, a.values, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
@@ -203,7 +201,7 @@ def given_requests(a: Addressing, counted: Counted) -> Requests:
     variables = with_threads(a.variables, a.shape)
     flat = None if uses_random(a.index) else plane(a.index, a.values, variables)
     if flat is not None and not flat.affine:
-        loads = access.kind == "load"
+        loads = access.kind == "load" and not counted.misses
         flat = plane_within_a_step(a.index, a.values, variables) if loads else None
     on_chip = a.instance.kernel.buffer(access.buffer).space == "shared"
     shared = banks = stored = None
