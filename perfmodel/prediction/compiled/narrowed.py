@@ -62,7 +62,7 @@ def narrowed(
         if isinstance(value, Scalar):
             kept.setdefault((value, answer), Guard(value, answer))
         elif value != answer:
-            raise NoProgramError("guards that no launch meets")
+            raise NoProgramError("guards that hold for no launch")
     unsure = (p for p in products if isinstance(p, Scalar) and not some.below(p, LARGEST))
     return Program(program.inputs, tuple(kept.values()), tuple(unsure), outputs)
 
