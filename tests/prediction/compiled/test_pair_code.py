@@ -26,6 +26,15 @@ SIZES, TILES = (
 )
 
 
+def function_of(program: Program) -> PairFunction:
+    try:
+        return PairFunction(program, ["tile"])
+    except NoProgramError as error:
+        if "expected type" in str(error):
+            pytest.skip("an LLVM of before its version 15")
+        raise
+
+
 def test_pairs_of_which_a_program_holds() -> None:
     rounds = do.apply("ceil", do.apply("divide", SIZE, TILE))
     even = do.apply("equal", do.apply("remainder", SIZE, 2), 0)
@@ -38,7 +47,7 @@ def test_pairs_of_which_a_program_holds() -> None:
     )
     program = Program(("size", "tile"), guards, (do.apply("multiply", SIZE, TILE),), (time,))
     found = np.full((39, 9), np.nan)
-    PairFunction(program, ["tile"]).put(found, SIZES, TILES)
+    function_of(program).put(found, SIZES, TILES)
     with np.errstate(all="ignore"):
         held, (times,) = array_function(program)(SIZES["size"][:, None], TILES["tile"])
     assert 0 < held.sum() < held.size
@@ -48,7 +57,7 @@ def test_pairs_of_which_a_program_holds() -> None:
 
 def test_what_is_known_stays() -> None:
     program = Program(("size", "tile"), (), (), (do.apply("divide", SIZE, TILE),))
-    function = PairFunction(program, ["tile"])
+    function = function_of(program)
     found = np.zeros((39, 9))
     found[3, 1:] = np.nan
     function.put(found, SIZES, TILES)
