@@ -173,21 +173,21 @@ def _argument(key: str, value: object, where: str, folder: Path) -> StatedArgume
         return StatedArgument(key, where, fields=tuple(map(str, value["fields"])))
     if isinstance(value, Mapping):
         size = _size(check_keys(value, BUFFER_KEYS, ("bytes",), where)["bytes"], f"{where}: bytes")
-        below, step = (_rule(value.get(k), f"{where}: {k}") for k in ("below", "step"))
-        return StatedArgument(
-            key, where, size, _buffer(value, where, folder), below=below, step=step
-        )
+        rules = {
+            key: Stated(value[key], f"{where}: {key}")
+            for key in ("below", "step")
+            if isinstance(value.get(key), str)
+        }
+        held = _buffer({k: v for k, v in value.items() if k not in rules}, where, folder)
+        below, step = rules.get("below"), rules.get("step")
+        return StatedArgument(key, where, size, held, below=below, step=step)
     raise PerfmodelError(
         f"{where} must be a number, a table with bytes, or one with fields, not {shown(value)}"
     )
 
 
-def _rule(value: object, where: str) -> Stated | None:
-    return Stated(value, where) if isinstance(value, str) else None
-
-
 def _buffer(table: Mapping[str, Any], where: str, folder: Path) -> Buffer:
-    """Return what a buffer holds; its size is left open, and what follows by a rule."""
+    """Return what a buffer holds, its size left open."""
     kind, fill, npy = (table.get(key) for key in ("type", "fill", "npy"))
     if kind is not None:
         choice(kind, tuple(content.TYPES), f"{where}: type")
@@ -199,14 +199,12 @@ def _buffer(table: Mapping[str, Any], where: str, folder: Path) -> Buffer:
             raise PerfmodelError(f"{where} has both fill and npy: give one of them")
     if npy is not None and not isinstance(npy, str):
         raise PerfmodelError(f"{where}: npy must be a path, not {shown(npy)}")
-    below, step = (
-        None if isinstance(x, str) else x for x in (table.get("below"), table.get("step", 1))
-    )
+    below = table.get("below")
     return Buffer(
         bytes=1,
         dtype=kind,
         fill=fill,
         below=None if below is None else whole(below, f"{where}: below", 1),
-        step=1 if step is None else whole(step, f"{where}: step", 1),
+        step=whole(table.get("step", 1), f"{where}: step", 1),
         npy=None if npy is None else folder / npy,
     )

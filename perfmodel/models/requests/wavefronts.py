@@ -121,7 +121,7 @@ def _clocks_in_order(words: Array, groups: int) -> Array:
     banks = BANKS // groups
     rows = np.arange(words[..., 0].size).reshape(words.shape[:-1])[..., None]
     every = rows.size * banks
-    # Banks are a power of two; what counts nowhere has a place of its own at the end.
+    # Banks are a power of two. Lanes whose word an earlier one has are counted past the last bank.
     places = np.where(first, rows * banks + (words & banks - 1), every)
     counts = np.bincount(places.reshape(-1), minlength=every + 1)[:-1]
     return np.asanyarray(counts.reshape(*words.shape[:-1], banks).max(axis=-1))
