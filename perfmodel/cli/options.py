@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DEVICE = "h100-sxm"
 Traffic = Literal["closed-form", "simulated"]
-Timing = Literal["profiler", "events"]
+Timing = Literal["profiler", "events", "graph"]
 Cache = Literal["cold", "warm"]
 
 
@@ -96,7 +96,9 @@ DEFINES: Final[Any] = option(
 )
 TRAFFIC: Final[Any] = option("Who counts requests, sectors and bytes.", default="closed-form")
 TIMING: Final[Any] = option(
-    "What is timed: the kernel alone, or all between two events around it.", default="profiler"
+    "What is timed: the kernel alone, all between two events around it, or a kernel among the "
+    "others of a replayed CUDA graph (cold: with buffers of its own, which L2 has not).",
+    default="profiler",
 )
 CACHE: Final[Any] = option(
     "L2 at the start: empty, or as the same launch just left it. Beyond L2 a copy may be "

@@ -71,7 +71,7 @@ RESULTS: Final = MappingProxyType(
 PROTOCOL: Final = MappingProxyType(
     {
         "use": ("fit", "validation"),
-        "timing": ("profiler", "events"),
+        "timing": ("profiler", "events", "graph"),
         "cache": ("cold", "warm", "dirty"),
     }
 )

@@ -16,7 +16,7 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.records import record
 from perfmodel.traffic import Traffic
 
-Timing = Literal["profiler", "events"]
+Timing = Literal["profiler", "events", "graph"]
 
 
 @record
@@ -28,7 +28,7 @@ class Execution:
     traffic: Traffic
     occupied: Occupancy
     device: Device  # with the clocks that it has under this kernel
-    timing: Timing  # whether the kernel alone is timed, or what two events around it see
+    timing: Timing  # the kernel alone, between two events, or one of a replayed graph
     on_chip: Sequence[Requests] = ()  # of the shared accesses
 
     @property

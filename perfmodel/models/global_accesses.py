@@ -29,6 +29,8 @@ class L2Start:
     warm: bool = False  # whether L2 starts as the same launch just left it
     # whether what the launch has not left in L2 is others' lines: only profilers empty it
     full: bool = False
+    # whether these were written: in a chain of launches each writes back what the last one left
+    dirty: bool = False
 
 
 @record

@@ -203,7 +203,7 @@ def predict_operators(
         Tokens in the cache, and of the prompt; by default the shape's.
     batch : int
         Sequences at a time.
-    timing : {"profiler", "events"}
+    timing : {"profiler", "events", "graph"}
     cache : {"step", "cold", "warm"}
         What L2 holds when an operator starts: what the step leaves it (what the kernel before
         wrote; of weights and cache the share that survives a whole token), or nothing, or all

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device, load_device
@@ -99,7 +99,7 @@ def device_of(device: str | Path | Device) -> Device:
 def check_protocol(timing: str, cache: str, traffic: str = "closed-form") -> None:
     """Refuse a protocol that there is not."""
     for name, value, allowed in (
-        ("timing", timing, ("profiler", "events")),
+        ("timing", timing, get_args(Timing)),
         ("cache", cache, ("cold", "warm")),
         ("traffic", traffic, ("closed-form", "simulated")),
     ):

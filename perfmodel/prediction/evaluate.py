@@ -55,7 +55,13 @@ def evaluate(
         shape,
         gpu,
         occupied,
-        L2Start(setting.control, setting.claimed, warm=cache == "warm", full=not emptied),
+        L2Start(
+            setting.control,
+            setting.claimed,
+            warm=cache == "warm",
+            full=not emptied,
+            dirty=timing == "graph",
+        ),
         asked,
     )
     notes: tuple[str, ...] = ()

@@ -53,8 +53,9 @@ def predict(
         Variant of a built-in, such as "naive" or "coalesced".
     device : str, Path or Device
         A catalogue name, a device file, or a device.
-    timing : {"profiler", "events"}
-        Whether the kernel alone is timed, or what two events around it see.
+    timing : {"profiler", "events", "graph"}
+        Whether the kernel alone is timed, what two events around it see, or a kernel of a replayed
+        CUDA graph.
     cache : {"cold", "warm"}
         Whether L2 starts empty, or as the same launch just left it.
     traffic : {"closed-form", "simulated"}

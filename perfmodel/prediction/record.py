@@ -162,7 +162,7 @@ class Prediction:
         Name of the GPU.
     method : {"closed-form", "simulated"}
         Who counted the traffic.
-    timing : {"profiler", "events"}
+    timing : {"profiler", "events", "graph"}
         What is timed.
     cache : {"cold", "warm"}
         What L2 holds at the start.

@@ -22,6 +22,7 @@ _NUMBER: Final = r"[0-9]+(?:[.,][0-9]+)*"
 _TIMED: Final = {
     "profiler": "the kernel alone (profiler)",
     "events": "between two events",
+    "graph": "as a kernel of a replayed CUDA graph",
 }
 
 

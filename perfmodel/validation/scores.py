@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.execution import Timing
 from perfmodel.prediction.interval import REGIMES
 from perfmodel.validation.case import Case
 
@@ -63,7 +65,7 @@ def by_regime(judged: Sequence[Judged]) -> list[Score]:
 
 def by_protocol(judged: Sequence[Judged]) -> list[Score]:
     """Return a score for each timing and state of L2."""
-    order = [f"{timed}, {l2}" for timed in ("profiler", "events") for l2 in ("cold", "warm")]
+    order = [f"{timed}, {l2}" for timed in get_args(Timing) for l2 in ("cold", "warm")]
     return _grouped(judged, lambda case: f"{case.timing}, {case.cache}", order)
 
 

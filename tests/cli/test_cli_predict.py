@@ -79,6 +79,16 @@ def test_json_has_the_keys_of_the_design(run: Run) -> None:
     assert found["roofline"]["flop"] == 2 * 4096**3
 
 
+def test_a_kernel_of_a_replayed_graph(run: Run, validator: Any) -> None:
+    # regression of the words; the times are in tests/measurements/test_graph_replays.py
+    assert "timing as a kernel of a replayed CUDA graph" in run(
+        "predict", "copy", "--timing", "graph"
+    )
+    found = json.loads(run("predict", "copy", "--timing", "graph", "--json"))
+    validator.validate(found)
+    assert found["protocol"] == {"timing": "graph", "cache": "cold"}
+
+
 COLD: Final = ()
 WARM: Final = ("--timing", "events", "--cache", "warm")
 

@@ -96,7 +96,7 @@ Make = Callable[..., str]
         (["predict", "copy", "--nope"], "no such option: --nope"),
         (["predict", "copy", "--device"], "--device"),
         (["predict", "copy", "-D"], "-D"),
-        (["predict", "copy", "--timing", "x"], "'profiler', 'events'"),
+        (["predict", "copy", "--timing", "x"], "'profiler', 'events', 'graph'"),
         (["predict", "copy", "--cache", "x"], "'cold', 'warm'"),
         (["predict", "copy", "--traffic", "x"], "'closed-form', 'simulated'"),
         (["pred"], "did you mean 'predict'?"),

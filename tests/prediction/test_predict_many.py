@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import find_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
-from perfmodel.models.time.launch import COLD_CODE
+from perfmodel.models.time.launch import CODE_FETCH, COLD_CODE, GRAPH_SHARE
 from perfmodel.prediction import predict, predict_many
 from perfmodel.prediction.compiled import many
 from perfmodel.prediction.conditions import by_the_models
@@ -149,6 +149,29 @@ def test_events_read_more_than_the_profiler_by_the_floors() -> None:
         extra = gpu.event_floor - gpu.launch_floor + COLD_CODE(gpu)
         assert long.time_s - short.time_s == pytest.approx(extra)
         assert extra > 0
+
+
+def test_a_replayed_graph_spares_what_the_profiler_adds() -> None:
+    # derived: an empty kernel's overhead, and the code, which is fetched while the one before runs
+    for device in DEVICES:
+        alone, replayed = (
+            predict("read", device=device, timing=t, cache="warm", bytes=1 << 20)
+            for t in ("profiler", "graph")
+        )
+        gpu = alone.details.device
+        code = CODE_FETCH(gpu) if gpu.launch_code is None else gpu.launch_code
+        warm = gpu.launch_floor - COLD_CODE(gpu)
+        spared = (1 - GRAPH_SHARE(gpu)) * warm + code
+        assert alone.time_s - replayed.time_s == pytest.approx(spared, rel=1e-6)
+        assert spared < warm
+
+
+def test_launches_of_a_replayed_graph_write_back_as_much_as_they_store() -> None:
+    # property: what one leaves in L2 is written back by those after it
+    for kernel in ("copy", "write"):
+        for size in (1 << 20, 1 << 24, 1 << 28):
+            found = predict(kernel, device="h100-sxm", timing="graph", bytes=size)
+            assert found.traffic["dram_write_bytes"] == pytest.approx(size, rel=1e-9)
 
 
 def test_warm_caches_never_slow_a_launch_down() -> None:

@@ -118,6 +118,8 @@ def _left(
     accesses: GlobalAccesses, l2: L2, reads: Array, touched: Array, stores: Sequence[int]
 ) -> tuple[Array, Array]:
     """Return what a cold launch leaves in L2 of `touched`, and the writes of passes [B]."""
+    if accesses.start.dirty:  # as much as a launch leaves it writes back of what it found
+        return _ZERO, _ZERO
     l2_size, device = accesses.l2_size, accesses.device
     ways = granted_ways(accesses.control.set_aside, l2_size)
     # How often a thread stores.

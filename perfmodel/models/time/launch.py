@@ -24,6 +24,7 @@ from perfmodel.models.mechanism import mechanism
 CODE_FETCH: Final = Coefficient("time.launch.code_fetch")
 COLD_CODE: Final = Coefficient("time.launch.cold_code")
 TRACED_COLD: Final = Coefficient("time.launch.traced_cold")
+GRAPH_SHARE: Final = Coefficient("time.launch.graph_share")
 FETCH_TIME = Formula(
     name="overhead of a launch with work over an empty kernel, by a profiler that leaves caches "
     "alone",
@@ -64,10 +65,16 @@ def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -
     """Return the time of an empty kernel; if it `works`, without what goes on beside work [s].
 
     The profiler's figure is of cold launches, that of events of warm ones, and that of a profiler
-    that leaves caches alone, whose device says what it adds for work, of warm ones too.
+    that leaves caches alone, whose device says what it adds for work, of warm ones too. A replayed
+    graph fetches the code of its next kernel while one runs: it is never cold.
     """
     if timing == "events":
         return device.event_floor + (COLD_CODE(device) if cold else 0.0)
+    if timing == "graph":
+        if device.launch_fetch is not None:
+            return device.launch_floor
+        empty = GRAPH_SHARE(device) * (device.launch_floor - COLD_CODE(device))
+        return max(empty - (_launch_code(device) if works else 0.0), 0.0)
     if device.launch_fetch is not None:
         beside = (device.launch_beside or 0.0) - (TRACED_COLD(device) if cold else 0.0)
         return device.launch_floor - max(beside, 0.0) * works
@@ -82,18 +89,23 @@ def launch_floor(device: Device, timing: str, cold: bool, works: bool = False) -
 def code_fetch(device: Device, blocks: Array) -> Array:
     """Return what a launch with any work takes beyond an empty one [s]."""
     if device.launch_fetch is None:
-        code = CODE_FETCH(device) if device.launch_code is None else device.launch_code
-        return np.zeros(np.shape(blocks)) + code
+        return np.zeros(np.shape(blocks)) + _launch_code(device)
     sms = np.clip(blocks, 1.0, device.sm_count)
     return FETCH_TIME(fetch=device.launch_fetch, n=sms, m=1.0 * device.sm_count)
+
+
+def _launch_code(device: Device) -> float:
+    """Return what the code of a kernel with work takes beyond an empty one's [s]."""
+    return CODE_FETCH(device) if device.launch_code is None else device.launch_code
 
 
 def constant_fetch(device: Device, timing: str, cold: bool, size: Array) -> Array:
     """Return what it takes to fetch `size` bytes of constant memory for the first time [s].
 
-    Between events the caches of constants are taken to hold what the launch before has read.
+    Between events, and in a replayed graph, the caches of constants are taken to hold what the
+    launch before has read.
     """
-    if timing == "events":
+    if timing != "profiler":
         return np.zeros(np.shape(size))
     return CONSTANT_TIME(
         far=(CONSTANT_FAR_DRAM if cold else CONSTANT_FAR_L2)(device),
