@@ -13,11 +13,12 @@ they may drift a few iterations from one another, which lengthens the window by 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array, summed
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -28,7 +29,7 @@ from perfmodel.models.l1.l1_tables import periodic_fills
 from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, traced_fills
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.groups import Group, loads_by_l1, thread_extents
+from perfmodel.models.reuse.groups import Group, apart, loads_by_l1, thread_extents
 from perfmodel.models.reuse.irregular_unions import Union, among
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import (
@@ -62,7 +63,9 @@ def l1_fills(
     accesses: GlobalAccesses, groups: Sequence[Group], unions: Mapping[int, Union]
 ) -> list[Array]:
     """Return the sectors that each access brings into L1; those past L1 bring all they ask for."""
-    cached = loads_by_l1(accesses.requests, groups)
+    cached = [
+        part for g in loads_by_l1(accesses.requests, groups) for part in apart(g, accesses.requests)
+    ]
     fills = [r.sectors * 1.0 for r in accesses.requests]
     totals = _walked_fills(accesses, cached)
     for g, total in zip(cached, totals, strict=True):
@@ -90,12 +93,22 @@ def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Arr
     stays = resident_share(summed(lengths.values()), capacity, reuse_knee(accesses.device))
     walk = np.maximum(summed(found) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
+    along = [_blocks_along(requests, g) for g in cached]
+    every = [_places(g, n) for g, n in zip(cached, along, strict=True)]
     totals = []
-    for g, own in zip(cached, found, strict=True):
+    for g, own, places, of_axes in zip(cached, found, every, along, strict=True):
         still, several = alike(instance, g, sharing, accesses.device)
         # Data that every block reads alike stays for the next block of the SM.
-        times = np.where(still, sms, blocks * (1 - there + there / several))
-        total = own * times
+        working = np.minimum(blocks, reduce(np.multiply, of_axes.values(), _ONE))
+        times = np.where(still, sms, working * (1 - there + there / several))
+        # Other data that several blocks read is there if L1 holds what an SM reads in between.
+        between = summed(
+            f * places_seen(n, np.maximum(places, sharing))
+            for f, n in zip(found, every, strict=True)
+        )
+        kept = resident_share(between * SECTOR, capacity, reuse_knee(accesses.device))
+        once = np.minimum(times, sms * places_seen(places, np.maximum(working / sms, 1.0)))
+        total = own * (times - kept * (times - once))
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
         totals.append(total - stays * np.maximum(total - whole * sms, 0.0))
     return totals
@@ -208,6 +221,32 @@ def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> t
         still = still & ~(moves & (np.asanyarray(blocks_of) > 1))
         same = np.where(still, same * np.asanyarray(blocks_of), same)
     return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
+
+
+def _blocks_along(requests: Sequence[Requests], group: Group) -> dict[str, Array]:
+    """Return how many blocks guards leave along each axis of the grid, those cut by them in part.
+
+    Of members with guards of their own, those of the one that most blocks make.
+    """
+    members = [requests[i] for i in group.members]
+    axes = [v for v in members[0].variables if v.is_block]
+    return {
+        v.name: v.extent * largest(*(r.shares.get(v.name, _ONE) for r in members)) for v in axes
+    }
+
+
+def _places(group: Group, along: Mapping[str, Array]) -> Array:
+    """Return how many parts of a group's data blocks read, one each."""
+    moving = (np.where(group.strides[name] != 0, n, 1.0) for name, n in along.items())
+    return reduce(np.multiply, moving, _ONE)
+
+
+def places_seen(places: Array, blocks: Array) -> Array:
+    """Return how many of some places an SM comes by with so many of their blocks, drawn by chance.
+
+    Derived: an SM takes whichever blocks come when it has room.
+    """
+    return np.asanyarray(places * (1 - (1 - 1 / places) ** blocks))
 
 
 def loop_windows(instance: Instance, *root: str | None) -> list[Window]:

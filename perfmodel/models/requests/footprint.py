@@ -49,9 +49,7 @@ def footprint(
 ) -> Array:
     """Return the distinct granules that an access touches over a box of variables.
 
-    A mean over alignments where the runs start at several. Runs of a granule at most (32 B for
-    sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
-    with a granule.
+    A mean over alignments where the runs start at several, the first at `start` [B].
     """
     ordered = by_stride(extents)
     if not ordered:
@@ -88,7 +86,7 @@ def footprint(
         run, pitch = np.where(full, span, run), np.where(full, np.inf, pitch)
         repeats, within = np.where(full, 1.0, repeats), np.where(full, 1.0, within)
         step = np.where(full, granule, step)
-    into = np.where(run <= granule, np.mod(start, step), 0.0)
+    into = np.mod(start, step)
     return np.asanyarray(within * repeats * _granules(run + into, width, step, granule))
 
 

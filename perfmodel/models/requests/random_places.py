@@ -22,7 +22,8 @@ class Places(NamedTuple):
     """Where the random places of an access lie."""
 
     reach: Array  # bytes that one block draws from
-    # bytes by which the next block along an axis draws elsewhere, and blocks along it; x first
+    # bytes by which the next block along an axis draws elsewhere, and blocks along it; x first;
+    # none where all blocks draw from the same
     moves: tuple[tuple[Array, Array], ...]
 
     def of(self, blocks: Array, gap: Array | float = 1.0) -> Array:
@@ -73,9 +74,8 @@ def random_places(
             reach = reach + np.abs(low.strides[v.name]) * element * (v.extent - 1)
     blocks = sorted((v for v in variables if v.is_block), key=lambda v: v.name)
     moves = tuple((np.abs(low.strides[v.name]) * element, v.extent * 1.0) for v in blocks)
-    if not moves or agreed(summed(s * (n > 1) for s, n in moves) == 0):
-        return None
-    return Places(np.asanyarray(reach), moves)
+    still = not moves or agreed(summed(s * (n > 1) for s, n in moves) == 0)
+    return Places(np.asanyarray(reach), () if still else moves)
 
 
 def pitch_of_shuffled(

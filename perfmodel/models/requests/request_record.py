@@ -64,6 +64,7 @@ class Requests:
     seams: Array | None = None
     filled: Array | None = None  # share of their sectors that neighbouring blocks store in time
     places: Places | None = None  # where random places lie, if each block has a part of its own
+    drawn: Array | None = None  # bytes that random places lie in, if all blocks draw from the same
     pitch: Array | None = None  # bytes from one random place to the next, if none is drawn twice
 
     @property

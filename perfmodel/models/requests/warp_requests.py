@@ -167,11 +167,17 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             offset=mostly.offset * a.element,
             variables=everything,
         )
-    places = pitch = None
-    if random and a.access.kind == "load":
-        places = random_places(a.index, a.values, everything, a.element, a.width)
-        pitch = pitch_of_shuffled(a.index, a.values, everything, a.element)
-    return replace(counted, random=random, places=places, pitch=pitch)
+    if not random or a.access.kind != "load":
+        return replace(counted, random=random)
+    found = random_places(a.index, a.values, everything, a.element, a.width)
+    own = found is not None and bool(found.moves)
+    return replace(
+        counted,
+        random=True,
+        places=found if own else None,
+        drawn=None if found is None or own else found.reach,
+        pitch=pitch_of_shuffled(a.index, a.values, everything, a.element),
+    )
 
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:

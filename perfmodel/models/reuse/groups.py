@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from perfmodel.arrays import Array, largest, smallest
+from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
@@ -43,28 +44,39 @@ class Group:
     start: Array  # where the first of these lies [B]
     # bytes that the members go through before their addresses start again
     period: Array | None = None
+    # variables along which members lie around a centre, each member along one of them alone
+    arms: tuple[str, ...] = ()
 
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:
         """Return the distinct granules over a window: how many values each variable takes in it."""
-        extents = [
-            Extent(stride, self._spread(name, np.minimum(window.get(name, 1.0), self.counts[name])))
-            for name, stride in self.strides.items()
-        ]
-        found = footprint([*extents, self.rest], self.width, granule, self.start)
+        found = self._granules(window, granule, self.spreads)
+        if self.arms:
+            # Arms add up, where members at all corners multiply.
+            inner = {name: s for name, s in self.spreads.items() if name not in self.arms}
+            centre = self._granules(window, granule, inner)
+            arms = ({**inner, name: self.spreads[name]} for name in self.arms)
+            more = summed(self._granules(window, granule, arm) - centre for arm in arms)
+            found = np.minimum(found, centre + more)
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
+
+    def _granules(
+        self, window: Mapping[str, Array], granule: int, spreads: Mapping[str, Spread]
+    ) -> Array:
+        """Return the distinct granules of members that lie apart as `spreads` say."""
+        extents = []
+        for name, stride in self.strides.items():
+            count = np.minimum(window.get(name, 1.0), self.counts[name])
+            spread = spreads.get(name)
+            if spread is not None:
+                # Members close to each other overlap; those far from each other are copies.
+                count = np.minimum(count + spread.reach, count * spread.copies)
+            extents.append(Extent(stride, np.asanyarray(count)))
+        return footprint([*extents, self.rest], self.width, granule, self.start)
 
     def moves_with(self, name: str) -> bool:
         """Say whether a variable may lengthen the group's footprint in any configuration."""
         stride = self.strides.get(name)
         return stride is not None and not skippable((stride == 0) | (self.counts[name] <= 1))
-
-    def _spread(self, name: str, count: Array) -> Array:
-        """Return the values that a variable takes for all members together, of `count` for one."""
-        spread = self.spreads.get(name)
-        if spread is None:
-            return count
-        # Members close to each other overlap; those far from each other are copies.
-        return np.asanyarray(np.minimum(count + spread.reach, count * spread.copies))
 
 
 def loads_by_l1(requests: Sequence[Requests], groups: Iterable[Group]) -> list[Group]:
@@ -123,6 +135,45 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
     return [_group(members, requests) for members in groups]
 
 
+def apart(group: Group, requests: Sequence[Requests]) -> list[Group]:
+    """Return a group's members in groups between which no block touches the same sectors.
+
+    These lie so far from each other that the threads and loops of one block do not reach from one
+    to the next, such as the planes of a stencil that walks along none of them.
+    """
+    if len(group.members) < 2 or group.period is not None:
+        return [group]
+    offsets = [requests[i].offset for i in group.members]
+    inner = [v for v in requests[group.members[0]].variables if not v.is_block]
+    clusters = _clusters(offsets, _span(group.strides, inner, group.width))
+    parts: dict[int, list[int]] = {}
+    for i, cluster in zip(group.members, clusters, strict=True):
+        parts.setdefault(cluster, []).append(i)
+    return [group] if len(parts) == 1 else [_group(part, requests) for part in parts.values()]
+
+
+def _span(strides: Mapping[str, Array], inner: Iterable[Variable], width: int) -> Array:
+    """Return the bytes from the first that some variables reach to the last."""
+    return summed(np.abs(strides[v.name]) * (v.extent - 1) for v in inner) + width
+
+
+def _clusters(offsets: Sequence[Array], span: Array) -> list[int]:
+    """Return which offsets lie so close that a span from one reaches the next, as numbers.
+
+    All in one where each is close to the next, or none is: nothing is gained by parting them.
+    """
+    found = [0] * len(offsets)
+    ordered = np.sort(np.stack(np.broadcast_arrays(*offsets)), axis=0)
+    far = np.diff(ordered, axis=0) >= span + SECTOR
+    if not agreed(np.any(far, axis=0) & ~np.all(far, axis=0)):
+        return found
+    order, cluster = agreed_order(offsets), 0
+    for before, here in itertools.pairwise(order):
+        cluster += agreed(offsets[here] - offsets[before] >= span + SECTOR)
+        found[here] = cluster
+    return found
+
+
 def _same_period(a: Requests, b: Requests) -> bool:
     """Say whether two accesses have no period, or the same one over ranges that overlap."""
     if a.period is None or b.period is None or a.start is None or b.start is None:
@@ -148,12 +199,42 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         order = [v for v in first.variables if agreed((strides[v.name] != 0) & (v.extent > 1))]
         order = [order[i] for i in agreed_order([-np.abs(strides[v.name]) for v in order])]
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
+    width = max(requests[i].width for i in members)
+    moved, between, left = _steps(offsets, order, strides, width)
+    rest = _distinct(left + between)
+    threads = (v.name for v in order if v.is_block or v.target.startswith("threadIdx"))
+    return Group(
+        members=tuple(members),
+        counts=counts,
+        strides=strides,
+        width=width,
+        spreads={name: _distinct(steps_of) for name, steps_of in moved.items()},
+        rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
+        start=np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float),
+        period=_joint_period([requests[i] for i in members]),
+        arms=_arms({name: moved[name] for name in threads}),
+    )
+
+
+def _steps(
+    offsets: Array, order: Sequence[Variable], strides: Mapping[str, Array], width: int
+) -> tuple[dict[str, Array], Array, Array]:
+    """Return the steps of variables from the first of some offsets to each, and what is left [B].
+
+    What is left: how far the loads of an unrolled loop lie apart where each has neighbours, and
+    all else that lies between two steps.
+    """
     left = np.asanyarray(offsets - offsets.min(axis=0), dtype=float)
+    between = np.zeros_like(left)
+    threads = [v for v in order if v.target.startswith("threadIdx")]
     moved: dict[str, Array] = {}
     for v in order:
         stride = strides[v.name]
+        if not v.is_block and v not in threads:
+            middles = _middles(left, _span(strides, threads, width))
+            between, left = between + middles, left - middles
         steps = left / np.where(stride == 0, 1, stride)
-        if v.is_block or v.target.startswith("threadIdx"):
+        if v.is_block or v in threads:
             steps = np.rint(steps)
         else:  # loads of an unrolled loop lie between two of its steps
             steps = np.copysign(_whole_steps(np.abs(steps)), steps)
@@ -164,18 +245,30 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
             separate = separate & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
         moved[v.name] = np.where(separate, steps, 0.0)
         left = left - moved[v.name] * stride
-    # What is left: an unrolled loop's loads, between two steps of its variable.
-    rest = _distinct(left)
-    return Group(
-        members=tuple(members),
-        counts=counts,
-        strides=strides,
-        width=max(requests[i].width for i in members),
-        spreads={name: _distinct(steps_of) for name, steps_of in moved.items()},
-        rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
-        start=np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float),
-        period=_joint_period([requests[i] for i in members]),
+    return moved, between, left
+
+
+def _middles(offsets: Array, span: Array) -> Array:
+    """Return how far the middle of the cluster that each offset is in lies from the first [B]."""
+    clusters = np.asanyarray(_clusters([*offsets], span))
+    members = (offsets[clusters == cluster] for cluster in clusters)
+    middles = np.stack([(each.min(axis=0) + each.max(axis=0)) / 2 for each in members])
+    return np.asanyarray(middles - middles.min(axis=0))
+
+
+def _arms(steps: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return the variables along which members lie around a centre, each along one alone.
+
+    `steps` are the members' along each variable. None if others lie at corners.
+    """
+    moving = {name: along for name, along in steps.items() if np.any(along != along[0])}
+    if len(moving) < 2:
+        return ()
+    centre = (np.sort(along, axis=0)[len(along) // 2] for along in moving.values())
+    away = summed(
+        (along != middle) * 1 for along, middle in zip(moving.values(), centre, strict=True)
     )
+    return tuple(moving) if agreed(np.all(away <= 1, axis=0)) else ()
 
 
 def _whole_steps(steps: Array) -> Array:

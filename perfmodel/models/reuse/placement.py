@@ -71,10 +71,11 @@ def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
 
 
 def buffer_bytes(instance: Instance, r: Requests) -> Array:
-    """Return the bytes of an access's buffer."""
+    """Return the bytes of an access's buffer, of which random places may lie in a part."""
     name = r.access.buffer
     length = np.asanyarray(instance.lengths[name], dtype=float)
-    return np.asanyarray(length * np.asanyarray(instance.element_bytes[name], dtype=float))
+    size = np.asanyarray(length * np.asanyarray(instance.element_bytes[name], dtype=float))
+    return size if r.drawn is None else np.asanyarray(np.minimum(size, r.drawn))
 
 
 def reached_bytes(instance: Instance, r: Requests) -> Array:
