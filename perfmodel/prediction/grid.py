@@ -24,6 +24,7 @@ from perfmodel.prediction.menu import combinations
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.predict_many import Predictions, Prepared, predict_columns, prepared
 from perfmodel.prediction.record import Prediction
+from perfmodel.prediction.rows_in_bounds import outside_bounds
 from perfmodel.prediction.sweep import KNOBS
 from perfmodel.records import record
 
@@ -122,8 +123,8 @@ def predicted_rows(
     """Return the rows of some configurations, by column; `among` is that of their grid.
 
     Values of the axes; the time [s], DRAM bytes read and written, L2's hit rate, what binds; and
-    "refused": why the device's memory cannot hold the buffers, else empty. Numbers of a refused
-    configuration are NaN.
+    "refused": why a launch is, as for buffers that memory cannot hold or accesses outside them,
+    else empty. Numbers of a refused configuration are NaN.
 
     Raises
     ------
@@ -233,19 +234,30 @@ def _of_kernel(
     programs: Prepared | None,
 ) -> Iterator[tuple[Array, _Columns]]:
     held = np.arange(count)
+    if len(combinations(kernel, dict(params))) == 1:  # menus choose among what fits
+        refused = dict(outside_bounds(kernel, params, count))
+        for row, reason in refused.items():
+            yield np.array([row]), {"refused": reason}
+        held = np.delete(held, [*refused])
+    some = _some(params, held)
     try:
-        yield held, _columns(predict_columns(kernel, under, params, programs))
+        if held.size:
+            yield held, _columns(predict_columns(kernel, under, some, programs))
         return
     except TooLargeForMemoryError:
-        gpu = under.device
-        needed = np.broadcast_to(needed_bytes(bind(kernel, dict(params))), count)
-    for row in np.flatnonzero(needed > gpu.dram_size):
-        reason = f"needs {capacity_text(needed[row])} of {capacity_text(gpu.dram_size)} of memory"
+        room = under.device.dram_size
+        needed = np.broadcast_to(needed_bytes(bind(kernel, some)), held.size)
+    for row, size in zip(held[needed > room], needed[needed > room], strict=True):
+        reason = f"needs {capacity_text(size)} of {capacity_text(room)} of memory"
         yield np.array([row]), {"refused": reason}
-    held = np.flatnonzero(needed <= gpu.dram_size)
+    held = held[needed <= room]
     if held.size:
-        some = {name: value[held] if np.ndim(value) else value for name, value in params.items()}
-        yield held, _columns(predict_columns(kernel, under, some, programs))
+        yield held, _columns(predict_columns(kernel, under, _some(params, held), programs))
+
+
+def _some(params: Mapping[str, Any], rows: Array) -> dict[str, Any]:
+    """Return the parameters of some rows."""
+    return {name: value[rows] if np.ndim(value) else value for name, value in params.items()}
 
 
 def _columns(found: Prediction | Predictions) -> _Columns:

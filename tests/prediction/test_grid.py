@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, find_kernel, load_kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
@@ -161,3 +162,18 @@ def test_few_launches_and_words_have_no_programs() -> None:
     assert not grid(find_kernel("atomic-add"), words).among
     some = grid(find_kernel("copy"), {"bytes": range(1 << 20, 1 << 41, 1 << 20)})
     assert 0 < max(some.among["bytes"]) <= H100.dram_size / 2
+
+
+def test_what_reaches_outside_its_buffers_is_refused_row_by_row() -> None:
+    # independent: `predict` refuses the same launches, with the same words, one at a time
+    kernel, sizes = find_kernel("gemm", "vectorized"), np.array([64, 65, 66, 68, 128, 130])
+    rows = all_rows(grid(kernel, {"N": sizes}))
+    for n, time, refused in zip(sizes, rows["time_s"], rows["refused"], strict=True):
+        if n % 4 == 0:
+            assert predict(kernel, device=H100, N=int(n)).time_s == pytest.approx(time, rel=1e-11)
+            assert refused == ""
+            continue
+        with pytest.raises(PerfmodelError) as error:
+            predict(kernel, device=H100, N=int(n))
+        assert refused == str(error.value)
+        assert np.isnan(time)
