@@ -18,6 +18,7 @@ from perfmodel.models.l1.local_memory import is_local
 from perfmodel.models.l1.stage import L1, l1_stage
 from perfmodel.models.l2.stage import L2, l2_stage
 from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.requests.random_places import Drawn, drawn_together
 from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
 from perfmodel.models.reuse.irregular_unions import Union
 from perfmodel.traffic import AccessTraffic, Traffic
@@ -57,8 +58,19 @@ def _requests(instance: Instance, shape: BlockShape) -> Asked:
     kernel = instance.kernel
     known: ActivityCache = {}
     every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
+    every = _with_common_draws(every)
     on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
     return [r for r in every if kernel.buffer(r.access.buffer).space != "shared"], on_chip
+
+
+def _with_common_draws(requests: Sequence[Requests]) -> list[Requests]:
+    """Return requests of which random loads know what all those of their buffer draw from."""
+    draws: dict[str, list[Drawn | None]] = {}
+    for r in requests:
+        if r.random and r.access.kind == "load":
+            draws.setdefault(r.access.buffer, []).append(r.drawn)
+    together = {buffer: drawn_together(parts) for buffer, parts in draws.items()}
+    return [r if r.drawn is None else replace(r, drawn=together[r.access.buffer]) for r in requests]
 
 
 def _traffic(

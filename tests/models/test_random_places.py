@@ -138,3 +138,25 @@ def test_rows_that_were_followed_are_as_those_of_an_index(columns: int, blocks: 
     walked = replace(kernel, accesses=(replace(kernel.accesses[0], counted=in_order),))
     most = predict(walked, device="h100-sxm").traffic["dram_read_bytes"]
     assert (most > 1.2 * found) == (columns == 16384)
+
+
+@pytest.mark.parametrize("starts", [(0,), (0, 0), (0, 4096), (8192, 0)])
+def test_loads_that_draw_from_a_part_of_a_buffer_together(starts: tuple[int, ...]) -> None:
+    # hand: 4096 words from where each load's part starts, of a buffer of 64 Ki words
+    thread = "blockIdx.x*256 + threadIdx.x"
+    kernel = kernel_from_table(
+        {
+            "name": "parts",
+            "launch": {"grid": [64], "block": [256]},
+            "buffers": {"table": {"length": 1 << 16}},
+            "accesses": [
+                {"load": "table", "name": f"part-{n}", "index": f"{at} + random({thread}, 4096)"}
+                for n, at in enumerate(starts)
+            ],
+        }
+    )
+    traffic = predict(kernel, device="h100-sxm").details.requests
+    for r in traffic:
+        assert r.drawn is not None
+        assert float(np.ravel(r.drawn.start)[0]) == 4 * min(starts)
+        assert float(np.ravel(r.drawn.size)[0]) == 4 * (max(starts) - min(starts) + 4096)

@@ -21,6 +21,7 @@ from perfmodel.models.grid.affine import Plane, Variable, fixed, nearly_plane, p
 class Places(NamedTuple):
     """Where the random places of an access lie."""
 
+    start: Array  # where those of the first block begin in the buffer [B]
     reach: Array  # bytes that one block draws from
     # bytes by which the next block along an axis draws elsewhere, and blocks along it; x first;
     # none where all blocks draw from the same
@@ -47,6 +48,23 @@ class Places(NamedTuple):
         return np.asanyarray(np.minimum(reduce(np.maximum, steps) / self.reach, 1.0))
 
 
+class Drawn(NamedTuple):
+    """The part of a buffer that random places lie in, whichever block draws them."""
+
+    start: Array  # [B]
+    size: Array  # [B]
+
+
+def drawn_together(parts: Sequence[Drawn | None]) -> Drawn | None:
+    """Return the part of a buffer that several loads draw from; None if that is not known."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    start = reduce(np.minimum, (part.start for part in known))
+    end = reduce(np.maximum, (part.start + part.size for part in known))
+    return Drawn(start, end - start)
+
+
 def uses_random(node: Node) -> bool:
     """Say whether an index is at random places."""
     return isinstance(node, Operation) and (
@@ -69,13 +87,15 @@ def random_places(
     if not all(agreed(low.strides[v.name] == high.strides[v.name]) for v in variables):
         return None
     reach = np.abs(high.offset - low.offset) * element + width
+    start = np.minimum(high.offset, low.offset) * element
     for v in variables:
         if not v.is_block:
-            reach = reach + np.abs(low.strides[v.name]) * element * (v.extent - 1)
+            along = low.strides[v.name] * element * (v.extent - 1)
+            reach, start = reach + np.abs(along), start + np.minimum(along, 0)
     blocks = sorted((v for v in variables if v.is_block), key=lambda v: v.name)
     moves = tuple((np.abs(low.strides[v.name]) * element, v.extent * 1.0) for v in blocks)
     still = not moves or agreed(summed(s * (n > 1) for s, n in moves) == 0)
-    return Places(np.asanyarray(reach), () if still else moves)
+    return Places(np.asanyarray(start), np.asanyarray(reach), () if still else moves)
 
 
 def pitch_of_shuffled(

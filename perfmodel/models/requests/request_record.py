@@ -16,7 +16,7 @@ from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.bank_conflicts import BankConflicts
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
-from perfmodel.models.requests.random_places import Places
+from perfmodel.models.requests.random_places import Drawn, Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 from perfmodel.records import record
 
@@ -64,7 +64,8 @@ class Requests:
     seams: Array | None = None
     filled: Array | None = None  # share of their sectors that neighbouring blocks store in time
     places: Places | None = None  # where random places lie, if each block has a part of its own
-    drawn: Array | None = None  # bytes that random places lie in, if all blocks draw from the same
+    # part of the buffer that random places lie in, if all blocks draw from the same
+    drawn: Drawn | None = None
     pitch: Array | None = None  # bytes from one random place to the next, if none is drawn twice
 
     @property

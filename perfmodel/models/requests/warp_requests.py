@@ -33,7 +33,12 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
-from perfmodel.models.requests.random_places import pitch_of_shuffled, random_places, uses_random
+from perfmodel.models.requests.random_places import (
+    Drawn,
+    pitch_of_shuffled,
+    random_places,
+    uses_random,
+)
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 
@@ -175,7 +180,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
         counted,
         random=True,
         places=found if own else None,
-        drawn=None if found is None or own else found.reach,
+        drawn=None if found is None or own else Drawn(found.start, found.reach),
         pitch=pitch_of_shuffled(a.index, a.values, everything, a.element),
     )
 

@@ -75,7 +75,7 @@ def buffer_bytes(instance: Instance, r: Requests) -> Array:
     name = r.access.buffer
     length = np.asanyarray(instance.lengths[name], dtype=float)
     size = np.asanyarray(length * np.asanyarray(instance.element_bytes[name], dtype=float))
-    return size if r.drawn is None else np.asanyarray(np.minimum(size, r.drawn))
+    return size if r.drawn is None else np.asanyarray(np.minimum(size, r.drawn.size))
 
 
 def reached_bytes(instance: Instance, r: Requests) -> Array:
