@@ -101,7 +101,7 @@ def loops_of_blocks(found: Followed) -> dict[int, str | None]:
     return {run.block: run.loop for run in found.blocks}
 
 
-TABLE: Final = Path(__file__).with_suffix(".toml")
+TABLE: Final = Path(__file__).with_name("rule_work.toml")
 _NOTHING: Final[Mapping[str, float]] = MappingProxyType({})
 _READ: Final[Mapping[str, float]] = MappingProxyType({"other": 1.0})
 _INTEGERS: Final = ("s", "u", "b")
