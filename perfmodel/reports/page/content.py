@@ -90,7 +90,8 @@ def build_report(
             "kernels or values, or several reports"
         )
     names = labels(predictions)
-    each = zip(names, predictions, advice or [None] * len(predictions), strict=True)
+    found: Sequence[Advice | None] = advice or [None] * len(predictions)
+    each = zip(names, predictions, found, strict=True)
     return Report(
         title=title or _title(names, predictions),
         roofline=roofline(predictions),
