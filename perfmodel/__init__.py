@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from perfmodel.errors import PerfmodelError
     from perfmodel.hardware import Device, device_names, load_device
-    from perfmodel.kernels import (
-        Kernel,
-        builtin_names,
-        find_kernel,
-        kernel_from_table,
-        load_kernel,
-    )
+    from perfmodel.kernels import Kernel, builtin_names, find_kernel, kernel_from_table, load_kernel
     from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
     from perfmodel.prediction.predict import Predictions, predict, predict_many
     from perfmodel.prediction.record import Prediction

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.cli.launch_options import LaunchOptions
-from perfmodel.cli.options import (
-    JSON,
-    KERNEL,
-)
+from perfmodel.cli.options import JSON, KERNEL
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
 

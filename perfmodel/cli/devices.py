@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.cli.grouped_options import argument, option
-from perfmodel.cli.options import (
-    JSON,
-    complete_device,
-)
+from perfmodel.cli.options import JSON, complete_device
 from perfmodel.cli.output import print_json, show
 
 EXAMPLES = (

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfmodel.cli.grouped_options import argument, option
-from perfmodel.cli.options import (
-    JSON,
-    complete_device,
-    complete_from,
-)
+from perfmodel.cli.options import JSON, complete_device, complete_from
 from perfmodel.cli.output import print_json, show
 from perfmodel.errors import PerfmodelError, shown
 

@@ -6,11 +6,7 @@ import sys
 
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.launch_options import LaunchOptions
-from perfmodel.cli.options import (
-    JSON,
-    KERNEL,
-    figure_option,
-)
+from perfmodel.cli.options import JSON, KERNEL, figure_option
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.errors import PerfmodelError
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import JSON
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import (
-    INCLUDE,
-    LINKED,
-    compiler_options,
-)
+from perfmodel.cli.program_options import INCLUDE, LINKED, compiler_options
 from perfmodel.cli.progress import progress_bar
 
 EXAMPLES = (

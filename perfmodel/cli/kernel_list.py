@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.cli.defines import combinations
 from perfmodel.cli.grouped_options import argument
 from perfmodel.cli.options import complete_kernel
-from perfmodel.cli.program_options import (
-    ProgramOptions,
-    is_program,
-)
+from perfmodel.cli.program_options import ProgramOptions, is_program
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.records import record

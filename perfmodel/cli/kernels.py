@@ -6,11 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from perfmodel.cli.grouped_options import argument, option
-from perfmodel.cli.options import (
-    JSON,
-    MAPPING,
-    complete_kernel,
-)
+from perfmodel.cli.options import JSON, MAPPING, complete_kernel
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import is_program
 from perfmodel.errors import PerfmodelError, shown

@@ -6,16 +6,7 @@ from typing import Any
 
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.grouped_options import option
-from perfmodel.cli.options import (
-    CACHE,
-    DEFINE,
-    DEVICE,
-    FIGURE,
-    JSON,
-    TIMING,
-    Cache,
-    Timing,
-)
+from perfmodel.cli.options import CACHE, DEFINE, DEVICE, FIGURE, JSON, TIMING, Cache, Timing
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.errors import PerfmodelError
 

@@ -7,23 +7,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import parse_defines
-from perfmodel.cli.kernel_list import (
-    Configuration,
-    NamedKernel,
-    find_kernel,
-)
+from perfmodel.cli.kernel_list import Configuration, NamedKernel, find_kernel
 from perfmodel.cli.l2_options import L2Options
-from perfmodel.cli.options import (
-    CACHE,
-    DEFINE,
-    DEVICE,
-    MAPPING,
-    TIMING,
-    Cache,
-    Timing,
-)
+from perfmodel.cli.options import CACHE, DEFINE, DEVICE, MAPPING, TIMING, Cache, TileOptions, Timing
 from perfmodel.cli.program_options import ProgramOptions
-from perfmodel.cli.tile_options import TileOptions
 from perfmodel.records import record
 
 if TYPE_CHECKING:

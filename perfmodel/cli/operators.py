@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from perfmodel.cli.grouped_options import option
-from perfmodel.cli.options import (
-    DEVICE,
-    JSON,
-    TIMING,
-    Timing,
-    complete_from,
-)
+from perfmodel.cli.options import DEVICE, JSON, TIMING, Timing, complete_from
 from perfmodel.cli.output import print_json, show
 
 EXAMPLES = (

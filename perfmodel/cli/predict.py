@@ -25,6 +25,7 @@ from perfmodel.cli.options import (
     TIMING,
     TRAFFIC,
     Cache,
+    TileOptions,
     Timing,
     Traffic,
     load_devices,
@@ -33,7 +34,6 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import tracked
-from perfmodel.cli.tile_options import TileOptions
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:

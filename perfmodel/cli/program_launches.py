@@ -10,8 +10,8 @@ from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.cuda.compile.program import Program
+    from perfmodel.cuda.launch.launch_file import StatedLaunch
     from perfmodel.cuda.launch.spec import LaunchSpec
-    from perfmodel.cuda.launch.stated import StatedLaunch
     from perfmodel.kernels import Kernel
 
 
@@ -72,7 +72,7 @@ class ProgramLaunches:
         return in_other_blocks(self.program, spec, self.kernel_name, made, BLOCKS)
 
     def _at(self, values: Mapping[str, Any]) -> Iterator[tuple[LaunchSpec, frozenset[str]]]:
-        from perfmodel.cuda.launch.stated import check_once
+        from perfmodel.cuda.launch.launch_file import check_once
 
         for launch in self.stated:
             parameters = self._parameters(launch)

@@ -14,7 +14,7 @@ from perfmodel.records import record
 
 if TYPE_CHECKING:
     from perfmodel.cuda.compile.program import Program
-    from perfmodel.cuda.launch.stated import StatedArgument, StatedLaunch
+    from perfmodel.cuda.launch.launch_file import StatedArgument, StatedLaunch
     from perfmodel.hardware import Device
 
 PROGRAMS: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".ptx")
@@ -109,8 +109,8 @@ class ProgramOptions:
         )
 
     def _stated(self, program: Program) -> tuple[StatedLaunch, ...]:
+        from perfmodel.cuda.launch.launch_file import StatedLaunch, three
         from perfmodel.cuda.launch.rules import Stated, sides
-        from perfmodel.cuda.launch.stated import StatedLaunch, three
 
         if self.launch is not None:
             for name in ("grid", "block", "shared", "arg"):
@@ -170,9 +170,9 @@ def is_program(text: str) -> bool:
 
 
 def _arguments(texts: Sequence[str]) -> tuple[StatedArgument, ...]:
+    from perfmodel.cuda.launch.launch_file import StatedArgument
     from perfmodel.cuda.launch.rules import Stated, is_structure
     from perfmodel.cuda.launch.spec import Buffer
-    from perfmodel.cuda.launch.stated import StatedArgument
     from perfmodel.cuda.parse.signatures import split
 
     found: dict[str, StatedArgument] = {}

@@ -3,22 +3,8 @@
 from __future__ import annotations
 
 from perfmodel.cli.grouped_options import option
-from perfmodel.cli.kernel_list import (
-    KERNELS,
-    configurations,
-    find_kernels,
-    value_lists,
-)
-from perfmodel.cli.options import (
-    CACHE,
-    DEFINES,
-    DEVICE,
-    FIGURE,
-    JSON,
-    TIMING,
-    Cache,
-    Timing,
-)
+from perfmodel.cli.kernel_list import KERNELS, configurations, find_kernels, value_lists
+from perfmodel.cli.options import CACHE, DEFINES, DEVICE, FIGURE, JSON, TIMING, Cache, Timing
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import tracked

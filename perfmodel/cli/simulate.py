@@ -19,12 +19,12 @@ from perfmodel.cli.options import (
     KERNEL,
     MAPPING,
     Cache,
+    TileOptions,
     figure_option,
 )
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
-from perfmodel.cli.tile_options import TileOptions
 from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:

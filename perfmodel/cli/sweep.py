@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.cli.defines import parse_defines
+from perfmodel.cli.defines import parse_defines, values_over
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import NamedKernel
 from perfmodel.cli.launch_options import LaunchOptions
-from perfmodel.cli.options import (
-    JSON,
-    KERNEL,
-)
+from perfmodel.cli.options import JSON, KERNEL
 from perfmodel.cli.output import print_json, save_drawing, show
-from perfmodel.cli.over import values_over
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.rows_options import CLUSTER, is_rows
 from perfmodel.errors import PerfmodelError

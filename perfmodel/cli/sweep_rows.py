@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.cli.defines import parse_defines, too_many
+from perfmodel.cli.defines import axis_over, parse_defines, too_many
 from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.output import wrote
-from perfmodel.cli.over import axis_over
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.rows_options import already_whole, command_line, resumable
 from perfmodel.errors import PerfmodelError

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from perfmodel.cli.grouped_options import option
-from perfmodel.cli.options import (
-    DEFAULT_DEVICE,
-    JSON,
-    complete_device,
-    figure_option,
-)
+from perfmodel.cli.options import DEFAULT_DEVICE, JSON, complete_device, figure_option
 from perfmodel.cli.output import print_json, save_drawing, show, show_meanwhile, wrote
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.rows_options import CLUSTER, command_line, resumable

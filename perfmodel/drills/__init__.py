@@ -2,7 +2,7 @@
 
 from perfmodel.drills.check import Verdict, check
 from perfmodel.drills.drill import ChoiceAnswer, Drill, NumberAnswer, WordAnswer
-from perfmodel.drills.files import find_drill, load_drills, read_drills
+from perfmodel.drills.tables import find_drill, load_drills, read_drills
 from perfmodel.drills.work import Solution, depends_on_device, given, work
 
 __all__ = [

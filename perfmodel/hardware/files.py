@@ -27,11 +27,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.hardware.coefficients import (
-    CoefficientValue,
-    coefficients_of,
-    stated_coefficients,
-)
+from perfmodel.hardware.coefficients import CoefficientValue, coefficients_of, stated_coefficients
 from perfmodel.hardware.device import Device, Inheritance, quantities
 from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number

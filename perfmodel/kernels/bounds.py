@@ -19,7 +19,7 @@ import numpy.typing as npt
 from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
-from perfmodel.expressions.fold import folded
+from perfmodel.expressions.evaluate import folded
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from perfmodel.measure import folders
+from perfmodel.measure.folders import write_table
 from perfmodel.measure.recorded import Recording, read_recording
-from perfmodel.measure.table import write_table
 
 DRILLED: Final = (
     "l2/h100-sxm/set-aside",

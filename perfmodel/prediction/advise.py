@@ -16,7 +16,7 @@ from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
-from perfmodel.prediction.change import CATEGORIES, Change, Kind
+from perfmodel.prediction.change import CATEGORIES, NEVER, Change, Kind, Untried, untried
 from perfmodel.prediction.changes import changes, reused_buffers
 from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.evaluate import with_l2_control
@@ -24,7 +24,6 @@ from perfmodel.prediction.interval import origin, residual_class, residuals, wid
 from perfmodel.prediction.l2_rules import has_residency
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.untried import NEVER, Untried, untried
 from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.advice/1"

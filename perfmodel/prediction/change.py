@@ -1,7 +1,8 @@
-"""Change: something to try on a launch, and the launch as it would be with it."""
+"""Change: something to try on a launch, the launch as it would be with it, and what was untried."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 from perfmodel.kernels import Kernel
@@ -69,3 +70,48 @@ def changed(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
         control=other.get("control", details.setting.control),
         finer=other.get("finer", False),
     )
+
+
+NEVER: Final = (
+    "another algorithm or precision, asynchronous copies (cp.async, TMA), fusion with other "
+    "kernels, compiler options"
+)
+"""What no advice tries."""
+
+_ABSENT: Final[dict[Kind, str]] = {
+    "residency": "no buffer is read from L2 twice",
+    "remap": "no lanes touch memory at a stride, or the thread's number has no second axis to swap",
+    "coalescing": "each warp touches whole sectors, or where it does is counted in a sample",
+    "vector width": "neighbouring threads touch no whole vectors of words, or those are 16 B now",
+    "coarsening": "threads of a block work together, or the grid has several dimensions or few "
+    "blocks",
+    "block size": "threads of a block work together, or the kernel fixes its block",
+    "tiling": "no loop reads global data that other threads of the block read too, or it is in "
+    "shared memory now",
+    "padding": "no bank conflicts",
+    "privatisation": "no atomics whose old values go unused, on few enough words",
+}
+"""Why a kind of change is absent: no launch of that kind could be made from this one."""
+
+
+@record
+class Untried:
+    """A kind of change that was not tried, and why."""
+
+    kind: Kind
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"kind": self.kind, "category": CATEGORIES[self.kind], "reason": self.reason}
+
+
+def untried(tried: Iterable[Kind], residency: str = "") -> tuple[Untried, ...]:
+    """Return the kinds of change that were not tried.
+
+    `tried`: kinds of which some change was predicted. `residency`: why the GPU as it is set up has
+    no residency control; empty where it has.
+    """
+    known = frozenset(tried)
+    reasons = _ABSENT | ({"residency": residency} if residency else {})
+    return tuple(Untried(kind, why) for kind, why in reasons.items() if kind not in known)

@@ -20,7 +20,6 @@ from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.packaged import packaged_toml
 from perfmodel.prediction.bank_layouts import banks
 from perfmodel.prediction.change import Change, Kind, changed
-from perfmodel.prediction.coalesced import coalescing
 from perfmodel.prediction.coarser_threads import coarser_threads
 from perfmodel.prediction.cuda_lines import (
     fetch_lines,
@@ -32,7 +31,7 @@ from perfmodel.prediction.cuda_lines import (
 from perfmodel.prediction.l2_rules import has_residency, percent_of_l2
 from perfmodel.prediction.private_sums import private_sums
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.remaps import remapped
+from perfmodel.prediction.remaps import coalescing, remapped
 from perfmodel.prediction.tiled_loops import tiled_loops
 from perfmodel.prediction.wider_threads import wider_threads
 

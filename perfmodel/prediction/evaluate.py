@@ -15,12 +15,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
-from perfmodel.models.launch.occupancy import (
-    Occupancy,
-    check_block,
-    most_registers,
-    occupancy,
-)
+from perfmodel.models.launch.occupancy import Occupancy, check_block, most_registers, occupancy
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.models.traffic_stage import closed_form_traffic

@@ -15,11 +15,7 @@ from perfmodel.arrays import Array
 from perfmodel.kernels import Kernel, bind
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.prediction.conditions import Conditions, by_the_models
-from perfmodel.prediction.memory_size import (
-    TooLargeForMemoryError,
-    capacity_text,
-    needed_bytes,
-)
+from perfmodel.prediction.memory_size import TooLargeForMemoryError, capacity_text, needed_bytes
 from perfmodel.prediction.menu import combinations
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.predict_many import Predictions, Prepared, predict_columns, prepared

@@ -6,12 +6,7 @@ from typing import Any, Final, Literal
 
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
-from perfmodel.models.time.bytes_in_flight import (
-    WARPS_NEEDED,
-    InFlight,
-    Level,
-    bytes_in_flight,
-)
+from perfmodel.models.time.bytes_in_flight import WARPS_NEEDED, InFlight, Level, bytes_in_flight
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 

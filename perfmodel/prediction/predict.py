@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind, check_bounds
+from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.kernels.lifted import lifted
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.conditions import Conditions, check_protocol, device_of, kernel_of
-from perfmodel.prediction.contents import contents_doubt
+from perfmodel.prediction.details import Details
 from perfmodel.prediction.evaluate import prediction_of
 from perfmodel.prediction.launch_numbers import prediction_from
 from perfmodel.prediction.menu import open_parameters
@@ -149,3 +150,35 @@ def _scalars(params: Mapping[str, Any]) -> dict[str, Any]:
         if np.ndim(value):
             raise PerfmodelError(f"parameter {name!r} is an array; predict_many takes arrays")
     return dict(params)
+
+
+MOST: Final = 10.0
+"""Longest over shortest time, of plausible contents, from which on no time is given."""
+
+
+def contents_doubt(kernel: Kernel, evaluated: Callable[[Kernel], Details]) -> Doubt:
+    """Return how far the time of a kernel with assumed contents may be off.
+
+    `kernel`: one with an assumption. `evaluated`: returns the details of a kernel on the device, as
+    it is timed.
+
+    Raises
+    ------
+    PerfmodelError
+        If plausible contents make times that differ more than `MOST` times, unless the kernel's
+        assumption allows it.
+    """
+    found = kernel.assumption
+    if found is None or not found.others:
+        return kernel.doubt
+    plain = [replace(k, assumption=None) for k in (kernel, *found.others)]
+    times = [float(evaluated(k).time.time_s[0]) for k in plain]
+    shortest, longest = min(times), max(times)
+    if longest > MOST * shortest and not found.allowed:
+        raise PerfmodelError(
+            f"content of {', '.join(found.names[:8])} decides the time, and nobody states it: "
+            f"{1e3 * shortest:.3g} to {1e3 * longest:.3g} ms with contents that are as plausible; "
+            f"give it (--arg {found.names[0]}=FILE.npy, or fill or npy in a launch file), or "
+            f"--assume to go on with {found.words}"
+        )
+    return kernel.doubt.beside(Doubt(times[0] / shortest, longest / times[0]))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, substitute, text
-from perfmodel.expressions.fold import folded
+from perfmodel.expressions.evaluate import folded
 from perfmodel.kernels import Access, Instance, Kernel, bind, expanded
 from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
 from perfmodel.prediction.change import Change, changed

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from perfmodel.prediction.advise import Advice, Option, dram_bytes
-from perfmodel.prediction.untried import NEVER
+from perfmodel.prediction.change import NEVER
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.lines import Piece, plain, stack

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.littles_law import (
-    WIDEST,
-    LevelInFlight,
-    LittlesLaw,
-    littles_law,
-)
+from perfmodel.prediction.littles_law import WIDEST, LevelInFlight, LittlesLaw, littles_law
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.lines import Piece, plain, stack

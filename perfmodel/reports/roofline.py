@@ -149,10 +149,8 @@ class Roofline:
         return Table("Points under their roofs", columns, tuple(rows), note, "rlrlrrrl")
 
 
-def roofline(
-    predictions: Sequence[Prediction], names: Sequence[str] = (), arrows: bool = False
-) -> Roofline:
-    """Return predictions on the roofline of their GPU, called by `labels` unless names are given.
+def roofline(predictions: Sequence[Prediction], arrows: bool = False) -> Roofline:
+    """Return predictions on the roofline of their GPU, called by `labels`.
 
     `arrows` says that each is the next version of the one before.
 
@@ -162,7 +160,7 @@ def roofline(
         If there is no prediction, or they are of several GPUs.
     """
     ceilings = common_ceilings(predictions)
-    launches = zip(names or labels(predictions), map(placement, predictions), strict=True)
+    launches = zip(labels(predictions), map(placement, predictions), strict=True)
     return Roofline(predictions[0].details.device, ceilings, tuple(launches), arrows)
 
 

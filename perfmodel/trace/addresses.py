@@ -22,9 +22,18 @@ from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
 from perfmodel.trace.cache import COUNT, LINE, Engine, mix, uses_numba
-from perfmodel.trace.coalescer import LANES, atomic_groups, lines_of, ordered
+from perfmodel.trace.coalescer import (
+    LANES,
+    MOST,
+    Patterns,
+    Warps,
+    atomic_groups,
+    lines_of,
+    ordered,
+    patterns,
+    warps,
+)
 from perfmodel.trace.layout import Layout
-from perfmodel.trace.patterns import MOST, Patterns, Warps, patterns, warps
 
 AXES: Final = "xyz"
 THREAD: Final = frozenset(f"threadIdx.{axis}" for axis in AXES)
@@ -256,8 +265,8 @@ class Generator:
         values: Mapping[str, Any],
         shape: tuple[int, ...],
     ) -> Requests:
-        """As `requests`, for separable indices; see `perfmodel.trace.patterns`."""
-        from perfmodel.trace.pattern_loop import expand
+        """As `requests`, for separable indices; see `perfmodel.trace.coalescer`."""
+        from perfmodel.trace.coalescer_loop import expand
 
         access, plan = self.instance.kernel.accesses[position], self.plans[position]
         assert plan.warps is not None

@@ -1,4 +1,4 @@
-"""L2's accesses by groups of sets, one group after the other: the loops that numba compiles.
+"""L2's accesses by groups of sets, and counts of what they met: the loops that numba compiles.
 
 Imported only where numba is installed; `perfmodel.trace.l2_groups` calls them.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from perfmodel.trace.cache import ATOMIC, COPY, PERSISTING, READ, STREAMING
+from perfmodel.trace.cache import ATOMIC, COPY, COUNT, PERSISTING, READ, STREAMING
 from perfmodel.trace.cache_loop import run, sets_of
 
 # What an access of each kind is where the line's home is the other side: COPY, PASS, nothing.
@@ -163,3 +163,39 @@ def _answer_far(number: Any, waiting: Any, outcome: Any, answers: Any) -> None:
         i = number[waiting[k]]
         missed[i] &= ~hit[k]
         fetched[i] = bring[k]
+
+
+@njit(nogil=True, cache=True)
+def tally_answers(asked: Any, answers: Any, spans: Any, sums: Any) -> None:
+    """Add the sectors that accesses met; see `perfmodel.trace.tally.Met`."""
+    line, sectors, access, when = asked
+    near, missed, fetched = answers
+    by_access, over_time, by_buffer = sums
+    for i in range(len(line)):
+        waited = COUNT[missed[i]]
+        by_access[access[i], 0] += COUNT[near[i]]
+        by_access[access[i], 1] += waited
+        over_time[when[i]] += COUNT[sectors[i]] - waited
+        if fetched[i]:
+            brought = COUNT[fetched[i]]
+            by_access[access[i], 2] += brought
+            by_buffer[owner(line[i], spans), 0] += brought
+
+
+@njit(nogil=True, cache=True)
+def tally_written(written: Any, spans: Any, by_buffer: Any) -> None:
+    """Add the sectors of lines that were written back."""
+    line, sectors, partial = written
+    for i in range(len(line)):
+        buffer = owner(line[i], spans)
+        by_buffer[buffer, 1] += COUNT[sectors[i]]
+        by_buffer[buffer, 2] += COUNT[partial[i]]
+
+
+@njit(nogil=True)
+def owner(line: int, spans: Any) -> int:
+    """Return the buffer that a line belongs to; see `perfmodel.trace.layout.Layout.owner`."""
+    for buffer in range(len(spans)):
+        if spans[buffer, 0] <= line < spans[buffer, 1]:
+            return buffer
+    return len(spans)

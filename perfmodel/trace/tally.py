@@ -36,7 +36,7 @@ def met(
     """Return what accesses of a launch met in L2."""
     if not uses_numba(engine):
         return _met(asked, answers, written, accesses, layout)
-    from perfmodel.trace.tally_loop import tally_answers, tally_written
+    from perfmodel.trace.l2_loop import tally_answers, tally_written
 
     columns = (asked.line, asked.sectors, asked.access, asked.when)
     spans = layout.spans()

@@ -42,7 +42,7 @@ _COMMENT: Final = """\
 # held_out the share of left-out cases that the interval holds. Published classes of
 # too few cases (prior_sweeps = inf) are the measured ones to the power
 # published_over_measured. Kernels from PTX have all of them to the power
-# translated_over_described (perfmodel.validation.first_looks).
+# translated_over_described (perfmodel.validation.refit).
 
 """
 _FACTORS: Final = np.arange(1.0, 4.0, 0.01)

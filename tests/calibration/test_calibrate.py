@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel.calibration import calibrate
-from perfmodel.calibration.calibrate import base_device
+from perfmodel.calibration.calibrate import base_device, stages
 from perfmodel.calibration.device_file import device_text, write_device
-from perfmodel.calibration.stages import stages
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.hardware.device import quantities

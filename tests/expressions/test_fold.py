@@ -3,7 +3,7 @@
 import pytest
 
 from perfmodel.expressions import Name, Number, evaluate, names, parse
-from perfmodel.expressions.fold import folded
+from perfmodel.expressions.evaluate import folded
 
 
 # Expected values worked out by hand.

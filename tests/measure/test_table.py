@@ -13,8 +13,8 @@ from perfmodel.drills.measured import measured as measured_cell
 from perfmodel.drills.sources import Measured
 from perfmodel.measure import folders
 from perfmodel.measure.bundle import bundled
+from perfmodel.measure.folders import read_table
 from perfmodel.measure.recorded import Recording
-from perfmodel.measure.table import read_table
 from perfmodel.validation.refit import refit_intervals
 from perfmodel.validation.validate import find_recordings
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from perfmodel.hardware import load_device
-from perfmodel.validation.baselines import FEWEST_FITTED, data_sheet, fit_constants, fitted
 from perfmodel.validation.case import Case
+from perfmodel.validation.scores import FEWEST_FITTED, data_sheet, fit_constants, fitted
 
 Make = Callable[..., Case]
 GPU = load_device("h200-sxm")

@@ -14,8 +14,12 @@ from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.measure import folders
 from perfmodel.prediction.interval import residual_origin
-from perfmodel.validation.first_looks import FirstLook, first_looks, translated_over_described
-from perfmodel.validation.refit import FIRST_LOOKS
+from perfmodel.validation.refit import (
+    FIRST_LOOKS,
+    FirstLook,
+    first_looks,
+    translated_over_described,
+)
 
 COPY = """.version 8.0
 .target sm_90

@@ -9,8 +9,7 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.measure.folders import published
 from perfmodel.prediction.interval import origin
-from perfmodel.validation.transfer import transferred
-from perfmodel.validation.validate import DEVICES
+from perfmodel.validation.validate import DEVICES, transferred
 
 H200, A100 = load_device("h200-sxm"), load_device("a100-sxm-80")
 MADE = transferred(A100, H200)

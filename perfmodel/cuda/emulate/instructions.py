@@ -14,13 +14,7 @@ from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
 from perfmodel.cuda.parse.opcodes import written_registers
-from perfmodel.cuda.parse.syntax import (
-    Immediate,
-    Instruction,
-    Register,
-    Sink,
-    Vector,
-)
+from perfmodel.cuda.parse.syntax import Immediate, Instruction, Register, Sink, Vector
 
 _BOOL: Final = np.dtype(bool)
 _WORD: Final = np.dtype(np.uint32)

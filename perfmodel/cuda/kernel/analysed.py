@@ -23,13 +23,7 @@ from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import MOST_BLOCKS, MOST_TRIPS, Instance, bind
-from perfmodel.kernels.kernel import (
-    Buffer,
-    Kernel,
-    Launch,
-    Loop,
-    Parameter,
-)
+from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
 from perfmodel.records import record

@@ -28,13 +28,11 @@ from perfmodel.cuda.addresses.records import (
 from perfmodel.cuda.addresses.sums import TooLargeError
 from perfmodel.cuda.emulate.lock_step import Progress
 from perfmodel.cuda.emulate.result import Emulation
-from perfmodel.cuda.kernel.accesses import Placed
+from perfmodel.cuda.kernel.accesses import Placed, joined_accesses
 from perfmodel.cuda.kernel.builder import Builder
-from perfmodel.cuda.kernel.counts import mean_trips, sure_turns
+from perfmodel.cuda.kernel.counts import left_apart, left_unevenly, mean_trips, sure_turns
 from perfmodel.cuda.kernel.emulating import check_followed, emulated, odd_shares
 from perfmodel.cuda.kernel.placing import placed_accesses, placed_as_emulated, word_accesses
-from perfmodel.cuda.kernel.uneven_loops import left_apart, left_unevenly
-from perfmodel.cuda.kernel.vectors import joined_accesses
 from perfmodel.cuda.kernel.ways import Way, form_of, keep_way, known_way
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts

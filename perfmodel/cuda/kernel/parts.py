@@ -10,7 +10,7 @@ from perfmodel.cuda.addresses.conditions import conjuncts
 from perfmodel.cuda.addresses.records import Datum
 from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
 from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
-from perfmodel.expressions.fold import folded
+from perfmodel.expressions.evaluate import folded
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 

@@ -17,7 +17,7 @@ from perfmodel.cuda.kernel.accesses import Placed
 from perfmodel.cuda.kernel.parts import data_factors
 from perfmodel.cuda.launch.content import TYPES
 from perfmodel.cuda.launch.spec import Buffer
-from perfmodel.cuda.parse.memory_instructions import Moved, moved
+from perfmodel.cuda.parse.memory_parts import Moved, moved
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.expressions import Name
 

@@ -1,14 +1,31 @@
-"""What a warp issues in each loop of a kernel, and how long it takes alone."""
+"""What a warp issues in each loop of a kernel, and how long it takes alone.
+
+Where no ptxas is at hand, a table says what it typically makes of PTX. The table knows nothing of
+what stands around. Clocks of a lone warp are the longest chain of results, or all issues: as if
+ptxas found the order in which nothing waits that need not. What that is worth is in
+docs/decisions/0006: with ptxas's own code counts are exact as a rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.addresses.records import Followed
+from perfmodel.cuda.kernel.analysed import Analysed, Numbers
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.syntax import Function
+from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.opcodes import read_registers, written_registers
+from perfmodel.cuda.parse.syntax import Function, Instruction, SpecialRegister
+from perfmodel.cuda.sass.opcodes import latencies
+from perfmodel.cuda.sass.sure_waits import sure_waits
+from perfmodel.cuda.sass.tensor_work import multiply_accumulates, tensor_clocks
 from perfmodel.kernels.doubt import SURE, Doubt
+from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 
 _ALL: Final = 0.95
@@ -82,3 +99,107 @@ def _meets(function: Function, flow: ControlFlow, block: int) -> bool:
 def loops_of_blocks(found: Followed) -> dict[int, str | None]:
     """Return the innermost loop of each block that runs."""
     return {run.block: run.loop for run in found.blocks}
+
+
+TABLE: Final = Path(__file__).with_name("rule_work.toml")
+_NOTHING: Final[Mapping[str, float]] = MappingProxyType({})
+_READ: Final[Mapping[str, float]] = MappingProxyType({"other": 1.0})
+_INTEGERS: Final = ("s", "u", "b")
+_ROUNDS: Final = 4
+"""Iterations after which a loop goes on as before."""
+_ORIGIN: Final = "instructions are counted by rules, within 10%, at times 30%, not in machine code"
+"""Median and 90th percentile of six corpora: docs/decisions/0006."""
+BY_RULES: Final = Doubt(1.28, 1.28)
+"""What times 33% off at the 90th percentile are beyond the 15% of machine code, in quadrature, on
+the same 147 launches (docs/decisions/0006)."""
+
+
+@lru_cache(maxsize=1)
+def _rules() -> Mapping[str, tuple[tuple[frozenset[str], Mapping[str, float]], ...]]:
+    entries = packaged_toml(TABLE)["rule"]
+    found: dict[str, tuple[tuple[frozenset[str], Mapping[str, float]], ...]] = {}
+    for e in entries:
+        row = (frozenset(e.get("modifiers", ())), MappingProxyType(e["counts"]))
+        for opcode in e["opcodes"]:
+            found[opcode] = (*found.get(opcode, ()), row)
+    return found
+
+
+def rule_counts(instruction: Instruction) -> Mapping[str, float]:
+    """Return what an instruction becomes, by pipe: nothing of what is counted otherwise.
+
+    That is accesses to memory and products on tensor cores.
+    """
+    if is_memory(instruction) or multiply_accumulates(instruction):
+        return _NOTHING
+    if instruction.opcode == "mov" and any(
+        isinstance(o, SpecialRegister) for o in instruction.operands
+    ):
+        return _READ
+    kind = instruction.type_name
+    given = {*instruction.modifiers, kind[-2:]}
+    for modifiers, counts in _rules().get(instruction.opcode, ()):
+        if modifiers <= given:
+            return counts
+    integer = kind[:1] in _INTEGERS and instruction.opcode not in ("ld", "vote", "match")
+    return {"int32" if integer else "other": 1.0}
+
+
+def work_by_rules(kernel: Analysed, numbers: Numbers) -> WarpWork:
+    """Return a warp's work as the table has it."""
+    function, flow = kernel.function, kernel.flow
+    counts = [rule_counts(i) for i in function.instructions]
+    share_of = {r.block: s for r, (s, _) in zip(kernel.found.blocks, numbers.shares, strict=True)}
+    members: dict[str | None, list[int]] = {None: []}
+    for block, loop in sorted(loops_of_blocks(kernel.found).items()):
+        members.setdefault(loop, []).append(block)
+    totals: defaultdict[tuple[str, str | None], float] = defaultdict(float)
+    paces = {}
+    for loop, inside in members.items():
+        entering = numbers.entering.get(loop or "", 1.0)
+        entered = entered_share(function, flow, share_of, inside, entering)
+        body = []
+        for block in inside:
+            for at in flow.places([block]):
+                body.append((function.instructions[at], counts[at], share_of[block] / entered))
+                for pipe, count in counts[at].items():
+                    totals[pipe, loop] += count * share_of[block]
+        waits = sure_waits(function, flow, [(b, share_of[b] / entered) for b in inside])
+        paces[loop] = Took(chain_clocks(body, loop is not None), waits)
+    branches = frozenset(b for inside in members.values() for b in inside)
+    return WarpWork(dict(totals), paces, branches, {}, _ORIGIN, BY_RULES)
+
+
+def chain_clocks(
+    body: Sequence[tuple[Instruction, Mapping[str, float], float]], loop: bool
+) -> float:
+    """Return the clocks of a body, or of an iteration, without waits for global memory.
+
+    `body`: each with its machine instructions by pipe, and the share of warps that run it; `loop`:
+    whether the last leads to the first.
+    """
+    issues = 0.0
+    for i, counts, share in body:
+        of_one = max(sum(counts.values()), tensor_clocks(i), float(is_memory(i)))
+        issues = issues + share * of_one
+    there: dict[str, float] = {}
+    end = before = 0.0
+    for _ in range(_ROUNDS if loop else 1):
+        before = end
+        for i, counts, _ in body:
+            begin = max((there.get(r, 0.0) for r in read_registers(i)), default=0.0)
+            ready = begin + _latency(i, counts)
+            there |= dict.fromkeys(written_registers(i), ready)
+            end = max(end, ready)
+    branch = latencies().branch if loop else 0.0
+    return max(issues + branch, end - before)
+
+
+def _latency(instruction: Instruction, counts: Mapping[str, float]) -> float:
+    found = latencies()
+    if is_memory(instruction):
+        return found.shared if "shared" in instruction.modifiers else 0.0
+    if tensor_clocks(instruction):
+        return found.pipe["tensor16"]
+    pipe = max(counts, key=lambda name: counts[name], default="")
+    return found.pipe.get(pipe, found.pipe["other"]) * sum(counts.values())

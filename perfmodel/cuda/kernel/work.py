@@ -22,8 +22,7 @@ from perfmodel.cuda.kernel.analysed import Analysed, Numbers, known_numbers, sha
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.code_work import work_by_code
 from perfmodel.cuda.kernel.counts import body_runs
-from perfmodel.cuda.kernel.rule_work import work_by_rules
-from perfmodel.cuda.kernel.warp_work import WarpWork
+from perfmodel.cuda.kernel.warp_work import WarpWork, work_by_rules
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.noted import Repeated
@@ -37,11 +36,7 @@ from perfmodel.cuda.sass.opcodes import latencies
 from perfmodel.cuda.sass.tensor_work import tensor_counts, tensor_flop
 from perfmodel.expressions import Number
 from perfmodel.kernels.doubt import SURE, Doubt
-from perfmodel.kernels.kernel import (
-    Arithmetic,
-    Barrier,
-    Pace,
-)
+from perfmodel.kernels.kernel import Arithmetic, Barrier, Pace
 from perfmodel.records import record
 
 _FLOP: Final = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1, "sqrt": 1}

@@ -12,17 +12,10 @@ from operator import add
 from typing import Final, NamedTuple
 
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.memory_instructions import counts_lanes, is_used
-from perfmodel.cuda.parse.memory_parts import is_memory
+from perfmodel.cuda.parse.memory_parts import counts_lanes, is_memory, is_used
 from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import led_to, read_registers
-from perfmodel.cuda.parse.syntax import (
-    Address,
-    Function,
-    Instruction,
-    Register,
-    SpecialRegister,
-)
+from perfmodel.cuda.parse.syntax import Address, Function, Instruction, Register, SpecialRegister
 
 _REDUCED: Final = frozenset({"min", "max", "and", "or", "xor"})
 _WORDS: Final = frozenset({"u32", "s32", "b32"})

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.models.l2.residency import WAYS
 from perfmodel.reports import units
-from perfmodel.reports.drawings.canvas import (
-    LINE,
-    MARGIN,
-    Canvas,
-    canvas,
-)
+from perfmodel.reports.drawings.canvas import LINE, MARGIN, Canvas, canvas
 from perfmodel.reports.drawings.l2_window import L2Window, OverTime
 from perfmodel.reports.figure_style import (
     AMBER,

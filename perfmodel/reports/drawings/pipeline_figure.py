@@ -7,22 +7,9 @@ from typing import Any, Final
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
-from perfmodel.reports.drawings.canvas import (
-    MARGIN,
-    Canvas,
-    canvas,
-)
+from perfmodel.reports.drawings.canvas import MARGIN, Canvas, canvas
 from perfmodel.reports.drawings.pipeline import Pipeline, Role, Span
-from perfmodel.reports.figure_style import (
-    AMBER,
-    BAND,
-    BLUE,
-    FAINT,
-    GREEN,
-    GREY,
-    ROSE,
-    Drawing,
-)
+from perfmodel.reports.figure_style import AMBER, BAND, BLUE, FAINT, GREEN, GREY, ROSE, Drawing
 
 _ROW: Final = 28.0
 _GAP: Final = 28.0

@@ -13,13 +13,7 @@ from perfmodel.models.requests.coalescing import LINE as LINE_BYTES
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.records import record
 from perfmodel.reports import units
-from perfmodel.reports.drawings.canvas import (
-    LINE,
-    MARGIN,
-    SMALL,
-    Canvas,
-    canvas,
-)
+from perfmodel.reports.drawings.canvas import LINE, MARGIN, SMALL, Canvas, canvas
 from perfmodel.reports.drawings.sectors import WarpRequest
 from perfmodel.reports.figure_style import BAND, BLUE, FAINT, GREY, INK, Drawing
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from perfmodel.records import record
-from perfmodel.reports.drawings.canvas import (
-    MARGIN,
-    Canvas,
-    canvas,
-)
+from perfmodel.reports.drawings.canvas import MARGIN, Canvas, canvas
 from perfmodel.reports.drawings.tiles import BlockTiles, Part
 from perfmodel.reports.figure_style import AMBER, BAND, BLUE, GREEN, GREY, VERMILION, Drawing
 

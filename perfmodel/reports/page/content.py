@@ -1,4 +1,4 @@
-"""What a report page holds: launches of one GPU with advice and figures used, and other tables."""
+"""What a report page holds: launches of one GPU with advice and figures used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
-from perfmodel.prediction.advise import Advice, advise
+from perfmodel.prediction.advise import Advice
 from perfmodel.prediction.derive import derive_as_far
 from perfmodel.prediction.figures_used import UsedFigure, figures_used
 from perfmodel.prediction.record import Prediction
@@ -17,7 +17,6 @@ from perfmodel.reports.records import device_record
 from perfmodel.reports.roofline import Roofline, common_ceilings, labels, roofline, roofline_record
 from perfmodel.reports.roofline_figure import MOST
 from perfmodel.reports.step import Step
-from perfmodel.reports.tables import Table
 
 SCHEMA: Final = "perfmodel.report/1"
 MOST_LAUNCHES: Final = MOST
@@ -44,12 +43,11 @@ class ReportedLaunch:
 
 @record
 class Report:
-    """What a report page holds; tables follow the summary, and the command line made it."""
+    """What a report page holds, and the command line that made it."""
 
     title: str
     launches: tuple[ReportedLaunch, ...]
     roofline: Roofline
-    tables: tuple[Table, ...] = ()
     command: str = ""
 
     @property
@@ -72,21 +70,18 @@ def build_report(
     predictions: Sequence[Prediction],
     *,
     title: str = "",
-    names: Sequence[str] = (),
-    advice: Sequence[Advice | None] | None = None,
-    tables: Sequence[Table] = (),
+    advice: Sequence[Advice] = (),
     command: str = "",
 ) -> Report:
     """Return the report of predictions: 1 to `MOST_LAUNCHES`, of one GPU.
 
-    By default its title is the kernels and the GPU, a launch is called by kernel, mapping and what
-    tells namesakes apart, and `advise` is asked for advice, which an empty sequence leaves out.
+    By default its title is the kernels and the GPU; a launch is called by kernel, mapping and what
+    tells namesakes apart. `advice` is one for each launch, or none.
 
     Raises
     ------
     PerfmodelError
-        If there is no prediction, too many, or they are of several GPUs, or if names, advice or
-        a table's cells do not fit what they belong to.
+        If there is no prediction, too many, or they are of several GPUs.
     """
     common_ceilings(predictions)
     if len(predictions) > MOST_LAUNCHES:
@@ -94,32 +89,13 @@ def build_report(
             f"a report shows at most {MOST_LAUNCHES} launches, not {len(predictions)}: give fewer "
             "kernels or values, or several reports"
         )
-    names = list(names) or labels(predictions)
-    if advice is None:
-        advice = [advise_on(prediction) for prediction in predictions]
-    found = list(advice) or [None] * len(predictions)
-    for what, given in (("names", names), ("advice", found)):
-        if len(given) != len(predictions):
-            raise PerfmodelError(
-                f"a report of {len(predictions)} predictions got {len(given)} {what}: give one for "
-                "each, or none"
-            )
-    for table in tables:
-        if any(len(row) != len(table.columns) for row in table.rows):
-            raise PerfmodelError(
-                f"table {table.title!r} of a report has rows that do not fit its "
-                f"{len(table.columns)} columns: give a cell for each"
-            )
+    names = labels(predictions)
+    found: Sequence[Advice | None] = advice or [None] * len(predictions)
+    each = zip(names, predictions, found, strict=True)
     return Report(
         title=title or _title(names, predictions),
-        roofline=roofline(predictions, names),
-        launches=tuple(
-            _launch(number, name, prediction, one)
-            for number, (name, prediction, one) in enumerate(
-                zip(names, predictions, found, strict=True), 1
-            )
-        ),
-        tables=tuple(tables),
+        roofline=roofline(predictions),
+        launches=tuple(_launch(number, *one) for number, one in enumerate(each, 1)),
         command=command,
     )
 
@@ -143,20 +119,6 @@ def _title(names: Sequence[str], predictions: Sequence[Prediction]) -> str:
     return f"{listed} on {predictions[0].device}"
 
 
-def advise_on(prediction: Prediction) -> Advice:
-    """Return advice on a launch that is predicted already, of a GPU that nobody else uses."""
-    details = prediction.details
-    params: dict[str, Any] = dict(prediction.params)
-    return advise(
-        details.instance.kernel,
-        device=details.device,
-        timing=prediction.timing,
-        cache=prediction.cache,
-        l2=details.setting.control,
-        **params,
-    )
-
-
 def report_record(report: Report) -> dict[str, Any]:
     """Return the report as the JSON object ``perfmodel.report/1``."""
     return {
@@ -173,13 +135,5 @@ def report_record(report: Report) -> dict[str, Any]:
             }
             for launch in report.launches
         ],
-        "tables": [
-            {
-                "title": table.title,
-                "columns": list(table.columns),
-                "rows": [list(row) for row in table.rows],
-                "note": table.note,
-            }
-            for table in report.tables
-        ],
+        "tables": [],
     }

@@ -10,8 +10,8 @@ from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.run import Effort, emulate
-from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.kernel.warp_work import BY_RULES
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.errors import PerfmodelError

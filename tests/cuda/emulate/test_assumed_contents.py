@@ -19,8 +19,8 @@ from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate import assumed_contents
 from perfmodel.cuda.emulate.assumed_contents import stand_ins
 from perfmodel.cuda.emulate.provenance import provenance
-from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.kernel.warp_work import BY_RULES
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.errors import PerfmodelError

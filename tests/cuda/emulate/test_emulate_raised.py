@@ -12,9 +12,8 @@ from programs import launch, written
 
 from perfmodel.cuda.addresses.launched import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.raised import RAISING, UNDER_WAY
 from perfmodel.cuda.emulate.result import Emulation
-from perfmodel.cuda.emulate.run import emulate
+from perfmodel.cuda.emulate.run import RAISING, UNDER_WAY, emulate
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.models.requests.sampled_places import distinct_places
 

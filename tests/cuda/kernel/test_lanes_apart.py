@@ -16,7 +16,7 @@ from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
-from perfmodel.cuda.parse.memory_instructions import moved
+from perfmodel.cuda.parse.memory_parts import moved
 from perfmodel.cuda.parse.syntax import Module
 from perfmodel.cuda.sass.divergence import Run, aggregated, partings, varying_constants
 from perfmodel.expressions import Number, text

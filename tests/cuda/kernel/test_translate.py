@@ -13,10 +13,10 @@ from perfmodel import predict
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.run import Effort, emulate
-from perfmodel.cuda.kernel.rule_work import BY_RULES
 from perfmodel.cuda.kernel.translate import translated
+from perfmodel.cuda.kernel.warp_work import BY_RULES
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
-from perfmodel.cuda.parse.memory_instructions import moved
+from perfmodel.cuda.parse.memory_parts import moved
 from perfmodel.cuda.parse.reader import parse_ptx, read_ptx
 from perfmodel.cuda.parse.syntax import Module
 from perfmodel.errors import PerfmodelError

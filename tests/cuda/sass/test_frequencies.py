@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.cuda.kernel.rule_work import rule_counts
+from perfmodel.cuda.kernel.warp_work import rule_counts
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.sass.frequencies import Runs, issued

@@ -15,8 +15,14 @@ from perfmodel.cuda.compile.resources import resources
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.sass.frequencies import Issued
-from perfmodel.cuda.sass.line_table import lines_by_section
-from perfmodel.cuda.sass.machine_code import CALL, MachineCode, decoded, machine_flow, read_cubin
+from perfmodel.cuda.sass.machine_code import (
+    CALL,
+    MachineCode,
+    decoded,
+    lines_by_section,
+    machine_flow,
+    read_cubin,
+)
 from perfmodel.cuda.sass.machine_pace import FAR, NEAR, body_takes
 from perfmodel.cuda.sass.opcodes import latencies
 from perfmodel.measure.folders import root

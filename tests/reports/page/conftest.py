@@ -10,31 +10,33 @@ from typing import Any
 
 import pytest
 
-from perfmodel import predict
+from perfmodel import Prediction, predict
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.prediction.advise import advise
 from perfmodel.reports.page.content import Report, build_report
 from perfmodel.reports.page.pictures import pictures
 from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.page.write import write_report
-from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
 
-TABLE = Table(
-    "Measured beside predicted",
-    ("launch", "measured", "error"),
-    (("gemm:naive", "271 ms", "+1%"), ("gemm:coalesced", "24.0 ms", "-2%")),
-    "Made up for the tests.",
-    "lrr",
-)
+
+def _advised(predictions: list[Prediction], command: str = "") -> Report:
+    advice = []
+    for each in predictions:
+        found = each.details
+        params: dict[str, Any] = dict(each.params)
+        under: dict[str, Any] = {"device": found.device, "l2": found.setting.control}
+        advice.append(advise(found.instance.kernel, **under, **params))
+    return build_report(predictions, advice=advice, command=command)
 
 
 @lru_cache(maxsize=8)
 def _report(what: str) -> Report:
     if what == "gemm":
         both = [predict("gemm", mapping=m, N=4096) for m in ("naive", "coalesced")]
-        return build_report(both, command="perfmodel report gemm:naive gemm:coalesced")
+        return _advised(both, command="perfmodel report gemm:naive gemm:coalesced")
     if what == "copy":
-        return build_report([predict("copy", bytes=1 << 30)])
+        return _advised([predict("copy", bytes=1 << 30)])
     window = L2Control(8 << 20, AccessPolicyWindow("persistent", 16 << 20, 0.5))
     several = [predict("gemm", mapping=m, N=n) for n in (512, 4096) for m in ("naive", "coalesced")]
     several += [
@@ -43,7 +45,7 @@ def _report(what: str) -> Report:
         predict(KERNELS / "block-sum.toml"),
     ]
     several += [predict("stream-persistent", l2=window), predict(KERNELS / "empty.toml")]
-    return build_report(several, tables=[TABLE], advice=() if what == "unadvised" else None)
+    return build_report(several) if what == "unadvised" else _advised(several)
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,6 @@ from perfmodel.prediction.figures_used import figures_used
 from perfmodel.reports.page.content import MOST_LAUNCHES, Report, build_report, report_record
 from perfmodel.reports.page.flow import Flow, flows, kept
 from perfmodel.reports.page.tables import figures, formulas, intervals, summary
-from perfmodel.reports.tables import Table
 
 ReportOf = Callable[[str], Report]
 KERNELS = ("gemm", "copy", "atomic-add", "shared-atomic", "strided-copy")
@@ -129,7 +128,7 @@ def test_kinds_of_formulas(report_of: ReportOf) -> None:
     assert found["L1 clocks per SM"][0] == "fitted"
     assert found["granules per request"][0] == "derived"
     assert found["granules per request"][2].startswith("lanes at strides of at most a granule")
-    copied = build_report([predict("copy")], advice=())
+    copied = build_report([predict("copy")])
     found = {row[0]: row[-3:] for row in formulas(copied).rows}
     assert found["time for latency"] == (
         "published",
@@ -145,7 +144,7 @@ def test_kinds_of_formulas(report_of: ReportOf) -> None:
     [("h100-sxm", "measurements of h100-sxm, h200-sxm"), ("h100-pcie", "published measurements")],
 )
 def test_interval_has_an_origin(device: str, origin: str) -> None:
-    table = intervals(build_report([predict("copy", bytes=1 << 30, device=device)], advice=()))
+    table = intervals(build_report([predict("copy", bytes=1 << 30, device=device)]))
     cells = dict(zip(table.columns, table.rows[0], strict=True))
     assert cells["residuals of"] == "dram"
     assert origin in cells["from"]
@@ -171,31 +170,22 @@ def test_what_a_report_refuses() -> None:
     ):
         with pytest.raises(PerfmodelError, match=message):
             build_report(*given)
-    with pytest.raises(PerfmodelError, match="got 2 names"):
-        build_report([one], names=["a", "b"])
-    with pytest.raises(PerfmodelError, match="got 2 advice"):
-        build_report([one], advice=[None, None])
-    with pytest.raises(PerfmodelError, match="table 'T' of a report has rows that do not fit"):
-        build_report([one], tables=[Table("T", ("a",), (("1", "2"),))])
 
 
-def test_names_tables_and_no_advice() -> None:
-    table = Table("Ladder", ("rung", "reached"), (("naive", "2%"),), "Of the last.", "lr")
+def test_title_and_no_advice() -> None:
     both = [predict("gemm", mapping=m) for m in ("naive", "coalesced")]
-    made = build_report(both, title="The ladder", names=["one", "two"], advice=(), tables=[table])
+    made = build_report(both, title="The ladder")
     assert made.title == "The ladder"
-    assert made.names == ["one", "two"]
     assert [launch.advice for launch in made.launches] == [None, None]
-    assert made.tables == (table,)
     record = report_record(made)
     assert record["schema"] == "perfmodel.report/1"
-    assert record["tables"][0]["rows"] == [["naive", "2%"]]
+    assert record["tables"] == []
     assert record["launches"][0]["advice"] is None
 
 
 def test_parameters_that_follow_others_are_not_named(report_of: ReportOf) -> None:
     assert report_of("unadvised").names[:2] == ["gemm:naive N=512", "gemm:coalesced N=512"]
     apart = [predict("gemm", mapping="naive", N=n, K=64) for n in (512, 1024)]
-    assert build_report(apart, advice=()).names == ["gemm:naive N=512", "gemm:naive N=1024"]
+    assert build_report(apart).names == ["gemm:naive N=512", "gemm:naive N=1024"]
     deep = [predict("gemm", mapping="naive", N=512, K=k) for k in (64, 128)]
-    assert build_report(deep, advice=()).names == ["gemm:naive K=64", "gemm:naive K=128"]
+    assert build_report(deep).names == ["gemm:naive K=64", "gemm:naive K=128"]

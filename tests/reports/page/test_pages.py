@@ -7,6 +7,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,11 +21,10 @@ from perfmodel.reports import markdown
 from perfmodel.reports.explain import explain
 from perfmodel.reports.formula_text import handy_values, pieces, plain_name, resolved
 from perfmodel.reports.page.content import Report, build_report
-from perfmodel.reports.page.html import report_html
-from perfmodel.reports.page.markdown import report_markdown
 from perfmodel.reports.page.mathml import Written, element, mathml, shown_step
 from perfmodel.reports.page.pictures import pictures
 from perfmodel.reports.page.svg import Picture, inline, standalone, stylesheet
+from perfmodel.reports.page.write import report_html, report_markdown
 from perfmodel.reports.tables import Table
 from perfmodel.validation.sweeps import KERNELS
 
@@ -108,10 +108,8 @@ def evil(tmp_path: Path) -> Report:
     title = EVIL.replace('"', '\\"')
     device.write_text(f'extends = "h100-sxm"\nname = "evil"\ntitle = "{title}"\n')
     prediction = predict("gemm", mapping="naive", N=256, device=device)
-    table = Table(EVIL, (EVIL,), ((EVIL,),), EVIL)
-    return build_report(
-        [prediction] * 2, title=EVIL, names=[EVIL, "b"], advice=(), tables=[table], command=EVIL
-    )
+    made = build_report([prediction] * 2, title=EVIL, command=EVIL)
+    return replace(made, launches=tuple(replace(one, label=EVIL) for one in made.launches))
 
 
 def test_names_are_text_on_the_page(evil: Report) -> None:
