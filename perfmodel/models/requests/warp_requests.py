@@ -33,6 +33,7 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
+from perfmodel.models.requests.periodic_runs import periodic_requests
 from perfmodel.models.requests.random_places import pitch_of_shuffled, random_places, uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
@@ -130,7 +131,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     unnoticed = agreed(whole & (reach * a.element <= period))
     closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
     return replace(
-        closed or counted_requests(a),
+        closed or periodic_requests(a, found) or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
         offset=flat.offset * a.element,
         shares=activity.shares,
