@@ -75,4 +75,4 @@ def test_runs_ask_for_what_their_lanes_do(
 def test_lanes_apart_are_no_run() -> None:
     # expected (by hand): every other element
     words = {"width": 4, "threads": 64, "trips": 1, "index": INDICES[3], "guard": GUARDS[0]}
-    assert both({"m": np.array([4001])}, **words) is None
+    assert both({"n": 100_000, "m": np.array([4001]), "b": 0}, **words) is None
