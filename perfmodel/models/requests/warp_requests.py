@@ -5,6 +5,7 @@ One record per access, every number an array over the configurations of the inst
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
 from perfmodel.models.grid.activity import Activity, conditions, warp_classes
 from perfmodel.models.grid.affine import (
+    Plane,
     Variable,
     nearly_plane,
     plane,
@@ -33,9 +35,9 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
-from perfmodel.models.requests.periodic_runs import periodic_requests
 from perfmodel.models.requests.random_places import pitch_of_shuffled, random_places, uses_random
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
+from perfmodel.models.requests.run_requests import run_requests
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
@@ -104,7 +106,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
     if closed is not None:
         return closed
     return replace(
-        counted_requests(a),
+        run_requests(replace(a, variables=variables), flat) or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
         offset=flat.offset * a.element,
         variables=variables,
@@ -131,7 +133,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     unnoticed = agreed(whole & (reach * a.element <= period))
     closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
     return replace(
-        closed or periodic_requests(a, found) or counted_requests(a),
+        closed or run_requests(a, *found) or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
         offset=flat.offset * a.element,
         shares=activity.shares,
@@ -144,7 +146,12 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
 
 def _counted(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of any index, counted; where it is nearly affine, with its strides."""
-    counted = counted_requests(a)
+    random = uses_random(a.index)
+    load = a.access.kind == "load"
+    known = load and a.shape.regular and not random
+    flat = plane(a.index, a.values, a.variables) if known else None
+    runs = None if flat is None else run_requests(a, flat)
+    counted = runs or counted_requests(a)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
         requests = a.pieces * activity.requests
@@ -158,8 +165,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             bounded=activity.bounded,
         )
     everything = with_threads(a.variables, a.shape)
-    random = uses_random(a.index)
-    mostly = None if random else nearly_plane(a.index, a.values, everything)
+    mostly = None if random else _mostly(a, flat, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
@@ -169,10 +175,18 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             variables=everything,
         )
     places = pitch = None
-    if random and a.access.kind == "load":
+    if random and load:
         places = random_places(a.index, a.values, everything, a.element, a.width)
         pitch = pitch_of_shuffled(a.index, a.values, everything, a.element)
     return replace(counted, random=random, places=places, pitch=pitch)
+
+
+def _mostly(a: Addressing, flat: Plane | None, variables: Sequence[Variable]) -> Plane | None:
+    """Return the plane that an index is, or mostly is; what has one value moves nothing."""
+    if flat is None or not flat.affine:
+        return nearly_plane(a.index, a.values, variables)
+    strides = {v.name: np.where(v.extent > 1, flat.strides[v.name], 0.0) for v in variables}
+    return replace(flat, strides=strides)
 
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:

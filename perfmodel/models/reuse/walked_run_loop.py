@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from perfmodel.arrays import Array
-from perfmodel.models.requests.block_run_loop import taking_part, value_at
+from perfmodel.models.requests.block_run_loop import put_digits, taking_part, value_at
 
 
 @njit(cache=True, nogil=True)
@@ -65,15 +65,11 @@ def _touched(
     place = np.zeros(3 + extents.shape[1], dtype=np.int64)
     used = 0
     for number in range(blocks[0], blocks[0] + blocks[1]):
-        place[0], left = number % grid[0], number // grid[0]
-        place[1], place[2] = left % grid[1], left // grid[1]
+        put_digits(number, grid, place, 0)
         for load in range(len(planes)):
             own = planes[load]
             for turn in range(trips[load]):
-                left = turn
-                for loop in range(extents.shape[1]):
-                    place[3 + loop] = left % extents[load, loop]
-                    left //= extents[load, loop]
+                put_digits(turn, extents[load], place, 3)
                 lanes = taking_part(own, place, block[0])
                 if lanes > 0:
                     at = value_at(own, 0, place)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.requests import patterns, periodic_runs
+from perfmodel.models.requests import patterns, run_requests
 from perfmodel.models.requests.addressing import addressing
 from perfmodel.models.requests.periodic_index import periodic_index
 
@@ -37,8 +37,8 @@ def both(columns: dict[str, Any], **words: Any) -> tuple[Any, Any] | None:
     instance = bind(parse_kernel(KERNEL.format(**words)), columns)
     a = addressing(instance, 0, block_shape((words["threads"], 1, 1)))
     found = periodic_index(a.index, a.values, a.variables)
-    given = found and periodic_runs.runs_of(a, found)
-    return given and (periodic_runs.by_runs(*given), periodic_runs.by_lanes(*given))
+    given = found and run_requests.runs_of(a, *found)
+    return given and (run_requests.by_runs(*given), run_requests.by_lanes(*given))
 
 
 WORDS = {

@@ -1,4 +1,4 @@
-"""Requests of blocks that read runs of a periodic buffer, compiled: one launch at a time.
+"""Requests of blocks or warps that read runs, compiled: one launch at a time.
 
 What `enumeration` counts lane by lane, warp by warp. Imported only where numba is installed.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from perfmodel.arrays import Array
-from perfmodel.models.requests.block_run_loop import taking_part, value_at
+from perfmodel.models.requests.block_run_loop import put_digits, taking_part, value_at
 
 _WARP: Final = 32
 _SECTOR_BIT: Final = 5
@@ -41,7 +41,7 @@ def tag_clocks(low: Array, high: Array, size: int) -> Array:
 
 @njit(cache=True, nogil=True)
 def counted_runs(
-    block: tuple[int, int],
+    units: tuple[Array, int, int],
     shares: Array,
     extents: Array,
     planes: Array,
@@ -50,49 +50,44 @@ def counted_runs(
 ) -> Array:
     """Return what sampled blocks of launches ask for, (`SUMS`, launches).
 
-    `block` is its threads, and the logarithm to base 2 of the bytes that each moves; `shares`,
-    (axes, samples at most), where samples lie; `extents`, (axes, launches), blocks and iterations.
-    `planes` are those of the load, as `block_run_loop` has them, of each launch along the last
-    axis. `period`, (2, launches), is where addresses start again, and after how much [B]. `banks`
-    is what `tag_clocks` takes, and gives.
+    `units` are extents of the digits that tell a block's runs apart, threads of a run, and the
+    logarithm to base 2 of the bytes that each moves. `shares`, (axes, samples at most), is where
+    samples lie; `extents`, (axes, launches), blocks and iterations. `planes` are those of the load,
+    as `block_run_loop` has them, of each launch along the last axis: axes, then digits. `period`,
+    (2, launches), is where addresses start again, and after how much [B]. `banks` is what
+    `tag_clocks` takes, and gives.
     """
+    digits, threads, width_bit = units
+    axes, runs = len(extents), np.prod(digits)
     found = np.zeros((SUMS, extents.shape[1]), dtype=np.int64)
-    sums, place = np.zeros(SUMS, dtype=np.int64), np.zeros(len(extents), dtype=np.int64)
+    sums, place = np.zeros(SUMS, dtype=np.int64), np.zeros(axes + len(digits), dtype=np.int64)
     warps = np.zeros(_LINE, dtype=np.int64)  # full ones by where in a line they start
     for launch in range(extents.shape[1]):
         turns, own = extents[:, launch].copy(), planes[:, :, launch].copy()
         start, length = period[0, launch], period[1, launch]
-        every = 1
-        for turn in turns:
-            every *= turn
+        every = np.prod(turns)
         samples = min(every, shares.shape[1])
         sums[:], warps[:] = 0, 0
         sums[0], sums[8] = samples, _LINE
         for sample in range(samples):
-            _place(sample, every > samples, shares, turns, place)
-            lanes = taking_part(own, place, block[0])
-            at = start + (value_at(own, 0, place) - start) % length
-            _add_block(sums, warps, at, lanes, block[1], (start, start + length), banks)
-        for at in range(0, _LINE, 1 << block[1]):
-            _add_whole(sums, at, warps[at], block[1])
+            if every > samples:
+                for axis in range(axes):
+                    place[axis] = int(shares[axis, sample] * turns[axis])
+            else:
+                put_digits(sample, turns, place, 0)
+            for run in range(runs):
+                put_digits(run, digits, place, axes)
+                lanes = taking_part(own, place, threads)
+                at = start + (value_at(own, 0, place) - start) % length
+                _add_run(sums, warps, at, lanes, width_bit, (start, start + length), banks)
+        for at in range(0, _LINE, 1 << width_bit):
+            _add_whole(sums, at, warps[at], width_bit)
         found[:, launch] = sums
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _place(sample: int, spread: bool, shares: Array, turns: Array, place: Array) -> None:
-    """Put the indices of a sample's axes in `place`."""
-    left = sample
-    for axis in range(len(turns)):
-        if spread:
-            place[axis] = int(shares[axis, sample] * turns[axis])
-        else:
-            place[axis] = left % turns[axis]
-            left //= turns[axis]
-
-
 @njit(cache=True, nogil=True)
-def _add_block(
+def _add_run(
     sums: Array,
     warps: Array,
     at: int,
@@ -101,7 +96,7 @@ def _add_block(
     ends: tuple[int, int],
     banks: tuple[Array, Array, Array],
 ) -> None:
-    """Add what a block asks for whose lanes read one after the other, the first one `at` [B].
+    """Add what threads ask for that read one place after the other, the first one `at` [B].
 
     Of full warps that no end of the period cuts, tag wavefronts: the rest goes by `warps`.
     """

@@ -1,8 +1,8 @@
-"""Requests of blocks that read runs of a periodic buffer: ``table[i % m]`` by consecutive threads.
+"""Requests of blocks or warps that read runs: one element after the other, as far as a guard lets.
 
-Where the period is no whole number of lines, warps start anywhere in a line and some are cut by the
-end of the period. The same blocks are looked at as in `enumeration`, but warp by warp, not lane by
-lane: a run of bytes says all that its lanes ask for.
+Where runs start anywhere in a line, or are cut anywhere, as by the end of a period, ``table[i %
+m]``, the same blocks are looked at as in `enumeration`, but warp by warp, not lane by lane: a run
+of bytes says all that its lanes ask for.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.agreement import agreed
 from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.derivation import definition, number
+from perfmodel.models.grid.affine import Plane
 from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.requests.addressing import Addressing
-from perfmodel.models.requests.block_runs import even, falling_tests
+from perfmodel.models.requests.block_runs import Even, even, even_in_warps, falling_tests
 from perfmodel.models.requests.enumeration import evenly, lanes_counted
 from perfmodel.models.requests.patterns import Pattern, pattern_of
-from perfmodel.models.requests.periodic_index import PeriodicIndex
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, tag_tables
 
-_LOOP: Final = "perfmodel.models.requests.periodic_run_loop"
+_LOOP: Final = "perfmodel.models.requests.run_request_loop"
 _WORTH: Final = 1 << 5
 """Launches from which on loading the loop takes less time than looking at their lanes."""
+_NEVER: Final = 1 << 50
+"""A period longer than any buffer, in elements."""
 
 
 class Runs(NamedTuple):
@@ -39,16 +41,21 @@ class Runs(NamedTuple):
     pattern: Pattern
     most: int  # samples
     axes: int  # block indices and loops that decide
+    digits: tuple[int, ...]  # runs of a block, by the extents of the digits that tell them apart
+    threads: int  # of a run
     tests: int  # of which all must be above zero for a thread to take part
 
 
-def periodic_requests(a: Addressing, found: PeriodicIndex) -> Requests | None:
+def run_requests(
+    a: Addressing, flat: Plane, period: Any = _NEVER, start: Any = 0
+) -> Requests | None:
     """Count the requests of a load of each launch by itself, scaled from sampled blocks.
 
-    None where a block's threads do not read one element after the other, or a guard lets others
-    through than its first threads, or the period is shorter than a warp.
+    `flat` is the index, folded into `period` elements from a first on. None where threads do not
+    read one element after the other, or a guard lets others through than the first of them, or the
+    period is shorter than a warp.
     """
-    given = runs_of(a, found)
+    given = runs_of(a, flat, period, start)
     if given is None:
         return None
     requests, lanes, share, step, sectors, halves, lines, data, tags = _counted(*given)
@@ -70,32 +77,60 @@ def periodic_requests(a: Addressing, found: PeriodicIndex) -> Requests | None:
     )
 
 
-def runs_of(a: Addressing, found: PeriodicIndex) -> tuple[Any, ...] | None:
-    """Return what `by_runs` and `by_lanes` take; None where a block's threads read no run.
+def runs_of(
+    a: Addressing, flat: Plane, period: Any = _NEVER, start: Any = 0
+) -> tuple[Any, ...] | None:
+    """Return what `by_runs` and `by_lanes` take; None where threads read no runs.
 
     What launches have in common; then arrays of launches: how many numbers the pattern has, and
     these; extents of axes; executions that repeat the same; start of the period and its length [B];
     and planes, the address [B] before it is folded, then the tests.
     """
-    period, start = found.period * a.element, found.shift * a.element
-    flat, tests = even(a, found.plane), falling_tests(a)
-    if not _whole_words(a) or flat is None or tests is None:
+    if not flat.affine or not _whole_words(a):
         return None
-    holds = (flat.step * a.element == a.width) & (period >= WARP_SIZE * a.width)
-    holds = holds & (period % a.width == 0) & (start % a.width == 0) & (flat.plane.offset >= 0)
-    for v in a.variables:
-        holds = holds & (flat.plane.strides[v.name] >= 0)
-    if not agreed(holds):
+    runs, digits = _by_blocks(a, flat), []
+    if runs is None:
+        runs = _by_warps(a, flat)
+        digits = [v for v in a.variables if v.target.startswith("threadIdx") and not v.in_lane]
+    if runs is None or not _are_runs(a, runs[0], period, start):
         return None
     extents = {**dict(zip(BLOCK_INDICES, a.instance.grid, strict=True)), **a.trips}
     used = names(a.index).union(*map(names, a.guards))
     axes = [name for name in extents if name in used]
-    planes = [*flat.columns(axes, a.element), *(part for t in tests for part in t.columns(axes))]
+    index, *tests = runs
+    every = [*axes, *(v.name for v in digits)]
+    planes = [*index.columns(every, a.element), *(part for t in tests for part in t.columns(every))]
     alike = math.prod(np.asanyarray(n) for name, n in extents.items() if name not in used)
     pattern, *numbers = pattern_of(a)
     most = max(1, pattern.lanes // (a.shape.warps * WARP_SIZE))
-    runs = Runs(pattern, most, len(axes), len(tests))
-    return runs, len(numbers), *numbers, *(extents[n] for n in axes), alike, start, period, *planes
+    sizes = tuple(int(v.extent) for v in digits)
+    threads = a.shape.threads // math.prod(sizes)
+    given = Runs(pattern, most, len(axes), sizes, threads, len(tests))
+    folded = start * a.element, period * a.element
+    return given, len(numbers), *numbers, *(extents[n] for n in axes), alike, *folded, *planes
+
+
+def _by_blocks(a: Addressing, flat: Plane) -> list[Even] | None:
+    """Return planes of the index and of tests where a whole block reads a run."""
+    index, tests = even(a, flat), falling_tests(a)
+    return None if index is None or tests is None else [index, *tests]
+
+
+def _by_warps(a: Addressing, flat: Plane) -> list[Even] | None:
+    """Return the same where each warp reads one."""
+    index, tests = even_in_warps(a, flat), falling_tests(a, even_in_warps)
+    return None if index is None or tests is None else [index, *tests]
+
+
+def _are_runs(a: Addressing, index: Even, period: Any, start: Any) -> bool:
+    """Say whether lanes read elements one after the other, and a period ends once in a warp."""
+    flat = index.plane
+    holds = (index.step * a.element == a.width) & (flat.offset >= 0)
+    holds = holds & (period * a.element >= WARP_SIZE * a.width)
+    holds = holds & (period * a.element % a.width == 0) & (start * a.element % a.width == 0)
+    for v in a.variables:
+        holds = holds & (flat.strides[v.name] >= 0)
+    return agreed(holds)
 
 
 def _whole_words(a: Addressing) -> bool:
@@ -124,15 +159,15 @@ def by_lanes(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
 
 def by_runs(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
     """Return the same warp by warp."""
-    from perfmodel.models.requests.periodic_run_loop import counted_runs
+    from perfmodel.models.requests.run_request_loop import counted_runs
 
     size = (max(np.size(column) for column in columns),)
     whole = [np.broadcast_to(np.ravel(c), size).astype(np.int64) for c in columns[numbers:]]
     extents, (alike, *period) = whole[: runs.axes], whole[runs.axes :][:3]
-    planes = np.array(whole[runs.axes + 3 :]).reshape(1 + runs.tests, runs.axes + 2, *size)
+    planes = np.array(whole[runs.axes + 3 :]).reshape(1 + runs.tests, -1, *size)
     pattern = runs.pattern
     own, *sums, bits = counted_runs(
-        (pattern.shape.threads, pattern.width.bit_length() - 1),
+        (np.array(runs.digits, dtype=np.int64), runs.threads, pattern.width.bit_length() - 1),
         np.array(evenly(runs.axes, runs.most)).reshape(runs.axes, runs.most),
         np.array(extents, dtype=np.int64).reshape(runs.axes, *size),
         planes,
@@ -151,7 +186,7 @@ def by_runs(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
 @lru_cache
 def _banks(width: int) -> tuple[Array, Array, Array]:
     """Return the tag banks of lines by low and high bits, and sums of warps' clocks there."""
-    from perfmodel.models.requests.periodic_run_loop import tag_clocks
+    from perfmodel.models.requests.run_request_loop import tag_clocks
 
     low, high = tag_tables()
     return low, high, tag_clocks(low, high, WARP_SIZE * width)
