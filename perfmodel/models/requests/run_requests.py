@@ -30,7 +30,8 @@ from perfmodel.models.requests.wavefronts import BANK_WORD, tag_tables
 
 _LOOP: Final = "perfmodel.models.requests.run_request_loop"
 _WORTH: Final = 1 << 5
-"""Launches from which on loading the loop takes less time than looking at their lanes."""
+"""Launches from which on loading the loop takes less time than looking at their lanes; one alone
+is always looked at lane by lane, whatever was loaded before."""
 _NEVER: Final = 1 << 50
 """A period longer than any buffer, in elements."""
 
@@ -142,14 +143,16 @@ def _whole_words(a: Addressing) -> bool:
 def _counted(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
     """Return `by_runs`, or `by_lanes` of launches too few for the loop to be loaded."""
     rows = max(np.size(column) for column in columns)
-    by = by_runs if worth_loop(_LOOP, rows, few=1, many=_WORTH) else by_lanes
+    by = by_runs if worth_loop(_LOOP, rows, few=2, many=_WORTH) else by_lanes
     return by(runs, numbers, *columns)
 
 
 def by_lanes(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
-    """Return what each launch asks for, lane by lane: requests, lanes, share that was counted, step
-    of the addresses [B], sectors, halves of lines, lines, data and tag wavefronts.
-    """  # noqa: D205
+    """Return what each launch asks for, lane by lane.
+
+    Requests, lanes, the share that was counted, the step of addresses [B], sectors, halves of
+    lines, lines, data and tag wavefronts.
+    """
     size = (max(np.size(column) for column in columns),)
     given = (np.broadcast_to(np.ravel(column), size) for column in columns[:numbers])
     requests, lanes, share, step, *found = lanes_counted(runs.pattern, *given)

@@ -39,7 +39,8 @@ from perfmodel.models.reuse.followed_blocks import (
 
 _LOOP: Final = "perfmodel.models.reuse.walked_run_loop"
 _WORTH: Final = 1 << 5
-"""Launches from which on loading the loop takes less time than looking at their lanes."""
+"""Launches from which on loading the loop takes less time than looking at their lanes; one alone
+is always looked at lane by lane, whatever was loaded before."""
 _INNER: Final = 4
 """Part of the blocks followed whose own sectors are looked for among those of all: the others are
 their neighbours. By choice."""
@@ -79,7 +80,7 @@ def first_brought(
 def _brought(given: Walks, count: int, *columns: Any) -> Sequence[Array]:
     """Return `by_runs`, or `by_lanes` of launches too few for the loop to be loaded."""
     rows = max(np.size(column) for column in columns)
-    if worth_loop(_LOOP, rows, few=1, many=_WORTH):
+    if worth_loop(_LOOP, rows, few=2, many=_WORTH):
         return by_runs(given, count, *columns)
     return by_lanes(given, *(np.broadcast_to(np.ravel(c), (rows,)) for c in columns[:count]))
 
