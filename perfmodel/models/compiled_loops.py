@@ -12,6 +12,9 @@ _FEW: Final = 1 << 4
 which on it is used once it is there."""
 
 
-def worth_loop(module: str, rows: int) -> bool:
-    """Say whether the loop in a module is to be used for so many rows; never without numba."""
-    return rows >= (_FEW if module in sys.modules else _MANY) and find_spec("numba") is not None
+def worth_loop(module: str, rows: int, few: int = _FEW, many: int = _MANY) -> bool:
+    """Say whether the loop in a module is to be used for so many rows; never without numba.
+
+    From `few` on once it is there, else from `many`: fewer where other ways take very long.
+    """
+    return rows >= (few if module in sys.modules else many) and find_spec("numba") is not None

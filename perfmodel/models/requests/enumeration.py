@@ -62,7 +62,7 @@ def counted_requests(a: Addressing) -> Requests:
     access = a.access
     if access.kind == "atomic":
         alone(math.prod(a.instance.shape))  # its shared addresses: one launch at a time
-    found = _counted(*pattern_of(a))
+    found = lanes_counted(*pattern_of(a))
     requests, lanes, share, step, filled, in_blocks, seams, counted_at, *rest = found
     sampled: Any = number(share[0]) if share.size == 1 else share
     different, sectors, pairs, lines, pages, data, tags, *places = rest
@@ -96,7 +96,7 @@ def counted_requests(a: Addressing) -> Requests:
 
 
 @each_launch
-def _counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
+def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
     """Return what a launch asks for, by the numbers of its pattern.
 
     Requests, lanes, the share that was counted, step, filled, in_blocks, seams, whether places
@@ -158,14 +158,17 @@ def spread(extents: Sequence[int], most: int) -> list[Array]:
     The additive recurrence with powers of the generalised golden ratio: M. Roberts, The
     unreasonable effectiveness of quasirandom sequences (2018).
     """
+    shares = zip(evenly(len(extents), most), extents, strict=True)
+    return [(share * extent).astype(np.int64) for share, extent in shares]
+
+
+def evenly(axes: int, most: int) -> list[Array]:
+    """Return `most` points of a unit cube that lie as those of `spread`, of each axis an array."""
     ratio = 2.0
     for _ in range(40):
-        ratio = (1 + ratio) ** (1 / (len(extents) + 1))
+        ratio = (1 + ratio) ** (1 / (axes + 1))
     turn = np.arange(1, most + 1)
-    return [
-        ((0.5 + turn * ratio ** -(axis + 1.0)) % 1 * extent).astype(np.int64)
-        for axis, extent in enumerate(extents)
-    ]
+    return [(0.5 + turn * ratio ** -(axis + 1.0)) % 1 for axis in range(axes)]
 
 
 @record

@@ -5,6 +5,7 @@ One record per access, every number an array over the configurations of the inst
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
 from perfmodel.models.grid.activity import Activity, conditions, warp_classes
 from perfmodel.models.grid.affine import (
+    Plane,
     Variable,
     nearly_plane,
     plane,
@@ -40,6 +42,7 @@ from perfmodel.models.requests.random_places import (
     uses_random,
 )
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
+from perfmodel.models.requests.run_requests import run_requests
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
 
 __all__ = ["ActivityCache", "Requests", "access_requests"]
@@ -108,7 +111,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
     if closed is not None:
         return closed
     return replace(
-        counted_requests(a),
+        run_requests(replace(a, variables=variables), flat) or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
         offset=flat.offset * a.element,
         variables=variables,
@@ -135,7 +138,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     unnoticed = agreed(whole & (reach * a.element <= period))
     closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
     return replace(
-        closed or counted_requests(a),
+        closed or run_requests(a, *found) or counted_requests(a),
         strides={name: stride * a.element for name, stride in flat.strides.items()},
         offset=flat.offset * a.element,
         shares=activity.shares,
@@ -148,7 +151,12 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
 
 def _counted(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of any index, counted; where it is nearly affine, with its strides."""
-    counted = counted_requests(a)
+    random = uses_random(a.index)
+    load = a.access.kind == "load"
+    known = load and a.shape.regular and not random
+    flat = plane(a.index, a.values, a.variables) if known else None
+    runs = None if flat is None else run_requests(a, flat)
+    counted = runs or counted_requests(a)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
         requests = a.pieces * activity.requests
@@ -162,8 +170,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             bounded=activity.bounded,
         )
     everything = with_threads(a.variables, a.shape)
-    random = uses_random(a.index)
-    mostly = None if random else nearly_plane(a.index, a.values, everything)
+    mostly = None if random else _mostly(a, flat, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
@@ -172,7 +179,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             offset=mostly.offset * a.element,
             variables=everything,
         )
-    if not random or a.access.kind != "load":
+    if not random or not load:
         return replace(counted, random=random)
     found = random_places(a.index, a.values, everything, a.element, a.width)
     own = found is not None and bool(found.moves)
@@ -183,6 +190,14 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
         drawn=None if found is None or own else Drawn(found.start, found.reach),
         pitch=pitch_of_shuffled(a.index, a.values, everything, a.element),
     )
+
+
+def _mostly(a: Addressing, flat: Plane | None, variables: Sequence[Variable]) -> Plane | None:
+    """Return the plane that an index is, or mostly is; what has one value moves nothing."""
+    if flat is None or not flat.affine:
+        return nearly_plane(a.index, a.values, variables)
+    strides = {v.name: np.where(v.extent > 1, flat.strides[v.name], 0.0) for v in variables}
+    return replace(flat, strides=strides)
 
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:

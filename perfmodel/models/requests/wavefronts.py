@@ -46,7 +46,8 @@ _SPREAD: Final = 0x9E3779B97F4A7C15
 """2^64 over the golden section, odd: it spreads numbers over 64 bits (Knuth, TAOCP 3, 6.4)."""
 
 
-def _tag_tables() -> tuple[Array, Array]:
+def tag_tables() -> tuple[Array, Array]:
+    """Return the tag banks, 0 to 3, of a line address by its lower 12 bits, and by the next 12."""
     low = np.zeros(4096, dtype=np.uint8)
     high = np.zeros(4096, dtype=np.uint8)
     values = np.arange(4096)
@@ -56,7 +57,7 @@ def _tag_tables() -> tuple[Array, Array]:
     return low, high
 
 
-_LOW, _HIGH = _tag_tables()
+_LOW, _HIGH = tag_tables()
 # One byte counts each bank's lines, so that a single sum counts all four: the bank's first bit.
 _BYTE_LOW, _BYTE_HIGH = 8 * _LOW, 8 * _HIGH
 

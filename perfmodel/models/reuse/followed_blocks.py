@@ -15,7 +15,7 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.grid.distinct import distinct_pairs, first_of_equals
 from perfmodel.models.grid.geometry import BLOCK_INDICES
-from perfmodel.models.requests.addressing import addressing
+from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.patterns import Pattern, addresses_in, pattern_of
 
@@ -55,18 +55,22 @@ class Followed(NamedTuple):
         return self.numbers[len(self.pattern.names) :][: len(self.pattern.indices)]
 
 
-def patterns_of(
-    accesses: GlobalAccesses, positions: Iterable[int]
-) -> tuple[tuple[Pattern, ...], list[Any]]:
-    """Return what decides the addresses of some loads, and their numbers one after the other."""
-    instance, shape = accesses.instance, accesses.shape
-    patterns, numbers = [], []
+def addressings_of(accesses: GlobalAccesses, positions: Iterable[int]) -> list[Addressing]:
+    """Return what decides the addresses of some loads, without guards that data decides."""
+    instance, shape, found = accesses.instance, accesses.shape, []
     for i in positions:
         position = instance.kernel.accesses.index(accesses.requests[i].access)
         a = addressing(instance, position, shape)
         # Guards that ask for more than where a thread is are left out.
         known = {*a.values, *a.trips, *BLOCK_INDICES, *shape.thread_indices()}
-        a = replace(a, guards=tuple(g for g in a.guards if names(g) <= known))
+        found.append(replace(a, guards=tuple(g for g in a.guards if names(g) <= known)))
+    return found
+
+
+def patterns_of(loads: Iterable[Addressing]) -> tuple[tuple[Pattern, ...], list[Any]]:
+    """Return the patterns of some loads, and their numbers one after the other."""
+    patterns, numbers = [], []
+    for a in loads:
         pattern, *own = pattern_of(a)
         patterns.append(pattern)
         numbers += own

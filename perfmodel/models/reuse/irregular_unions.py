@@ -32,6 +32,7 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
     Asked,
+    addressings_of,
     asked_in,
     followed,
     patterns_of,
@@ -161,7 +162,7 @@ def _unions(
 
     Of rows of so many blocks it is told how many ask for the same.
     """
-    patterns, numbers = patterns_of(accesses, positions)
+    patterns, numbers = patterns_of(addressings_of(accesses, positions))
     known, *found = _together((patterns, accesses.granule), row, *numbers)
     if not agreed(known):
         return {}
@@ -214,7 +215,7 @@ def _in_step(accesses: GlobalAccesses, unions: Mapping[int, Union]) -> dict[int,
     for variable in dict.fromkeys(requests[i].access.loop for i in unions):
         members = [i for i in unions if requests[i].access.loop == variable]
         if variable is not None:
-            patterns, numbers = patterns_of(accesses, members)
+            patterns, numbers = patterns_of(addressings_of(accesses, members))
             known, *common = _first_together((patterns, accesses.granule), accesses.wave, *numbers)
             if agreed(known):
                 step = Common(*common)

@@ -12,7 +12,6 @@ concurrently running blocks touch.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,31 +19,17 @@ import numpy as np
 
 from perfmodel.arrays import Array, summed
 from perfmodel.expressions import names
-from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
-from perfmodel.models.each_launch import each_launch
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.grid.distinct import distinct
 from perfmodel.models.grid.geometry import AXES, BLOCK_INDICES
 from perfmodel.models.l1.stage import L1
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.patterns import Pattern
 from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.followed_blocks import (
-    MOST_LANES,
-    asked_in,
-    followed,
-    patterns_of,
-    together,
-)
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
+from perfmodel.models.reuse.walked_blocks import first_brought
 
-_INNER: Final = 4
-"""Part of the blocks followed whose own sectors are looked for among those of all: the others are
-their neighbours. By choice."""
 _ZERO: Final = np.zeros(1)
 
 
@@ -146,41 +131,6 @@ def _first_brought(
 ) -> list[tuple[tuple[int, ...], Array, Array]]:
     """Return the bytes of DRAM's atoms that each walk touches, and is the first to bring [B]."""
     instance, requests = accesses.instance, accesses.requests
-    every = [i for members in walks for i in members]
-    patterns, numbers = patterns_of(accesses, every)
-    lengths = tuple(map(len, walks))
     sure = tuple(all(_sure(instance, requests[i]) for i in members) for members in walks)
-    found = _brought((patterns, lengths, sure, accesses.granule), accesses.wave, *numbers)
+    found = first_brought(accesses, walks, sure)
     return [*zip(walks, found[::2], found[1::2], strict=True)]
-
-
-@each_launch
-def _brought(
-    given: tuple[tuple[Pattern, ...], tuple[int, ...], tuple[bool, ...], int],
-    numbers: tuple[int, ...],
-) -> Sequence[float]:
-    """Return both of walks of so many loads each, of which all tell who takes part or not."""
-    (patterns, lengths, sure, atom), (wave, *own_numbers) = given, numbers
-    loads = followed(patterns, own_numbers)
-    trips = sum(math.prod(load.trips) for load in loads)
-    blocks = math.prod(loads[0].grid)
-    most = 2 * MOST_LANES // max(trips * patterns[0].shape.warps * WARP_SIZE, 1)
-    run = min(blocks, wave, most)
-    if run < 1:
-        return [0.0] * (2 * len(lengths))
-    followed_blocks = np.arange(run) + (blocks - run) // 2
-    inner = max(run // _INNER, 1)
-    first = (run - inner) // 2
-    each = float(atom) * blocks / inner
-    brought = np.empty(0, dtype=np.int64)
-    found: list[float] = []
-    for count, certain in zip(lengths, sure, strict=True):
-        members, loads = loads[:count], loads[count:]
-        block, sector = together(asked_in(members, followed_blocks))
-        atoms = sector // (atom // SECTOR)
-        own = distinct(atoms[(block >= first) & (block < first + inner)])
-        new = int(np.count_nonzero(np.isin(own, brought, assume_unique=True, invert=True)))
-        found += [len(own) * each, new * each]
-        if certain:
-            brought = distinct(np.concatenate([brought, atoms]))
-    return found
