@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, product
 from typing import Final
 
 import numpy as np
@@ -263,7 +264,8 @@ def extent(count: Sum, algebra: Algebra) -> Interval:
 
     Ranges of a sum's terms lose what they have in common: a chunk of ``min(start + length, n) -
     start`` would be as long as the whole. So the values of all variables are tried, and where these
-    are too many, those of the longest range at both its ends and evenly in between.
+    are too many, those of the longest range at both its ends and evenly in between. If several are
+    too long, the greatest is that of threads at the corners of all ranges and of many drawn ones.
     """
     known = algebra.range(count)
     if known.low == known.high:
@@ -275,7 +277,7 @@ def extent(count: Sum, algebra: Algebra) -> Interval:
     left = _ALL_TRIED
     for axis, (name, (low, high)) in enumerate(ranges):
         if high - low >= left and (axis < len(ranges) - 1 or left < 4 * _ENDS):
-            return known
+            return _of_some(expression, ranges, known)
         shape = [1] * len(ranges)
         shape[axis] = -1
         values[name] = _spread(low, high, left).reshape(shape)
@@ -285,6 +287,22 @@ def extent(count: Sum, algebra: Algebra) -> Interval:
     except PerfmodelError:
         return known
     return Interval(max(known.low, int(tried.min())), min(known.high, int(tried.max())))
+
+
+def _of_some(expression: Node, ranges: Sequence[tuple[str, Interval]], known: Interval) -> Interval:
+    """Return what is `known`, the greatest at most that of some values of the variables."""
+    draw = np.random.default_rng(0).integers
+    ends = product(*({low, low + 1, high - 1, high} for _, (low, high) in ranges))
+    corners = np.array(list(islice(ends, _ALL_TRIED >> 4)), dtype=np.int64)
+    values: dict[str, Array] = {}
+    for axis, (name, (low, high)) in enumerate(ranges):
+        drawn = draw(low, high + 1, _ALL_TRIED >> 3)
+        values[name] = np.clip(np.concatenate([corners[:, axis], drawn]), low, high)
+    try:
+        tried = np.asarray(evaluate(expression, values))
+    except PerfmodelError:
+        return known
+    return Interval(known.low, min(known.high, max(known.low, int(tried.max()))))
 
 
 def _spread(low: int, high: int, most: int) -> Array:

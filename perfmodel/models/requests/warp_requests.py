@@ -137,15 +137,22 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     whole = (period % LINE == 0) & (start % LINE == 0)
     unnoticed = agreed(whole & (reach * a.element <= period))
     closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
+    strides = {name: stride * a.element for name, stride in flat.strides.items()}
+    extents = {v.name: v.extent * activity.shares.get(v.name, 1.0) for v in a.variables}
+    walked = sum((np.abs(strides[n]) * (extents[n] - 1) for n in strides), np.full(1, a.width))
+    # Gone round once at most, as by neighbours of periodic edges: nothing comes again.
+    once = agreed(walked <= period)
+    offset = flat.offset * a.element
+    nearest = start + np.mod(offset - start + period / 2, period) - period / 2
     return replace(
         closed or run_requests(a, *found) or counted_requests(a),
-        strides={name: stride * a.element for name, stride in flat.strides.items()},
-        offset=flat.offset * a.element,
+        strides=strides,
+        offset=nearest if once else offset,
         shares=activity.shares,
         warp_shares=activity.warp_shares,
         bounded=activity.bounded,
-        period=period,
-        start=start,
+        period=None if once else period,
+        start=None if once else start,
     )
 
 

@@ -125,8 +125,7 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.access.loop == r.access.loop
                 and other.access.cache == r.access.cache
                 and _same_period(other, r)
-                and other.strides.keys() == r.strides.keys()
-                and all(agreed(s == r.strides[n]) for n, s in other.strides.items())
+                and _same_strides(other, r)
             ):
                 members.append(i)
                 break
@@ -143,13 +142,31 @@ def apart(group: Group, requests: Sequence[Requests]) -> list[Group]:
     """
     if len(group.members) < 2 or group.period is not None:
         return [group]
-    offsets = [requests[i].offset for i in group.members]
+    offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in group.members)))
     inner = [v for v in requests[group.members[0]].variables if not v.is_block]
-    clusters = _clusters(offsets, _span(group.strides, inner, group.width))
+    span, step = _reach(group, inner)
+    clusters = _clusters([*(offsets if step is None else np.mod(offsets, step))], span, step)
     parts: dict[int, list[int]] = {}
     for i, cluster in zip(group.members, clusters, strict=True):
         parts.setdefault(cluster, []).append(i)
     return [group] if len(parts) == 1 else [_group(part, requests) for part in parts.values()]
+
+
+def _reach(group: Group, inner: Sequence[Variable]) -> tuple[Array, Array | None]:
+    """Return the bytes that a block covers without gaps, and the step by which it comes again [B].
+
+    The step of the first loop that leaves gaps; None if there is none.
+    """
+    moving = [v for v in inner if agreed((group.strides[v.name] != 0) & (v.extent > 1))]
+    threads = [v for v in moving if v.target.startswith("threadIdx")]
+    span = _span(group.strides, threads, group.width)
+    loops = [v for v in moving if v not in threads]
+    for i in agreed_order([np.abs(group.strides[v.name]) for v in loops]):
+        stride = np.abs(group.strides[loops[i].name])
+        if agreed(stride > span + SECTOR):
+            return span, stride
+        span = span + stride * (loops[i].extent - 1)
+    return span, None
 
 
 def _span(strides: Mapping[str, Array], inner: Iterable[Variable], width: int) -> Array:
@@ -157,10 +174,11 @@ def _span(strides: Mapping[str, Array], inner: Iterable[Variable], width: int) -
     return summed(np.abs(strides[v.name]) * (v.extent - 1) for v in inner) + width
 
 
-def _clusters(offsets: Sequence[Array], span: Array) -> list[int]:
+def _clusters(offsets: Sequence[Array], span: Array, around: Array | None = None) -> list[int]:
     """Return which offsets lie so close that a span from one reaches the next, as numbers.
 
-    All in one where each is close to the next, or none is: nothing is gained by parting them.
+    Offsets may go `around`: the last is next to the first, so many bytes on. All are in one cluster
+    where each is close to the next, or none is: nothing is gained by parting them.
     """
     found = [0] * len(offsets)
     ordered = np.sort(np.stack(np.broadcast_arrays(*offsets)), axis=0)
@@ -171,7 +189,22 @@ def _clusters(offsets: Sequence[Array], span: Array) -> list[int]:
     for before, here in itertools.pairwise(order):
         cluster += agreed(offsets[here] - offsets[before] >= span + SECTOR)
         found[here] = cluster
+    if around is not None:
+        back = offsets[order[0]] + around - offsets[order[-1]] < span + SECTOR
+        if agreed(back):
+            return [number % cluster for number in found]
     return found
+
+
+def _same_strides(a: Requests, b: Requests) -> bool:
+    """Say whether two accesses walk with the same strides; a variable of one value has none."""
+    assert a.strides is not None
+    assert b.strides is not None
+    if a.strides.keys() != b.strides.keys():
+        return False
+    still = {v.name: v.extent <= 1 for v in a.variables}
+    pairs = ((s, b.strides[name], still.get(name, False)) for name, s in a.strides.items())
+    return all(agreed((s == other) | alone) for s, other, alone in pairs)
 
 
 def _same_period(a: Requests, b: Requests) -> bool:
