@@ -25,6 +25,7 @@ FIRST = {  # launches, then median, ninetieth percentile and inside of the first
     "mixed-sizes": (222, 0.044, 0.195, 206),
     "varied-sizes": (236, 0.059, 0.189, 222),
     "further-sizes": (180, 0.050, 0.190, 170),
+    "independent": (256, 0.082, 0.442, 224),
 }
 Key = tuple[str, str, int]
 

@@ -30,6 +30,13 @@ class Spread(NamedTuple):
     copies: Array  # members at distinct steps
 
 
+class Star(NamedTuple):
+    """Members around a centre, each along one variable alone."""
+
+    centre: Array  # where the data of the centre starts [B]
+    arms: Mapping[str, Array]  # the same of those along each variable
+
+
 @record
 class Group:
     """Accesses that walk through one buffer with the same strides, at some distance in bytes."""
@@ -44,23 +51,29 @@ class Group:
     start: Array  # where the first of these lies [B]
     # bytes that the members go through before their addresses start again
     period: Array | None = None
-    # variables along which members lie around a centre, each member along one of them alone
-    arms: tuple[str, ...] = ()
+    star: Star | None = None  # where members lie around a centre, each along one variable alone
 
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:
         """Return the distinct granules over a window: how many values each variable takes in it."""
-        found = self._granules(window, granule, self.spreads)
-        if self.arms:
+        found = self._granules(window, granule, self.spreads, self.start)
+        if self.star is not None:
             # Arms add up, where members at all corners multiply.
-            inner = {name: s for name, s in self.spreads.items() if name not in self.arms}
-            centre = self._granules(window, granule, inner)
-            arms = ({**inner, name: self.spreads[name]} for name in self.arms)
-            more = summed(self._granules(window, granule, arm) - centre for arm in arms)
-            found = np.minimum(found, centre + more)
+            arms = self.star.arms
+            inner = {name: s for name, s in self.spreads.items() if name not in arms}
+            centre = self._granules(window, granule, inner, self.star.centre)
+            along = (
+                self._granules(window, granule, {**inner, name: self.spreads[name]}, start)
+                for name, start in arms.items()
+            )
+            found = np.minimum(found, centre + summed(each - centre for each in along))
         return found if self.period is None else np.minimum(found, np.ceil(self.period / granule))
 
     def _granules(
-        self, window: Mapping[str, Array], granule: int, spreads: Mapping[str, Spread]
+        self,
+        window: Mapping[str, Array],
+        granule: int,
+        spreads: Mapping[str, Spread],
+        start: Array,
     ) -> Array:
         """Return the distinct granules of members that lie apart as `spreads` say."""
         extents = []
@@ -71,7 +84,7 @@ class Group:
                 # Members close to each other overlap; those far from each other are copies.
                 count = np.minimum(count + spread.reach, count * spread.copies)
             extents.append(Extent(stride, np.asanyarray(count)))
-        return footprint([*extents, self.rest], self.width, granule, self.start)
+        return footprint([*extents, self.rest], self.width, granule, start)
 
     def moves_with(self, name: str) -> bool:
         """Say whether a variable may lengthen the group's footprint in any configuration."""
@@ -235,6 +248,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     width = max(requests[i].width for i in members)
     moved, between, left = _steps(offsets, order, strides, width)
     rest = _distinct(left + between)
+    start = np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float)
     threads = (v.name for v in order if v.is_block or v.target.startswith("threadIdx"))
     return Group(
         members=tuple(members),
@@ -243,9 +257,9 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         width=width,
         spreads={name: _distinct(steps_of) for name, steps_of in moved.items()},
         rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
-        start=np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float),
+        start=start,
         period=_joint_period([requests[i] for i in members]),
-        arms=_arms({name: moved[name] for name in threads}),
+        star=_star({name: moved[name] for name in threads}, strides, start),
     )
 
 
@@ -289,19 +303,25 @@ def _middles(offsets: Array, span: Array) -> Array:
     return np.asanyarray(middles - middles.min(axis=0))
 
 
-def _arms(steps: Mapping[str, Array]) -> tuple[str, ...]:
-    """Return the variables along which members lie around a centre, each along one alone.
+def _star(steps: Mapping[str, Array], strides: Mapping[str, Array], start: Array) -> Star | None:
+    """Return what members are that lie around a centre, each along one variable alone.
 
-    `steps` are the members' along each variable. None if others lie at corners.
+    `steps` are the members' along each variable, from data that starts at `start`. None if others
+    lie at corners, or all along one variable.
     """
     moving = {name: along for name, along in steps.items() if np.any(along != along[0])}
     if len(moving) < 2:
-        return ()
-    centre = (np.sort(along, axis=0)[len(along) // 2] for along in moving.values())
-    away = summed(
-        (along != middle) * 1 for along, middle in zip(moving.values(), centre, strict=True)
-    )
-    return tuple(moving) if agreed(np.all(away <= 1, axis=0)) else ()
+        return None
+    middles = {name: np.sort(along, axis=0)[len(along) // 2] for name, along in moving.items()}
+    away = summed((along != middles[name]) * 1 for name, along in moving.items())
+    if not agreed(np.all(away <= 1, axis=0)):
+        return None
+    centre = start + summed(middle * strides[name] for name, middle in middles.items())
+    arms = {
+        name: np.asanyarray(centre + (along.min(axis=0) - middles[name]) * strides[name])
+        for name, along in moving.items()
+    }
+    return Star(np.asanyarray(centre), arms)
 
 
 def _whole_steps(steps: Array) -> Array:

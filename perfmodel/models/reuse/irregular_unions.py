@@ -181,9 +181,11 @@ def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     inner = max(math.prod(load.trips[1:]) for load in loads)
     outer = max(math.prod(load.trips[:1]) for load in loads)
     blocks = math.prod(loads[0].grid)
-    # Iterations of the outermost loop that can be followed: of many, the first stand for all.
+    # Of an outermost loop that is too long to be followed the first iterations stand for all: one,
+    # if there are loops in it that come back to its data.
     room = MOST_LANES // max(inner * patterns[0].shape.warps * WARP_SIZE, 1)
-    outer = min(outer, room // min(blocks, 2))
+    if outer > room // min(blocks, 2):
+        outer = min(room // min(blocks, 2), 1 if inner > 1 else room)
     if not outer:
         return nothing
     run = min(blocks, room // outer)
