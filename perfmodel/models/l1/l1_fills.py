@@ -13,7 +13,6 @@ they may drift a few iterations from one another, which lengthens the window by 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -93,18 +92,17 @@ def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Arr
     stays = resident_share(summed(lengths.values()), capacity, reuse_knee(accesses.device))
     walk = np.maximum(summed(found) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
-    along = [_blocks_along(requests, g) for g in cached]
-    every = [_places(g, n) for g, n in zip(cached, along, strict=True)]
+    every = [_places(requests, g) for g in cached]
     totals = []
-    for g, own, places, of_axes in zip(cached, found, every, along, strict=True):
+    for g, own, (places, all_blocks) in zip(cached, found, every, strict=True):
         still, several = alike(instance, g, sharing, accesses.device)
         # Data that every block reads alike stays for the next block of the SM.
-        working = np.minimum(blocks, reduce(np.multiply, of_axes.values(), _ONE))
+        working = np.minimum(blocks, all_blocks)
         times = np.where(still, sms, working * (1 - there + there / several))
         # Other data that several blocks read is there if L1 holds what an SM reads in between.
         between = summed(
             f * places_seen(n, np.maximum(places, sharing))
-            for f, n in zip(found, every, strict=True)
+            for f, (n, _) in zip(found, every, strict=True)
         )
         kept = resident_share(between * SECTOR, capacity, reuse_knee(accesses.device))
         once = np.minimum(times, sms * places_seen(places, np.maximum(working / sms, 1.0)))
@@ -223,22 +221,21 @@ def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> t
     return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
 
 
-def _blocks_along(requests: Sequence[Requests], group: Group) -> dict[str, Array]:
-    """Return how many blocks guards leave along each axis of the grid, those cut by them in part.
+def _places(requests: Sequence[Requests], group: Group) -> tuple[Array, Array]:
+    """Return how many parts of a group's data blocks read, one each, and how many blocks do.
 
-    Of members with guards of their own, those of the one that most blocks make.
+    A block that guards cut reads a part of what moves with it, and all that does not. Of members
+    with guards of their own, those of the one that most blocks make.
     """
     members = [requests[i] for i in group.members]
-    axes = [v for v in members[0].variables if v.is_block]
-    return {
-        v.name: v.extent * largest(*(r.shares.get(v.name, _ONE) for r in members)) for v in axes
-    }
-
-
-def _places(group: Group, along: Mapping[str, Array]) -> Array:
-    """Return how many parts of a group's data blocks read, one each."""
-    moving = (np.where(group.strides[name] != 0, n, 1.0) for name, n in along.items())
-    return reduce(np.multiply, moving, _ONE)
+    places = working = _ONE
+    for v in members[0].variables:
+        if v.is_block:
+            n = v.extent * largest(*(r.shares.get(v.name, _ONE) for r in members))
+            moves = group.strides[v.name] != 0
+            places = places * np.where(moves, n, 1.0)
+            working = working * np.where(moves, n, np.ceil(n - 1e-9))
+    return places, working
 
 
 def places_seen(places: Array, blocks: Array) -> Array:
