@@ -95,26 +95,3 @@ def test_what_blocks_read_in_step_comes_once_of_more_than_l2_holds(panel: str) -
     found = predict(kernel_from_table(kernel), device="h200-sxm").traffic
     assert found["global_load_sectors"] == 8 * size * 4 / 32
     assert found["dram_read_bytes"] == pytest.approx(size * 4, rel=0.02)
-
-
-def test_a_long_outer_loop_is_followed_in_part() -> None:
-    # independent: sectors of every iteration of every block apart, of three rows that are read in
-    # turn; a block's 600 iterations are more than are followed
-    width, turns, threads = 96, 600, 256
-    place = f"(k*{2 * threads} + blockIdx.x*{threads} + threadIdx.x)"
-    index = f"({place} // {width} * 2 + j) * {2 * width} + {place} % {width} * 2"
-    kernel = {
-        "name": "rows",
-        "launch": {"grid": [2], "block": [threads]},
-        "buffers": {"image": {"length": 1 << 23}},
-        "loops": [
-            {"variable": "k", "trips": turns},
-            {"variable": "j", "trips": 3, "parent": "k"},
-        ],
-        "accesses": [{"load": "image", "index": index, "loop": "j"}],
-    }
-    found = fills(predict(kernel_from_table(kernel), device="h200-sxm"))
-    where = np.arange(2 * threads * turns).reshape(turns, 2, threads)
-    rows = np.stack([(where // width * 2 + j) * 2 * width + where % width * 2 for j in range(3)])
-    each = sum(len(np.unique(rows[:, k, b] // 8)) for k in range(turns) for b in range(2))
-    assert found == pytest.approx(each, rel=0.05)

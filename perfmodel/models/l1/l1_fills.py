@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array, largest, summed
+from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
@@ -92,21 +92,12 @@ def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Arr
     stays = resident_share(summed(lengths.values()), capacity, reuse_knee(accesses.device))
     walk = np.maximum(summed(found) * SECTOR, 1.0)
     there = FOUND(capacity=capacity, walk=walk)
-    every = [_places(requests, g) for g in cached]
     totals = []
-    for g, own, (places, all_blocks) in zip(cached, found, every, strict=True):
+    for g, own in zip(cached, found, strict=True):
         still, several = alike(instance, g, sharing, accesses.device)
         # Data that every block reads alike stays for the next block of the SM.
-        working = np.minimum(blocks, all_blocks)
-        times = np.where(still, sms, working * (1 - there + there / several))
-        # Other data that several blocks read is there if L1 holds what an SM reads in between.
-        between = summed(
-            f * places_seen(n, np.maximum(places, sharing))
-            for f, (n, _) in zip(found, every, strict=True)
-        )
-        kept = resident_share(between * SECTOR, capacity, reuse_knee(accesses.device))
-        once = np.minimum(times, sms * places_seen(places, np.maximum(working / sms, 1.0)))
-        total = own * (times - kept * (times - once))
+        times = np.where(still, sms, blocks * (1 - there + there / several))
+        total = own * times
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
         totals.append(total - stays * np.maximum(total - whole * sms, 0.0))
     return totals
@@ -219,31 +210,6 @@ def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> t
         still = still & ~(moves & (np.asanyarray(blocks_of) > 1))
         same = np.where(still, same * np.asanyarray(blocks_of), same)
     return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
-
-
-def _places(requests: Sequence[Requests], group: Group) -> tuple[Array, Array]:
-    """Return how many parts of a group's data blocks read, one each, and how many blocks do.
-
-    A block that guards cut reads a part of what moves with it, and all that does not. Of members
-    with guards of their own, those of the one that most blocks make.
-    """
-    members = [requests[i] for i in group.members]
-    places = working = _ONE
-    for v in members[0].variables:
-        if v.is_block:
-            n = v.extent * largest(*(r.shares.get(v.name, _ONE) for r in members))
-            moves = group.strides[v.name] != 0
-            places = places * np.where(moves, n, 1.0)
-            working = working * np.where(moves, n, np.ceil(n - 1e-9))
-    return places, working
-
-
-def places_seen(places: Array, blocks: Array) -> Array:
-    """Return how many of some places an SM comes by with so many of their blocks, drawn by chance.
-
-    Derived: an SM takes whichever blocks come when it has room.
-    """
-    return np.asanyarray(places * (1 - (1 - 1 / places) ** blocks))
 
 
 def loop_windows(instance: Instance, *root: str | None) -> list[Window]:

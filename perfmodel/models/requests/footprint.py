@@ -45,11 +45,17 @@ class Extent:
 
 
 def footprint(
-    extents: Sequence[Extent], width: int, granule: int, start: Array | float = 0.0
+    extents: Sequence[Extent],
+    width: int,
+    granule: int,
+    start: Array | float = 0.0,
+    long_too: bool = False,
 ) -> Array:
     """Return the distinct granules that an access touches over a box of variables.
 
-    A mean over alignments where the runs start at several, the first at `start` [B].
+    A mean over alignments where the runs start at several. Runs of a granule at most (32 B for
+    sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
+    with a granule, if they do not do so too, `long_too`.
     """
     ordered = by_stride(extents)
     if not ordered:
@@ -87,6 +93,8 @@ def footprint(
         repeats, within = np.where(full, 1.0, repeats), np.where(full, 1.0, within)
         step = np.where(full, granule, step)
     into = np.mod(start, step)
+    if not long_too:
+        into = np.where(run <= granule, into, 0.0)
     return np.asanyarray(within * repeats * _granules(run + into, width, step, granule))
 
 

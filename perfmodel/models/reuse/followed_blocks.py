@@ -87,20 +87,16 @@ def followed(patterns: Iterable[Pattern], numbers: Sequence[int]) -> list[Follow
     return found
 
 
-def asked_in(loads: Iterable[Followed], blocks: Array, outer: int | None = None) -> list[Asked]:
-    """Return what loads ask for in some blocks, in `outer` iterations of an outermost loop."""
+def asked_in(loads: Iterable[Followed], blocks: Array, first: bool = False) -> list[Asked]:
+    """Return what loads ask for in some blocks of a launch, or in a first iteration."""
     found = []
     for load in loads:
-        trips = [*load.trips]
-        if trips and outer is not None:
-            trips[0] = min(trips[0], outer)
-        found.append(_asked(load, blocks, trips))
+        address, active = _addresses(load, blocks, first)
+        ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
+        taken = first_of_equals(ordered) & (ordered >= 0)
+        block = np.broadcast_to(np.arange(len(blocks))[:, None, None], taken.shape)
+        found.append(Asked(block[taken], ordered[taken]))
     return found
-
-
-def asked_first(loads: Iterable[Followed], blocks: Array) -> list[Asked]:
-    """Return what loads ask for in some blocks, in the first iteration of each loop."""
-    return [_asked(load, blocks, [1] * len(load.trips)) for load in loads]
 
 
 def together(parts: Sequence[Asked]) -> Asked:
@@ -108,18 +104,10 @@ def together(parts: Sequence[Asked]) -> Asked:
     return Asked(*(np.concatenate([part[k] for part in parts]) for k in (0, 1)))
 
 
-def _asked(load: Followed, blocks: Array, trips: Sequence[int]) -> Asked:
-    """Return what a load asks for in some blocks, in the first iterations of its loops."""
-    address, active = _addresses(load, blocks, trips)
-    ordered = np.sort(np.where(active, address // SECTOR, -1), axis=-1)
-    taken = first_of_equals(ordered) & (ordered >= 0)
-    block = np.broadcast_to(np.arange(len(blocks))[:, None, None], taken.shape)
-    return Asked(block[taken], ordered[taken])
-
-
-def _addresses(load: Followed, blocks: Array, trips: Sequence[int]) -> tuple[Array, Array]:
+def _addresses(load: Followed, blocks: Array, first: bool) -> tuple[Array, Array]:
     """Return byte addresses and who takes part, by block, request and lane."""
     pattern = load.pattern
+    trips = [1 if first else turns for turns in load.trips]
     steps = math.prod(trips)
     places = np.unravel_index(np.arange(steps), trips) if trips else ()
     loops = pattern.indices[len(BLOCK_INDICES) :]

@@ -55,7 +55,7 @@ class Group:
 
     def granules(self, window: Mapping[str, Array], granule: int) -> Array:
         """Return the distinct granules over a window: how many values each variable takes in it."""
-        found = self._granules(window, granule, self.spreads, self.start)
+        found = self._granules(window, granule, self.spreads)
         if self.star is not None:
             # Arms add up, where members at all corners multiply.
             arms = self.star.arms
@@ -73,9 +73,12 @@ class Group:
         window: Mapping[str, Array],
         granule: int,
         spreads: Mapping[str, Spread],
-        start: Array,
+        start: Array | None = None,
     ) -> Array:
-        """Return the distinct granules of members that lie apart as `spreads` say."""
+        """Return the distinct granules of members that lie apart as `spreads` say.
+
+        Where their data is known to `start`, if it is.
+        """
         extents = []
         for name, stride in self.strides.items():
             count = np.minimum(window.get(name, 1.0), self.counts[name])
@@ -84,7 +87,9 @@ class Group:
                 # Members close to each other overlap; those far from each other are copies.
                 count = np.minimum(count + spread.reach, count * spread.copies)
             extents.append(Extent(stride, np.asanyarray(count)))
-        return footprint([*extents, self.rest], self.width, granule, start)
+        known = start is not None
+        first = self.start if start is None else start
+        return footprint([*extents, self.rest], self.width, granule, first, known)
 
     def moves_with(self, name: str) -> bool:
         """Say whether a variable may lengthen the group's footprint in any configuration."""

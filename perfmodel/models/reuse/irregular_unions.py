@@ -33,7 +33,6 @@ from perfmodel.models.reuse.followed_blocks import (
     MOST_LANES,
     Asked,
     addressings_of,
-    asked_first,
     asked_in,
     followed,
     patterns_of,
@@ -178,25 +177,19 @@ def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     (patterns, atom), (row, *own) = given, numbers
     loads = followed(patterns, own)
     nothing = (False, *[0.0] * (_OF_COMMON + len(loads)))
-    inner = max(math.prod(load.trips[1:]) for load in loads)
-    outer = max(math.prod(load.trips[:1]) for load in loads)
+    trips = max(math.prod(load.trips) for load in loads)
     blocks = math.prod(loads[0].grid)
-    # Of an outermost loop that is too long to be followed the first iterations stand for all: one,
-    # if there are loops in it that come back to its data.
-    room = MOST_LANES // max(inner * patterns[0].shape.warps * WARP_SIZE, 1)
-    if outer > room // min(blocks, 2):
-        outer = min(room // min(blocks, 2), 1 if inner > 1 else room)
-    if not outer:
+    run = min(blocks, MOST_LANES // max(trips * patterns[0].shape.warps * WARP_SIZE, 1))
+    if run < min(blocks, 2):
         return nothing
-    run = min(blocks, room // outer)
     # Those in the middle of the launch stand for all.
-    found = asked_in(loads, np.arange(run) + (blocks - run) // 2, outer)
+    found = asked_in(loads, np.arange(run) + (blocks - run) // 2)
     if not any(len(one.sector) for one in found):
         return nothing
     # Of blocks side by side the first iterations say it; whole rows of blocks.
     length = min(max(row, 1), blocks)
     several = np.arange(min(_ROWS * length, blocks // length * length))
-    first = asked_first(loads, several)
+    first = asked_in(loads, several, first=True)
     # Loads that wait for later iterations are seen over all of them.
     told = [one if len(one.sector) else every for one, every in zip(first, found, strict=True)]
     return True, *_common(together(found), run, atom), *(_alike(one, length) for one in told)
@@ -237,7 +230,7 @@ def _first_together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     loads = followed(patterns, own)
     most = MOST_LANES // (patterns[0].shape.warps * WARP_SIZE)
     blocks = min(wave, math.prod(loads[0].grid), most)
-    asked = asked_first(loads, np.arange(blocks))
+    asked = asked_in(loads, np.arange(blocks), first=True)
     if not all(len(one.sector) for one in asked):
         return (False, *[0.0] * _OF_COMMON)
     return True, *_common(together(asked), blocks, atom)
