@@ -174,7 +174,10 @@ def test_sessions_that_cannot_be_read(folder: Folder, session: str, message: str
         (HEAD + "nan,8,events,warm,1,3\n", "line 2: n must be finite, not nan"),
         (HEAD + "1,8,events,warm,1,3\n1,8,events,warm,1,4\n", "line 3 repeats the point of line 2"),
         (HEAD + "1,8,events,warm,1\n", "line 2 has 5 cells, but 6 columns"),
-        (HEAD + "1,8,stopwatch,warm,1,3\n", "timing must be profiler or events or graph, not 'stopwatch'"),
+        (
+            HEAD + "1,8,stopwatch,warm,1,3\n",
+            "timing must be profiler or events or graph, not 'stopwatch'",
+        ),
         (HEAD + "1,8,events,tepid,1,3\n", "cache must be cold or warm or dirty, not 'tepid'"),
         (HEAD + "1,8,,warm,1,3\n", "has a time, but timing does not say which"),
         (HEAD + "1,8,events,warm,1,\n", "neither a time nor a flag"),
