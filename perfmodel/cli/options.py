@@ -98,8 +98,8 @@ DEFINES: Final[Any] = option(
 )
 TRAFFIC: Final[Any] = option("Who counts requests, sectors and bytes.", default="closed-form")
 TIMING: Final[Any] = option(
-    "What is timed: the kernel alone, all between two events around it, or a kernel among the "
-    "others of a replayed CUDA graph (cold: with buffers of its own, which L2 has not).",
+    "What is timed: the kernel alone, all between two events around it, or a kernel of a replayed "
+    "CUDA graph (cold: each with its own buffers, of which nothing is in L2).",
     default="profiler",
 )
 CACHE: Final[Any] = option(

@@ -55,7 +55,7 @@ def footprint(
 
     A mean over alignments where the runs start at several. Runs of a granule at most (32 B for
     sectors, 64 for DRAM atoms, 128 for lines) start at `start` [B]; longer ones are taken to start
-    with a granule, if they do not do so too, `long_too`.
+    with a granule, unless `long_too`.
     """
     ordered = by_stride(extents)
     if not ordered:
