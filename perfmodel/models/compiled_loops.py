@@ -17,4 +17,9 @@ def worth_loop(module: str, rows: int, few: int = _FEW, many: int = _MANY) -> bo
 
     From `few` on once it is there, else from `many`: fewer where other ways take very long.
     """
-    return rows >= (few if module in sys.modules else many) and find_spec("numba") is not None
+    return rows >= (few if loaded(module) else many) and find_spec("numba") is not None
+
+
+def loaded(module: str) -> bool:
+    """Say whether a loop's module is there already."""
+    return module in sys.modules

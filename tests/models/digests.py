@@ -21,6 +21,7 @@ from zlib import crc32
 import numpy as np
 
 import perfmodel.models
+from perfmodel.models import compiled_loops
 from perfmodel.models.formula import Formula
 
 _DIGITS: Final = 7
@@ -110,6 +111,8 @@ def noted() -> Iterator[set[str]]:
         if id(work) not in wrapped:
             wrapped[id(work)] = _wrapped(work, noting_returned)
         setattr(owner, name, wrapped[id(work)])
+    # Whatever was predicted before.
+    compiled_loops.loaded = lambda module: False
     try:
         yield found
     finally:
