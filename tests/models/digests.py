@@ -111,7 +111,7 @@ def noted() -> Iterator[set[str]]:
         if id(work) not in wrapped:
             wrapped[id(work)] = _wrapped(work, noting_returned)
         setattr(owner, name, wrapped[id(work)])
-    # Whatever was predicted before.
+    # Few rows go one way, whatever was predicted before; restored with the other functions.
     compiled_loops.loaded = lambda module: False
     try:
         yield found
