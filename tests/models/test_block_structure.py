@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.cuda.emulate.result import unequal
+from perfmodel.cuda.emulate.result import looping, unequal
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.kernels import Kernel, bind
@@ -130,6 +130,15 @@ def test_blocks_that_data_makes_unequal() -> None:
     # all at a time: until the longest is done; of many rounds blocks last 1.25 on average
     assert float(unevenness(instance, np.array([1.0]))[0]) == pytest.approx(1.5)
     assert float(unevenness(instance, np.array([0.0]))[0]) == pytest.approx(1.25)
+
+
+def test_warps_that_come_to_no_loop_are_not_in_the_average() -> None:
+    # by hand: the three that come to a loop do 4 each on average; the last block has none
+    work = np.array([[3.0, 1.0], [5.0, 4.0], [1.0, 1.0]])
+    found = looping(work, np.array([[True, False], [True, True], [False, False]]))
+    assert (found.slowest, found.longest) == (1.0, 1.25)
+    assert found.spread == unequal(work).spread
+    assert looping(work, np.zeros((3, 2), dtype=bool)) == unequal(work)
 
 
 @pytest.mark.parametrize(("held", "rounds"), [(1, 1), (4, 1), (8, 4)])

@@ -27,6 +27,7 @@ from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
     Emulation,
     gave_up,
+    looping,
     never_ended,
     run_doubt,
     run_notes,
@@ -90,6 +91,7 @@ class LockStep:
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.work = np.zeros(self.sample.lanes // LANES)
+        self.looped = np.zeros(self.sample.lanes // LANES, dtype=bool)
         self.edges: dict[tuple[int, int], int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
@@ -98,6 +100,7 @@ class LockStep:
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         self.tried = exits_of_tries(function, self.flow)
+        self.headers = {loop.header for loop in self.flow.loops}
         self.rounds: dict[int, int] = {}
         self.waited = False
         self.told: list[str] = []
@@ -215,6 +218,8 @@ class LockStep:
         if segment.starts:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
+            if segment.block in self.headers:
+                self.looped[active.numbers] = True
         for run, guard in zip(segment.steps, segment.guards, strict=True):
             if guard is None:
                 run(active)
@@ -349,6 +354,7 @@ class LockStep:
     def result(self) -> Emulation:
         """Return what was counted."""
         mark_deciding(self.function, self.counter.counts, self.regions)
+        work = self.work.reshape(len(self.sample.numbers), -1)
         notes = [
             *self.told,
             *self.arrivals.counted(self.counter),
@@ -367,7 +373,8 @@ class LockStep:
             edges=self.edges,
             counts=self.counter.counts,
             reuse=self.counter.touches.reuse(),
-            unequal=unequal(self.work.reshape(len(self.sample.numbers), -1)),
+            unequal=unequal(work),
+            looping=looping(work, self.looped.reshape(work.shape)),
             regions=self.regions,
             notes=tuple(notes),
             odd=self.odd.shares(),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
+
+import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.counts import Count
@@ -55,6 +57,8 @@ class Emulation:
     """By load, of those that L1 caches."""
     unequal: Unequal = field(default_factory=Unequal)
     """How much of it each warp and block did."""
+    looping: Unequal = field(default_factory=Unequal)
+    """The same of the warps that come to a loop, if any do, and of their blocks."""
     odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """By instruction, the share of its warps that take each way of odd values."""
     doubt: Doubt = SURE
@@ -114,6 +118,21 @@ def unequal(work: Array) -> Unequal:
         round(float(slowest.mean()), 4),
         round(float(slowest.max()), 4),
         round(float(work.mean(axis=1).std() / average), 4),
+    )
+
+
+def looping(work: Array, looped: Array) -> Unequal:
+    """Return how the warps of some blocks differ that come to a loop, if any do: see `unequal`.
+
+    From the average one of them: others have none of the iterations that are counted.
+    """
+    if not looped.any():
+        return unequal(work)
+    slowest = np.where(looped, work, 0.0).max(axis=1)[looped.any(axis=1)] / work[looped].mean()
+    return replace(
+        unequal(work),
+        slowest=round(float(slowest.mean()), 4),
+        longest=round(float(slowest.max()), 4),
     )
 
 

@@ -169,8 +169,9 @@ class _Places:
 
 
 def _work(found: Followed, flow: ControlFlow, places: _Places) -> Array:
-    """Return the instructions of each block."""
-    work = np.zeros(places.blocks)
+    """Return the instructions of each block; few of one that comes to no access of memory."""
+    work, touching = np.zeros(places.blocks), np.zeros(places.blocks, dtype=bool)
+    touched = {access.at for access in found.accesses}
     shares: dict[tuple[Node, str | None], Array | None] = {}
     for run in found.blocks:
         key = (run.guard, run.loop)
@@ -181,7 +182,9 @@ def _work(found: Followed, flow: ControlFlow, places: _Places) -> Array:
         share = shares[key]
         of_block = 1.0 if share is None else share.mean(axis=1)
         work += (block.stop - block.start) * times * of_block
-    return work
+        if not touched.isdisjoint(range(block.start, block.stop)):
+            touching |= np.asarray(of_block) > 0
+    return np.where(touching, work, np.minimum(work, _IDLE * work.max())) if touched else work
 
 
 def _turns(found: Followed, places: _Places) -> dict[str, float]:

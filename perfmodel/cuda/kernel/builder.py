@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -382,7 +382,5 @@ class Builder:
 def _unequal(emulation: Emulation | None, by_block: BlockWork) -> Unequal | None:
     """Return how warps and blocks differ, beyond what conditions say of blocks."""
     if emulation is None or not by_block.blocks:
-        return None if emulation is None else emulation.unequal
-    found, working = emulation.unequal, sum(by_block.blocks) / len(by_block.blocks)
-    slowest = max(found.slowest * working, 1.0)
-    return Unequal(slowest, max(found.longest * working, slowest))
+        return None if emulation is None else emulation.looping
+    return replace(emulation.looping, spread=0.0)

@@ -82,6 +82,26 @@ def test_blocks_that_leave_do_not_lengthen_the_turns_of_others() -> None:
     assert [p for p in some.paces if p.loop] == [p for p in every.paces if p.loop]
 
 
+def test_short_blocks_that_touch_no_memory_have_left_at_once() -> None:
+    # by hand: those from 14 on leave after 8 instructions, a third of the others'
+    body = f"{PLACE} setp.gt.u32 %p1,%r1,13; @%p1 bra END; {STORE} st.global.f32 [%d3],%f1; END: "
+    assert made(f"{body} ret;", (20, 20)).block_work == ()
+    body = body.replace("mov.u32 %r3,%tid.x;", "mov.u32 %r3,%tid.x; st.global.u32 [%d1],%r3;")
+    work = np.reshape(made(f"{body} ret;", (20, 20)).block_work, (20, 20))
+    assert np.all(work[:, 14:] > 0.2)
+
+
+@pytest.mark.parametrize("warps", [1, 2, 8])
+def test_warps_that_leave_do_not_make_the_others_unequal(warps: int) -> None:
+    # by hand: every warp that comes to the loop goes around 20 times, as its iterations say; what
+    # is read is in [0, 1), and nobody knows that without running it
+    trips = "ld.global.u32 %r6,[%d1]; shr.u32 %r6,%r6,31; add.s32 %r6,%r6,20;"
+    leave = f"setp.ge.u32 %p1,%r3,{32 * warps}; @%p1 bra END; {trips}"
+    kernel = made(looped(leave).replace("ret;", "END: ret;"), (300, 1), 256)
+    assert kernel.unequal is not None
+    assert (kernel.unequal.slowest, kernel.unequal.longest) == pytest.approx((1.0, 1.0), rel=1e-3)
+
+
 def test_a_loop_runs_until_the_last_warp_of_a_block_is_done() -> None:
     # Warp w of four goes around 8*(w + 1) times: the block until 32, which is all of the loop.
     # In block b of 40 all go around b + 1 times: 20.5 of 40 in the mean.
