@@ -48,7 +48,7 @@ _PIECE: Final = 1 << 15
 """Lanes that are looked at together: what is made of them stays in a core's cache."""
 _STORES: Final = 1 << 11
 """Store requests of which popular places are looked for."""
-_WHOLE_BLOCKS: Final = 1 << 16
+WHOLE_BLOCKS: Final = 1 << 16
 """Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
 STORED_LINES: Final = 1 << 16
@@ -57,12 +57,15 @@ STORED_TOGETHER: Final = 1 << 16
 `scattered_stores.PART_LINES`; and threads whose stores take no more of them."""
 
 
-def counted_requests(a: Addressing) -> Requests:
-    """Count the requests of one access, of each launch by itself, scaled from a sample."""
+def counted_requests(a: Addressing, counts: Sequence[Any] | None = None) -> Requests:
+    """Count the requests of one access, of each launch by itself, scaled from a sample.
+
+    `counts`: what `lanes_counted` gives, if it is known.
+    """
     access = a.access
     if access.kind == "atomic":
         alone(math.prod(a.instance.shape))  # its shared addresses: one launch at a time
-    found = lanes_counted(*pattern_of(a))
+    found = lanes_counted(*pattern_of(a)) if counts is None else counts
     requests, lanes, share, step, filled, in_blocks, seams, counted_at, *rest = found
     sampled: Any = number(share[0]) if share.size == 1 else share
     different, sectors, pairs, lines, pages, data, tags, *places = rest
@@ -187,7 +190,7 @@ class _Sample:
 def _looked_at(a: Pattern, different: Executions, points: Sequence[Array]) -> _Sample:
     """Look at a sample's executions, some at a time."""
     samples, each = len(points[0]) if points else 1, a.shape.warps * WARP_SIZE
-    most, first = max(1, _PIECE // each), max(1, _WHOLE_BLOCKS // each)
+    most, first = max(1, _PIECE // each), max(1, WHOLE_BLOCKS // each)
     first = samples if a.kind == "atomic" else first
     rows = _some_rows(samples * a.shape.warps) if a.kind == "store" else None
     requests, lanes, bits, sums = 0, 0, LINE, np.zeros((a.pieces, 7))
@@ -247,7 +250,7 @@ def _without_gaps(ordered: Array) -> Array:
 
 def _in_blocks(address: Array, active: Array, executions: float) -> Array:
     """Return the sectors, halves and lines of whole blocks over so many block executions."""
-    few = max(1, _WHOLE_BLOCKS // address[0].size)
+    few = max(1, WHOLE_BLOCKS // address[0].size)
     together = address[:few].reshape(min(few, len(address)), -1)
     there = active[:few].reshape(together.shape)
     blocks = executions / len(together)
@@ -265,7 +268,7 @@ def _seams(
     if "blockIdx.x" not in different.extents or not uses_random(a.index):
         return np.zeros((3, 1))
     axis = [*different.extents].index("blockIdx.x")
-    few = max(1, _WHOLE_BLOCKS // address[0].size)
+    few = max(1, WHOLE_BLOCKS // address[0].size)
     following = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
     inside = following[axis] < [*different.extents.values()][axis]
     following = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(following)]

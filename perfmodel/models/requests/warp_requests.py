@@ -33,6 +33,7 @@ from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
+from perfmodel.models.requests.drawn_rows import rows_counted, rows_of
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
 from perfmodel.models.requests.random_places import (
@@ -163,7 +164,8 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     known = load and a.shape.regular and not random
     flat = plane(a.index, a.values, a.variables) if known else None
     runs = None if flat is None else run_requests(a, flat)
-    counted = runs or counted_requests(a)
+    rows = rows_of(a) if random and load and activity is not None else None
+    counted = runs or counted_requests(a, None if rows is None else rows_counted(*rows))
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
         requests = a.pieces * activity.requests
