@@ -1,7 +1,9 @@
-"""Requests for words of rows at random places: ``table[random(i // run, rows)*run + i % run]``.
+"""Requests for rows at random places, and for their numbers, one for all lanes of a row.
 
-The same blocks are looked at as in `enumeration`, but row by row and line by line, not lane by
-lane: a row is drawn once for all lanes that read it.
+``table[random(i // run, rows)*run + i % run]``, and ``numbers[i // run]``.
+
+The same blocks are looked at as in `enumeration`, but a row is drawn once for all lanes that read
+it, and many warps are looked at side by side.
 """
 
 from __future__ import annotations
@@ -13,16 +15,22 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import Node, Operation, evaluate, names
+from perfmodel.expressions import Node, Number, Operation, evaluate, names
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.derivation import definition
+from perfmodel.models.each_launch import each_launch
 from perfmodel.models.grid.affine import fixed, plane
 from perfmodel.models.requests.addressing import Addressing
-from perfmodel.models.requests.enumeration import WHOLE_BLOCKS, evenly, lanes_counted
-from perfmodel.models.requests.patterns import Pattern, pattern_of
+from perfmodel.models.requests.enumeration import (
+    GRANULES,
+    Looks,
+    lanes_counted,
+    launch_counted,
+)
+from perfmodel.models.requests.patterns import Executions, Pattern, pattern_of
 from perfmodel.models.requests.run_requests import Runs, runs_of
-from perfmodel.models.requests.wavefronts import BANK_WORD, tag_tables
+from perfmodel.models.requests.wavefronts import BANK_WORD, TAG_BITS
 
 _LOOP: Final = "perfmodel.models.requests.drawn_row_loop"
 _WORTH: Final = 1 << 4
@@ -36,7 +44,6 @@ class Rows(NamedTuple):
     pattern: Pattern
     numbers: int  # of the pattern
     elements: Runs  # that a row and the place in it follow from
-    blocks: int  # axis of blocks among those that decide; -1 if they do not
 
 
 def rows_of(a: Addressing) -> tuple[Any, ...] | None:
@@ -63,13 +70,14 @@ def rows_of(a: Addressing) -> tuple[Any, ...] | None:
         return None
     runs, count, *columns = found
     pattern, *numbers = pattern_of(a)
-    axes = [name for name in pattern.indices if name in names(place).union(*map(names, a.guards))]
-    blocks = axes.index("blockIdx.x") if "blockIdx.x" in axes else -1
-    return Rows(pattern, len(numbers), runs, blocks), *numbers, *rows, *columns[count:]
+    return Rows(pattern, len(numbers), runs), *numbers, *rows, *columns[count:]
 
 
 def _rows(index: Node) -> tuple[Node, ...] | None:
-    """Return what is divided into rows, and for the place in one; a row's elements, rows, pitch."""
+    """Return what is divided into rows, and for the place in one; a row's elements, rows, pitch.
+
+    No rows where the index is the row's number itself.
+    """
     match index:
         case Operation(
             "+",
@@ -81,48 +89,54 @@ def _rows(index: Node) -> tuple[Node, ...] | None:
             ),
         ) if run == same:
             return place, turn, run, count, pitch
+        case Operation("//", (place, run)):
+            return place, place, run, Number(0), Number(1)
     return None
 
 
 @definition
 def rows_counted(rows: Rows, *columns: Any) -> tuple[Array, ...]:
     """Return what `lanes_counted` does of loads at random places."""
-    size = (max(np.size(column) for column in columns),)
-    whole = [np.broadcast_to(np.ravel(column), size).astype(np.int64) for column in columns]
-    numbers, drawn = whole[: rows.numbers], whole[rows.numbers :]
-    if worth_loop(_LOOP, *size, few=2, many=_WORTH):
-        return by_rows(rows, drawn)
-    found: tuple[Array, ...] = lanes_counted(rows.pattern, *numbers)
+    launches = max(np.size(column) for column in columns)
+    if worth_loop(_LOOP, launches, few=2, many=_WORTH):
+        found: tuple[Array, ...] = by_rows(rows, *columns)
+    else:
+        size = (launches,)
+        numbers = (np.broadcast_to(np.ravel(c), size) for c in columns[: rows.numbers])
+        found = lanes_counted(rows.pattern, *numbers)
     return found
 
 
-def by_rows(rows: Rows, columns: Sequence[Array]) -> tuple[Array, ...]:
-    """Return the same row by row."""
-    from perfmodel.models.requests.drawn_row_loop import counted_rows
+@each_launch
+def by_rows(rows: Rows, numbers: tuple[int, ...]) -> Sequence[Any]:
+    """Return the same of a launch, row by row and many warps at a time."""
+    from perfmodel.models.requests.drawn_row_loop import put_words, warp_sums
 
-    runs, size = rows.elements, len(columns[0])
-    extents, (alike, *_) = columns[3 : 3 + runs.axes], columns[3 + runs.axes :]
-    threads = rows.pattern.shape.warps * WARP_SIZE
-    own, requests, lanes, bits, *found = counted_rows(
-        (np.array(runs.digits, dtype=np.int64), runs.threads),
-        np.array(evenly(runs.axes, runs.most)).reshape(runs.axes, runs.most),
-        np.array(extents, dtype=np.int64).reshape(runs.axes, size),
-        np.array(columns[6 + runs.axes :]).reshape(1 + runs.tests, -1, size),
-        np.array(columns[:3]),
-        (rows.blocks, max(1, WHOLE_BLOCKS // threads)),
-        tag_tables(),
-    )
-    every = np.multiply.reduce([n.astype(float) for n in extents], axis=0, initial=1.0)
-    some = alike * every > 0
-    scale = np.where(some, alike * every / np.maximum(own, 1), 0.0)
-    share = np.where(some, np.minimum(1.0, own / np.maximum(every, 1.0)), 1.0)
-    step = np.where(some, bits & -bits, 1).astype(float)
-    sums, few, (first, after, both) = found[:7], found[7], np.reshape(found[8:], (3, 3, size))
-    in_blocks = first * (scale * own / np.maximum(few, 1))
-    seams = np.where(some & (rows.blocks >= 0), (first + after - both) / np.maximum(first, 1), 0.0)
-    none = np.zeros(size, dtype=bool)
-    filled = np.ones(size)
-    return (
-        *(requests * scale, lanes * scale, share, step, filled, in_blocks, seams, none),
-        *(each * scale for each in sums),
-    )
+    runs, own = rows.elements, numbers[rows.numbers :]
+    units = np.array(runs.digits, dtype=np.int64), runs.threads
+    planes = np.array(own[6 + runs.axes :], dtype=np.int64).reshape(1 + runs.tests, -1)
+    row = np.array(own[:3], dtype=np.int64)
+
+    def drawn(a: Pattern, _: Executions, points: Sequence[Array]) -> tuple[Array, Array]:
+        at = np.array(points, dtype=np.int64).reshape(runs.axes, -1 if points else 1)
+        size = at.shape[1], a.shape.warps * WARP_SIZE
+        found = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
+        put_words(found, at, units, planes, row)
+        address, active = (part.reshape(len(part), -1, WARP_SIZE) for part in found)
+        return address, active
+
+    def summed(a: Pattern, address: Array, active: Array) -> tuple[int, int, int, Array]:
+        warps = (x.reshape(-1, WARP_SIZE) for x in (address, active))
+        granules = np.array([BANK_WORD, *GRANULES])
+        requests, lanes, bits, *sums = warp_sums(*warps, granules, TAG_BITS).tolist()
+        return requests, lanes, bits, np.array([sums], dtype=float)
+
+    return launch_counted(rows.pattern, numbers[: rows.numbers], Looks(drawn, summed, _compared))
+
+
+def _compared(own: Array, taking: Array, after: Array, there: Array) -> Sequence[Sequence[int]]:
+    """Return the sectors, halves and lines of blocks, of those after them, and of both together."""
+    from perfmodel.models.requests.drawn_row_loop import compared
+
+    found: list[list[int]] = compared(own, taking, after, there).tolist()
+    return found

@@ -8,9 +8,9 @@ of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -44,11 +44,12 @@ from perfmodel.records import record
 _BASE: Final = 1 << 36
 """Any base address [B]: the hash of the tag banks repeats, and buffers are aligned to lines."""
 _PARTS: Final = (SECTOR, LINE // 2, LINE)
+GRANULES: Final = (SECTOR, LINE // 2, LINE, PAGE)
 _PIECE: Final = 1 << 15
 """Lanes that are looked at together: what is made of them stays in a core's cache."""
 _STORES: Final = 1 << 11
 """Store requests of which popular places are looked for."""
-WHOLE_BLOCKS: Final = 1 << 16
+_WHOLE_BLOCKS: Final = 1 << 16
 """Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
 STORED_LINES: Final = 1 << 16
@@ -98,9 +99,23 @@ def counted_requests(a: Addressing, counts: Sequence[Any] | None = None) -> Requ
     return replace(counted, sharing=shared, banks=BankConflicts(*places[13:]))
 
 
+class Looks(NamedTuple):
+    """How executions are looked at: their addresses, and what is summed over their requests."""
+
+    addresses: Callable[[Pattern, Executions, Sequence[Array]], tuple[Array, Array]]
+    # warps in which some lane takes part, lanes, bits of addresses, and as `_Sample.sums` has it
+    summed: Callable[[Pattern, Array, Array], tuple[int, int, int, Array]]
+    compared: Callable[[Array, Array, Array, Array], Sequence[Sequence[int]]]  # as `_compared`
+
+
 @each_launch
 def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
-    """Return what a launch asks for, by the numbers of its pattern.
+    """Return what a launch asks for, by the numbers of its pattern, as `launch_counted`."""
+    return launch_counted(a, numbers, Looks(addresses, _summed, _compared))
+
+
+def launch_counted(a: Pattern, numbers: tuple[int, ...], looks: Looks) -> Sequence[Any]:
+    """Return what a launch asks for.
 
     Requests, lanes, the share that was counted, step, filled, in_blocks, seams, whether places
     follow, what `_Sample.sums` has, and the numbers of those places.
@@ -113,7 +128,7 @@ def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
         return 0.0, 0.0, 1.0, 1.0, 1.0, triple, triple, False, *[0.0] * (7 + places)
     most = max(1, a.lanes // (a.shape.warps * WARP_SIZE))
     points = _sample(list(different.extents.values()), most)
-    sample = _looked_at(a, different, points)
+    sample = _looked_at(a, different, points, looks)
     samples = len(points[0]) if points else 1
     scale = different.alike * different.number / samples
     concentrated = _meeting(a, sample, size)
@@ -123,8 +138,7 @@ def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
         min(1.0, samples / different.number),
         float(sample.bits & -sample.bits),
         _filled(a, different, most) if kind == "store" else 1.0,
-        _in_blocks(sample.address, sample.active, scale * samples * a.pieces),
-        _seams(a, different, points, sample.address, sample.active),
+        *_of_blocks(a, different, points, sample, scale * samples * a.pieces, looks),
         concentrated is not None,
         *np.sum(sample.sums * scale, axis=0),
         *(concentrated or [0.0] * places),
@@ -187,21 +201,23 @@ class _Sample:
     stores: tuple[Array, Array] | None  # addresses and active lanes of some requests
 
 
-def _looked_at(a: Pattern, different: Executions, points: Sequence[Array]) -> _Sample:
+def _looked_at(
+    a: Pattern, different: Executions, points: Sequence[Array], looks: Looks
+) -> _Sample:
     """Look at a sample's executions, some at a time."""
     samples, each = len(points[0]) if points else 1, a.shape.warps * WARP_SIZE
-    most, first = max(1, _PIECE // each), max(1, WHOLE_BLOCKS // each)
+    most, first = max(1, _PIECE // each), max(1, _WHOLE_BLOCKS // each)
     first = samples if a.kind == "atomic" else first
     rows = _some_rows(samples * a.shape.warps) if a.kind == "store" else None
     requests, lanes, bits, sums = 0, 0, LINE, np.zeros((a.pieces, 7))
     kept: list[tuple[Array, Array]] = []
     stores: list[tuple[Array, ...]] = []
     for begin in range(0, samples, most):
-        address, active = addresses(a, different, [at[begin : begin + most] for at in points])
-        requests += int(np.count_nonzero(active.any(axis=-1)))
-        lanes += int(np.count_nonzero(active))
-        bits |= int(np.bitwise_or.reduce(address, axis=None))
-        sums += _sums(a, address, active)
+        some = [at[begin : begin + most] for at in points]
+        address, active = looks.addresses(a, different, some)
+        here = looks.summed(a, address, active)
+        requests, lanes, bits = requests + here[0], lanes + here[1], bits | here[2]
+        sums += here[3]
         if begin < first:
             kept.append((address[: first - begin], active[: first - begin]))
         if rows is not None:
@@ -210,20 +226,20 @@ def _looked_at(a: Pattern, different: Executions, points: Sequence[Array]) -> _S
             parts = (x.reshape(-1, WARP_SIZE)[warp[here]] for x in (address, active))
             stores.append((here, *parts))
     address, active = (_joined(parts) for parts in zip(*kept, strict=True))
-    some = None
+    popular = None
     if rows is not None:
         place, where, there = (_joined(each) for each in zip(*stores, strict=True))
         order = np.argsort(place)
-        some = where[order], there[order]
-    return _Sample(requests, lanes, sums, bits, address, active, some)
+        popular = where[order], there[order]
+    return _Sample(requests, lanes, sums, bits, address, active, popular)
 
 
 def _joined(parts: Sequence[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _sums(a: Pattern, address: Array, active: Array) -> Array:
-    """Return what is summed over requests, as `_Sample.sums` has it: whole numbers."""
+def _summed(a: Pattern, address: Array, active: Array) -> tuple[int, int, int, Array]:
+    """Return what is summed over requests, as `Looks.summed` says: whole numbers."""
     takes_part = active.any(axis=-1)
     total = np.zeros((a.pieces, 7))
     for piece in range(a.pieces):
@@ -234,9 +250,10 @@ def _sums(a: Pattern, address: Array, active: Array) -> Array:
         if clocks is None:
             clocks = data_wavefronts(moved + _BASE, a.width, active, a.from_shared)
         waves = clocks, tags_in_order(there)
-        touched = _distinct(ordered, (a.width, SECTOR, LINE // 2, LINE, PAGE))
+        touched = _distinct(ordered, (a.width, *GRANULES))
         total[piece] = [*touched, *(int(each[takes_part].sum()) for each in waves)]
-    return total
+    requests, lanes = int(np.count_nonzero(takes_part)), int(np.count_nonzero(active))
+    return requests, lanes, int(np.bitwise_or.reduce(address, axis=None)), total
 
 
 def _without_gaps(ordered: Array) -> Array:
@@ -248,38 +265,43 @@ def _without_gaps(ordered: Array) -> Array:
     return np.where(ordered < 0, first, ordered)
 
 
-def _in_blocks(address: Array, active: Array, executions: float) -> Array:
-    """Return the sectors, halves and lines of whole blocks over so many block executions."""
-    few = max(1, WHOLE_BLOCKS // address[0].size)
-    together = address[:few].reshape(min(few, len(address)), -1)
-    there = active[:few].reshape(together.shape)
-    blocks = executions / len(together)
-    found = _distinct(_ordered(together, there), _PARTS)
-    return np.array([[float(number) * blocks] for number in found])
+def _of_blocks(
+    a: Pattern,
+    different: Executions,
+    points: Sequence[Array],
+    sample: _Sample,
+    executions: float,
+    looks: Looks,
+) -> tuple[Array, Array]:
+    """Return the sectors, halves and lines of whole blocks over so many block executions.
 
-
-def _seams(
-    a: Pattern, different: Executions, points: Sequence[Array], address: Array, active: Array
-) -> Array:
-    """Return the shares of blocks' sectors, halves and lines that the next one touches as well.
-
-    Of loads at random places: others are counted over many blocks where it matters.
+    And the shares of them that the next block touches as well, of loads at random places: others
+    are counted over many blocks where it matters.
     """
+    few = max(1, _WHOLE_BLOCKS // sample.address[0].size)
+    blocks = min(few, len(sample.address))
+    own, taking = (x[:few].reshape(blocks, -1) for x in (sample.address, sample.active))
+    seams = np.zeros((3, 1))
     if "blockIdx.x" not in different.extents or not uses_random(a.index):
-        return np.zeros((3, 1))
-    axis = [*different.extents].index("blockIdx.x")
-    few = max(1, WHOLE_BLOCKS // address[0].size)
-    following = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
-    inside = following[axis] < [*different.extents.values()][axis]
-    following = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(following)]
-    after, there = addresses(a, different, following)
-    blocks = len(inside)
-    both = [x[:blocks].reshape(blocks, -1) for x in (address, after)]
-    taking = [active[:blocks].reshape(blocks, -1), there.reshape(blocks, -1) & inside[:, None]]
-    alone = [_ordered(x, t) for x, t in zip(both, taking, strict=True)]
+        found = _distinct(_ordered(own, taking), _PARTS)
+    else:
+        axis = [*different.extents].index("blockIdx.x")
+        following = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
+        inside = following[axis] < [*different.extents.values()][axis]
+        following = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(following)]
+        after, there = (x.reshape(blocks, -1) for x in looks.addresses(a, different, following))
+        found, others, both = looks.compared(own, taking, after, there & inside[:, None])
+        counts = zip(found, others, both, strict=True)
+        seams = np.array([[(one + other - joint) / max(one, 1)] for one, other, joint in counts])
+    each = executions / blocks
+    return np.array([[float(number) * each] for number in found]), seams
+
+
+def _compared(own: Array, taking: Array, after: Array, there: Array) -> Sequence[Sequence[int]]:
+    """Return the sectors, halves and lines of blocks, of those after them, and of both together."""
+    alone = [_ordered(own, taking), _ordered(after, there)]
     joint = np.sort(np.concatenate(alone, axis=1), axis=-1)
-    counts = zip(*(_distinct(x, _PARTS) for x in (*alone, joint)), strict=True)
-    return np.array([[(own + other - both) / max(own, 1)] for own, other, both in counts])
+    return [_distinct(ordered, _PARTS) for ordered in (*alone, joint)]
 
 
 def _some_rows(count: int) -> Array:

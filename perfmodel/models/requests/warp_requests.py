@@ -164,7 +164,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     known = load and a.shape.regular and not random
     flat = plane(a.index, a.values, a.variables) if known else None
     runs = None if flat is None else run_requests(a, flat)
-    rows = rows_of(a) if random and load and activity is not None else None
+    rows = rows_of(a) if runs is None and load and activity is not None else None
     counted = runs or counted_requests(a, None if rows is None else rows_counted(*rows))
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
