@@ -16,7 +16,7 @@ from perfmodel.models.derivation import definition
 
 Given = TypeVar("Given", bound=Hashable)
 
-_KEPT: Final = 1 << 10
+_KEPT: Final = 1 << 12
 """Results that are kept: a launch's programs and details ask for them again."""
 
 

@@ -37,8 +37,8 @@ def put_words(
     Both (executions, threads of a block). `points`, (axes, executions), are block indices and
     iterations; `units` extents of the digits that tell a block's runs apart, and threads of a run;
     `planes` as `block_run_loop` has them, of the element that a row and the place in it follow
-    from. `row` is elements of a row, how many rows there are, and elements from each to the next. Of no
-    rows, each key is the word that all lanes of a row read.
+    from. `row` is elements of a row, how many rows there are, and elements from each to the next.
+    Of no rows, each key is the word that all lanes of a row read.
     """
     address, active = found
     digits, threads = units
@@ -51,6 +51,8 @@ def put_words(
         for run in range(np.prod(digits)):
             put_digits(run, digits, place, axes)
             lanes, own = taking_part(planes, place, threads), slice(run * threads, address.shape[1])
+            if lanes == 0:
+                continue
             words = address[execution, own]
             active[execution, own][:lanes] = True
             first = value_at(planes, 0, place) >> 2
@@ -62,7 +64,7 @@ def put_words(
                     words[lane] = drawn[lane] * apart << 2
                 continue
             begin = 0
-            for n in range(rows if lanes else 0):
+            for n in range(rows):
                 end = min(begin + length - inside, lanes)
                 start = drawn[n] * apart + (inside - begin) * step
                 for lane in range(begin, end):
@@ -102,7 +104,10 @@ def warp_sums(address: Array, active: Array, granules: Array, tag_bits: int) -> 
     decide the first bit of its tag bank, and 32 bits further those that decide the second.
     """
     sums = np.zeros(5 + len(granules), dtype=np.int64)
-    words, taking = np.zeros((_WARP, _TOGETHER), dtype=np.int64), np.zeros(_TOGETHER, dtype=np.int64)
+    words, taking = (
+        np.zeros((_WARP, _TOGETHER), dtype=np.int64),
+        np.zeros(_TOGETHER, dtype=np.int64),
+    )
     for start in range(0, len(address), _TOGETHER):
         some = slice(start, start + _TOGETHER)
         if not _put_side_by_side(words, taking, sums, address[some], active[some]):
@@ -210,7 +215,7 @@ def _tag_clocks(words: Array, taking: Array, tag_bits: int) -> int:
     total = 0
     for warp in range(_TOGETHER):
         n = counts[warp]
-        total += taking[warp] * max(max(n & 255, n >> 8 & 255), max(n >> 16 & 255, n >> 24 & 255))
+        total += taking[warp] * max(n & 255, n >> 8 & 255, n >> 16 & 255, n >> 24 & 255)
     return total
 
 

@@ -39,7 +39,7 @@ is always looked at lane by lane, whatever was loaded before."""
 
 
 class Rows(NamedTuple):
-    """What launches have in common that read rows at random places."""
+    """What launches have in common that read rows, or their numbers."""
 
     pattern: Pattern
     numbers: int  # of the pattern
@@ -53,7 +53,8 @@ def rows_of(a: Addressing) -> tuple[Any, ...] | None:
     rows, elements from each row to the next; then as for `by_runs`.
     """
     nodes = _rows(a.index)
-    if nodes is None or not (a.width == a.element == BANK_WORD):
+    words = a.width == a.element == BANK_WORD
+    if nodes is None or not words or a.access.weights is not None:
         return None
     place, turn, *sizes = nodes
     if not all(fixed(node, a.values) for node in sizes):
@@ -96,7 +97,7 @@ def _rows(index: Node) -> tuple[Node, ...] | None:
 
 @definition
 def rows_counted(rows: Rows, *columns: Any) -> tuple[Array, ...]:
-    """Return what `lanes_counted` does of loads at random places."""
+    """Return what `lanes_counted` does of loads of rows, or of their numbers."""
     launches = max(np.size(column) for column in columns)
     if worth_loop(_LOOP, launches, few=2, many=_WORTH):
         found: tuple[Array, ...] = by_rows(rows, *columns)
@@ -126,9 +127,9 @@ def by_rows(rows: Rows, numbers: tuple[int, ...]) -> Sequence[Any]:
         return address, active
 
     def summed(a: Pattern, address: Array, active: Array) -> tuple[int, int, int, Array]:
-        warps = (x.reshape(-1, WARP_SIZE) for x in (address, active))
+        words, taking = (x.reshape(-1, WARP_SIZE) for x in (address, active))
         granules = np.array([BANK_WORD, *GRANULES])
-        requests, lanes, bits, *sums = warp_sums(*warps, granules, TAG_BITS).tolist()
+        requests, lanes, bits, *sums = warp_sums(words, taking, granules, TAG_BITS).tolist()
         return requests, lanes, bits, np.array([sums], dtype=float)
 
     return launch_counted(rows.pattern, numbers[: rows.numbers], Looks(drawn, summed, _compared))

@@ -201,9 +201,7 @@ class _Sample:
     stores: tuple[Array, Array] | None  # addresses and active lanes of some requests
 
 
-def _looked_at(
-    a: Pattern, different: Executions, points: Sequence[Array], looks: Looks
-) -> _Sample:
+def _looked_at(a: Pattern, different: Executions, points: Sequence[Array], looks: Looks) -> _Sample:
     """Look at a sample's executions, some at a time."""
     samples, each = len(points[0]) if points else 1, a.shape.warps * WARP_SIZE
     most, first = max(1, _PIECE // each), max(1, _WHOLE_BLOCKS // each)
@@ -215,9 +213,9 @@ def _looked_at(
     for begin in range(0, samples, most):
         some = [at[begin : begin + most] for at in points]
         address, active = looks.addresses(a, different, some)
-        here = looks.summed(a, address, active)
-        requests, lanes, bits = requests + here[0], lanes + here[1], bits | here[2]
-        sums += here[3]
+        found = looks.summed(a, address, active)
+        requests, lanes, bits = requests + found[0], lanes + found[1], bits | found[2]
+        sums += found[3]
         if begin < first:
             kept.append((address[: first - begin], active[: first - begin]))
         if rows is not None:
@@ -283,7 +281,7 @@ def _of_blocks(
     own, taking = (x[:few].reshape(blocks, -1) for x in (sample.address, sample.active))
     seams = np.zeros((3, 1))
     if "blockIdx.x" not in different.extents or not uses_random(a.index):
-        found = _distinct(_ordered(own, taking), _PARTS)
+        found: Sequence[int] = _distinct(_ordered(own, taking), _PARTS)
     else:
         axis = [*different.extents].index("blockIdx.x")
         following = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
