@@ -10,6 +10,7 @@ from drawn_launches import EVERY, around_defaults
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.library import builtin
+from perfmodel.models.requests.drawn_rows import FEWEST
 from perfmodel.prediction import predict, predict_many
 from perfmodel.prediction.record import Prediction
 
@@ -58,3 +59,16 @@ def test_tiles_side_by_side() -> None:
     rows = [sizes | tile for tile in tiles]
     ones = [predict("gemm", mapping="blocktile-1d", device="h200-sxm", **row) for row in rows]
     assert_alone_as_together("gemm", "blocktile-1d", rows, ones)
+
+
+@pytest.mark.parametrize("name", ["gather", "embedding"])
+def test_many_drawn_rows_equal_single_launches(name: str) -> None:
+    # property: so many are counted many warps side by side, one alone lane by lane
+    generator = np.random.default_rng(5)
+    rows: list[dict[str, Any]] = []
+    while len(rows) < 2 * FEWEST:
+        row = around_defaults(builtin(name, None), generator)
+        if row.get("run", 1) * 4 <= row["table_bytes"] and row not in rows:
+            rows.append(row)
+    ones = [predict(name, device="h200-sxm", **row) for row in rows]
+    assert_alone_as_together(name, None, rows, ones)

@@ -33,7 +33,7 @@ from perfmodel.models.requests.run_requests import Runs, runs_of
 from perfmodel.models.requests.wavefronts import BANK_WORD, TAG_BITS
 
 _LOOP: Final = "perfmodel.models.requests.drawn_row_loop"
-_WORTH: Final = 1 << 4
+FEWEST: Final = 1 << 4
 """Launches from which on loading the loop takes less time than looking at their lanes; one alone
 is always looked at lane by lane, whatever was loaded before."""
 
@@ -99,7 +99,7 @@ def _rows(index: Node) -> tuple[Node, ...] | None:
 def rows_counted(rows: Rows, *columns: Any) -> tuple[Array, ...]:
     """Return what `lanes_counted` does of loads of rows, or of their numbers."""
     launches = max(np.size(column) for column in columns)
-    if worth_loop(_LOOP, launches, few=2, many=_WORTH):
+    if worth_loop(_LOOP, launches, few=2, many=FEWEST):
         found: tuple[Array, ...] = by_rows(rows, *columns)
     else:
         size = (launches,)
