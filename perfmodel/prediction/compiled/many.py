@@ -22,13 +22,14 @@ _TRIED: Final = 1 << 11
 """Launches that tell which forms there are."""
 _TOGETHER: Final = 250
 """Launches that a program is made of at most."""
-_MOST_MADE: Final = 3
+_MOST_MADE: Final = 8
 _WORTH: Final = 1 << 14
 """Programs that are made at most in a call, and launches that one has to save the models: they take
 about as long for these as making one takes."""
 COMPILED: Final = 1 << 17
 """Launches from which on a program is compiled: for fewer, NumPy's functions take less time."""
 _FEW: Final = 0.002
+"""Share of launches under which a program is not asked for them."""
 _POOR: Final = 0.5
 """Share of launches under which a program is not worth while, nor all of them together."""
 _MANY: Final = 0.05
@@ -51,10 +52,14 @@ def prepare(
     given = len(next(iter(columns.values())))
     some = np.unique(np.linspace(0, given - 1, _TRIED).astype(np.int64))
     tried = {name: column[some] for name, column in columns.items()}
+    before, left = -1.0, some
     for made in range(_MOST_MADE + 1):
         shares = _shares(programs, tried)
         known = sum(shares.values(), np.zeros(len(some), dtype=bool))
-        left = np.flatnonzero(~known)
+        if known.mean() - before < _FEW:  # what was made holds for few
+            programs.drop_latest()
+            break
+        before, left = known.mean(), np.flatnonzero(~known)
         missing = len(left) * size / len(some)
         if programs.left + missing < _WORTH or made == _MOST_MADE:
             programs.left += missing
@@ -62,8 +67,9 @@ def prepare(
         programs.left = 0
         # Of some that have a program too: one that holds for both kinds takes less than two.
         others = _spread(np.flatnonzero(known), _TOGETHER // 3)
-        launches = [*_rows(tried, [*_spread(left, _TOGETHER - len(others)), *others])]
-        if not programs.learn_of(launches, evaluated, usual=True):
+        without = _spread(left, _TOGETHER - len(others))
+        launches = [*_rows(tried, [*without, *others])]
+        if not programs.learn_of(launches, evaluated, usual=len(without)):
             break
     if len(left) > _POOR * len(some):
         return ()

@@ -141,6 +141,11 @@ class Programs(Generic[Found]):
         self.known.clear()
         self.failed = _MOST_FAILED
 
+    def drop_latest(self) -> None:
+        """Take back the program made last, which was of no use."""
+        del self.known[0]
+        self.failed += 1
+
     def miss(self, given: Mapping[str, Any]) -> bool:
         """Note a launch that no program held for, and say whether any is worth making yet."""
         self.missed += 1
@@ -149,8 +154,7 @@ class Programs(Generic[Found]):
 
     def learn(self, evaluated: Evaluated) -> None:
         """Make a program of the latest launches, if enough have come since the last one."""
-        made = len(self.known)
-        if made < _MOST and self.missed >= self.first * _AGAIN**made:
+        if self.missed >= self.first * _AGAIN ** len(self.known):
             self.learn_of([*self.latest], evaluated)
 
     def learn_of(
@@ -158,19 +162,19 @@ class Programs(Generic[Found]):
         launches: Sequence[Mapping[str, Any]],
         evaluated: Evaluated,
         general: bool = False,
-        usual: bool = False,
+        usual: int = 0,
     ) -> bool:
         """Make a program of some launches, as `record_launches`, and say whether one was made.
 
         `usual` is for calls of very many, which need no function of one launch.
         """
-        if self.failed >= _MOST_FAILED:
+        if self.failed >= _MOST_FAILED or len(self.known) >= _MOST:
             return False
         for also in (True, False) if general else (False,):
             try:
                 found = record_launches(self.kernel, launches, evaluated, self.read, also, usual)
                 form = Form(found.program, found.layout)
-                if form.agrees(found, usual):
+                if form.agrees(found, usual > 0):
                     self.known.insert(0, form)
                     return True
             except Exception:  # whatever a recording cannot follow, arrays still can

@@ -58,48 +58,51 @@ def record_launches(
     evaluated: Evaluated,
     read: Read[Found],
     general: bool = False,
-    usual: bool = False,
+    usual: int = 0,
 ) -> RecordedLaunches[Found]:
     """Return the program of what is read of launches like these, by their whole parameters.
 
-    Where they take different forms, that of the last and of those which take the same, or the
-    `usual` one, which most take. A `general` program takes longer and holds for more launches.
+    Where they take different forms, that of the last and of those which take the same; or that
+    which most of the first `usual` ones take, and of all launches which take the same. A `general`
+    program takes longer and holds for more launches.
 
     Raises
     ------
     NoProgramError
         If the way to its numbers has something that a program cannot do.
     """
-    left = _together(kernel, launches, usual)
+    left = [*launches]
+    if len(left) > 1:
+        left, usual = _parted(left, _batches(kernel, left), usual)
     while True:
         try:
             return _record(kernel, left, evaluated, read, general)
         except DisagreementError as parted:
-            labels = np.resize(parted.labels, len(left))
-            kept = _most(labels) if usual else labels[-1]
-            left = [row for row, label in zip(left, labels, strict=True) if label == kept]
+            left, usual = _parted(left, np.resize(parted.labels, len(left)), usual)
 
 
-def _together(
-    kernel: Kernel, launches: Sequence[Mapping[str, Any]], usual: bool
-) -> list[Mapping[str, Any]]:
-    """Return those of some launches that have one block and one width of each access."""
-    if len(launches) < 2:
-        return [*launches]
+def _batches(kernel: Kernel, launches: Sequence[Mapping[str, Any]]) -> Array:
+    """Return labels of launches: those of one have one block and one width of each access."""
     last = launches[-1]
     columns = {name: np.array([each[name] for each in launches]) for name in last}
     every = {n: c if c.dtype.kind in "iu" else last[n] for n, c in columns.items()}
     labels = np.zeros(len(launches), dtype=np.int64)
     for label, (places, _) in enumerate(batches_of(kernel, every, np.arange(len(launches)))):
         labels[places] = label
-    kept = _most(labels) if usual else labels[-1]
-    return [row for row, label in zip(launches, labels, strict=True) if label == kept]
+    return labels
 
 
-def _most(labels: Array) -> Any:
-    """Return the label of most."""
-    each, counts = np.unique(labels, return_counts=True)
-    return each[counts.argmax()]
+def _parted(
+    launches: Sequence[Mapping[str, Any]], labels: Array, usual: int
+) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the launches of one label, and how many of them are of the first `usual` ones."""
+    kept = labels[-1]
+    if usual:
+        each, counts = np.unique(labels[:usual], return_counts=True)
+        kept = each[counts.argmax()]
+    same = labels == kept
+    alike = [row for row, held in zip(launches, same, strict=True) if held]
+    return alike, int(same[:usual].sum())
 
 
 def _record(

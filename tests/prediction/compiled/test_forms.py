@@ -184,3 +184,19 @@ def test_stores_of_one_warp_to_two_places_share_other_sectors_at_other_sizes() -
             models = LaunchNumbers.of(UNDER.details(halves, {"n": n})).plain()
             check_same(found.layout.record(numbers), models)
     assert held > 3
+
+
+def test_the_first_of_many_launches_decide_which_form_a_program_is_of() -> None:
+    # independent: the models; of softmax rows to 2048 columns are a warp's, longer ones a block's
+    kernel = find_kernel("softmax")
+    short = [{"rows": 4096 + n, "cols": 1000} for n in range(3)]
+    long = [{"rows": 4096 + n, "cols": 4000} for n in range(6)]
+    for first, others in ((short, long), (long, short)):
+        given = [*first, *others]
+        found = record_launches(kernel, given, UNDER.evaluated, read_numbers, usual=len(first))
+        function, numbers = python_function(found.program), first[1]
+        made = run(function, [*numbers.values()])
+        assert made is not None
+        models = LaunchNumbers.of(UNDER.details(kernel, numbers)).plain()
+        check_same(found.layout.record(made), models)
+        assert run(function, [*others[0].values()]) is None

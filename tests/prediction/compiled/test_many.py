@@ -11,6 +11,13 @@ import pytest
 from perfmodel.prediction.compiled import calls, many
 
 
+class Form:
+    """A program by its function of arrays."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = self.of_many = self.of_arrays = made
+
+
 def test_launches_left_by_several_calls_are_worth_a_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -36,6 +43,29 @@ def test_a_program_of_many_launches_is_of_no_more_than_are_recorded_together(
     monkeypatch.setattr(many, "_WORTH", 100)
     many.prepare(programs, {"n": np.arange(4000)}, lambda instance: None, 4000)
     assert 200 < asked[0] <= calls.ROWS
+
+
+def test_a_program_that_holds_for_nothing_new_is_taken_back() -> None:
+    # by hand: of 40,000 launches the first program holds for the even ones, the next for none, and
+    # the call makes no third
+    asked: list[int] = []
+    known: list[Any] = []
+    programs: Any = SimpleNamespace(known=known, names=("n",), left=0.0, dropped=0)
+
+    def learn(launches: list[dict[str, int]], evaluated: Any, usual: int) -> bool:
+        asked.append(sum(each["n"] % 2 == 0 for each in launches[:usual]))
+        even = not known
+        known.insert(0, Form(lambda n: (n % 2 == 0 if even else n < 0, (n * 1.0,))))
+        return True
+
+    def drop() -> None:
+        del known[0]
+        programs.dropped += 1
+
+    programs.learn_of, programs.drop_latest = learn, drop
+    some = many.prepare(programs, {"n": np.arange(2048)}, lambda instance: None, 40_000)
+    assert len(some) == len(known) == programs.dropped == 1
+    assert asked[0] > 0 == asked[1]  # those without a program decide
 
 
 @pytest.mark.parametrize("places", [slice(2, 5), np.array([2, 3, 4])])
@@ -65,10 +95,6 @@ def test_blocks_ask_each_program_for_what_is_left() -> None:
 
 def test_no_program_is_asked_for_no_launches() -> None:
     # by hand: the first program holds for all, and the second would fail
-    class Form:
-        def __init__(self, made: Any) -> None:
-            self.made = made
-
     known = [Form(lambda n: (n >= 0, (n * 1.0,))), Form(lambda n: 1 / len(n))]
     programs: Any = SimpleNamespace(known=known, names=("n",))
     shares: Any = many._shares(programs, {"n": np.arange(4)})
