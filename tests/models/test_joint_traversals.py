@@ -66,6 +66,59 @@ def test_walks_that_do_not_meet_are_brought_each() -> None:
     assert found["dram_read_bytes"] == pytest.approx(2 * WIDTH * HEIGHT * 4, rel=0.02)
 
 
+def test_a_window_that_an_unrolled_loop_and_its_rest_go_through_is_brought_once() -> None:
+    # by hand: 31 rows around each, 28 in an unrolled loop and 3 in the rest; no byte twice, though
+    # the grid is more than L2 holds
+    row = "(blockIdx.y*8 + threadIdx.y)"
+    kernel = {
+        "launch": {"grid": [WIDTH // 64, HEIGHT // 8 - 4], "block": [64, 8]},
+        "buffers": {"c": {"length": WIDTH * HEIGHT, "element_bytes": 4}},
+        "loops": [{"variable": "r", "trips": 3}, {"variable": "k", "trips": 7}],
+        "accesses": [
+            {"load": "c", "index": f"({row} + r)*{WIDTH} + {X}", "loop": "r"},
+            *(
+                {"load": "c", "index": f"({row} + 3 + 4*k + {j})*{WIDTH} + {X}", "loop": "k"}
+                for j in range(4)
+            ),
+        ],
+    }
+    found = launched(kernel).traffic
+    assert found["dram_read_bytes"] == pytest.approx(WIDTH * HEIGHT * 4, rel=0.02)
+
+
+def counted(requests: float, sectors: float, once: float) -> Counted:
+    """Return what a sample of blocks says of loads of which so much is new to a block."""
+    return Counted(
+        *(requests, requests * 32, requests * 32, requests * sectors, requests * sectors / 4),
+        *(requests * sectors / 2, requests, requests, 0.002),
+        misses=((16, once), (4096, once)),
+        once=(once, once / 2),
+    )
+
+
+def test_neighbours_anywhere_nearby_are_brought_with_the_rest() -> None:
+    # by hand: data says which of many near places is read, the block's own or a neighbour's, and
+    # all of the grid is read in order beside
+    nearby = f"min({Y}*{WIDTH} + {X} + random({X}, 64), {WIDTH * HEIGHT - 1})"
+    made = kernel_from_table({"name": "walks", **table(HERE, nearby)})
+    here, near = made.accesses
+    seen = replace(near, counted=counted(WIDTH * HEIGHT / 32, 6.0, 0.15))
+    found = predict(replace(made, accesses=(here, seen)), device="h100-sxm").traffic
+    assert found["dram_read_bytes"] == pytest.approx(WIDTH * HEIGHT * 4, rel=0.02)
+
+
+def test_rows_that_a_sample_followed_come_from_dram_once() -> None:
+    # by hand: rows that start anywhere, of whose sectors 0.7 are new to a block, in pieces of 64 B
+    # that are read whole; what all blocks touch at a time is more than L2 holds
+    place = f"random({X}, {WIDTH * HEIGHT})"
+    made = kernel_from_table(
+        {"name": "walks", **table(place), "launch": {"grid": [1056], "block": [256]}}
+    )
+    seen = replace(made.accesses[0], counted=counted(WIDTH * HEIGHT / 32, 4 / 0.7, 0.7))
+    found = predict(replace(made, accesses=(seen,)), device="h100-sxm").traffic
+    assert found["dram_read_bytes"] == pytest.approx(WIDTH * HEIGHT * 4, rel=0.02)
+
+
 @pytest.mark.parametrize("columns", [100, 68])
 def test_what_is_left_of_rows_shares_its_atoms(columns: int) -> None:
     # by hand: rows that start inside atoms of 64 B, the last columns in loads of their own

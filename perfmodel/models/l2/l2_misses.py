@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -130,7 +130,11 @@ def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
     for i in placed:
         key = (requests[i].access.buffer, requests[i].access.kind)
         among[key] = among.get(key, _ZERO) + np.minimum(sectors[i], touched[i] / SECTOR)
-    followed = _followed_misses(accesses, l1.fills)
+    in_order: dict[str, Array] = {}
+    for r, size in zip(requests, touched, strict=True):
+        if r.strides is not None and r.access.kind == "load":
+            in_order[r.access.buffer] = in_order.get(r.access.buffer, _ZERO) + size
+    followed = _followed_misses(accesses, l1.fills, in_order)
     atom = float(accesses.granule)
     for i in placed:
         r = requests[i]
@@ -155,28 +159,29 @@ def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
 
 
 def _followed_misses(
-    accesses: GlobalAccesses, fills: Sequence[Array]
+    accesses: GlobalAccesses, fills: Sequence[Array], in_order: Mapping[str, Array]
 ) -> dict[int, tuple[Array, Array]]:
     """Return the sectors and pieces of 64 B that followed loads bring into L2 at most.
 
     While L2 holds what all blocks that run at a time touch, each brings what it asks for the first
-    time; else all that it asks of L2, `fills`.
+    time; else all that it asks of L2, `fills`. `in_order` is what loads in order bring of each
+    buffer [B].
     """
     instance, requests = accesses.instance, accesses.requests
     capacity, part = np.asanyarray(accesses.l2_size), accesses.wave / accesses.blocks
     touched: dict[str, Array] = {}
-    chosen = {}
+    chosen = []
     for i, r in enumerate(requests):
         counted = r.access.counted
         if counted is None or not counted.misses or r.access.kind != "load":
             continue
-        chosen[i] = counted.once
+        chosen.append(i)
         new = r.sectors * counted.once[0] * SECTOR * accesses.wave / accesses.blocks
         every = touched.get(r.access.buffer, _ZERO) + new
         touched[r.access.buffer] = np.minimum(every, buffer_bytes(instance, r))
     every = summed(touched.values())
     resident = resident_share(every, capacity, reuse_knee(accesses.device))
-    found = {}
+    found: dict[int, tuple[Array, Array]] = {}
     for buffer, own_bytes in touched.items():
         members = [i for i in chosen if requests[i].access.buffer == buffer]
         own = [requests[i] for i in members]
@@ -184,17 +189,29 @@ def _followed_misses(
         there = resident
         if all(c is not None and c.apart and c.jumping for c in counts):
             there = _kept_of_draws(own, own_bytes, every, capacity, part, accesses.device)
-        parts = []
-        for unit, share in ((SECTOR, 0), (_PIECE, 1)):
-            asked = [np.minimum(requests[i].sectors * chosen[i][share], fills[i]) for i in members]
-            # Together they bring no more than there is.
-            most = buffer_bytes(instance, own[0]) / unit
-            fits = np.minimum(1.0, most / np.maximum(summed(asked), 1e-9))
-            parts.append([there * n * fits for n in asked])
-        for i, sectors, pieces in zip(members, *parts, strict=True):
-            rest = (1 - there) * fills[i]
-            found[i] = (sectors + rest, pieces + rest)
+        left = np.maximum(buffer_bytes(instance, own[0]) - in_order.get(buffer, _ZERO), 0.0)
+        brought = _brought(own, [fills[i] for i in members], left, there)
+        found |= dict(zip(members, brought, strict=True))
     return found
+
+
+def _brought(
+    loads: Sequence[Requests], fills: Sequence[Array], left: Array, there: Array
+) -> list[tuple[Array, Array]]:
+    """Return the sectors and pieces of 64 B that followed loads of one buffer bring into L2.
+
+    `left` bytes of it no loads in order bring: all together bring no more, as far as L2 keeps what
+    is `there`. `fills` are the sectors that they ask of it.
+    """
+    first, brought = [], []
+    for unit, share in ((SECTOR, 0), (_PIECE, 1)):
+        once = [0.0 if r.access.counted is None else r.access.counted.once[share] for r in loads]
+        asked = [np.minimum(r.sectors * n, f) for r, n, f in zip(loads, once, fills, strict=True)]
+        fits = np.minimum(1.0, left / unit / np.maximum(summed(asked), 1e-9))
+        first.append(asked)
+        brought.append([n * (there * fits + 1 - there) for n in asked])
+    again = [(1 - there) * (f - n) for f, n in zip(fills, first[0], strict=True)]
+    return [(s + a, p + a) for s, p, a in zip(*brought, again, strict=True)]
 
 
 def _kept_of_draws(

@@ -179,7 +179,7 @@ def _passing(
 def comes_back(loads: Sequence[Requests]) -> bool:
     """Say whether followed loads of a buffer go on from where their block was, not anywhere."""
     # Walks in order, whose strides say it, come as well.
-    counts = [r.access.counted for r in loads]
+    counts = [r.access.counted for r in loads if r.random or r.access.counted is not None]
     known = [c for c in counts if c is not None and c.misses and not c.drawn]
     if not known or len(known) < len(counts):
         return False
