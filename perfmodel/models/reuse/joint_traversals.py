@@ -27,10 +27,14 @@ from perfmodel.models.l1.stage import L1
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.random_places import uses_random
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 from perfmodel.models.reuse.walked_blocks import first_brought
 
 _ZERO: Final = np.zeros(1)
+_MOSTLY: Final = 0.5
+"""Share of the smaller of two walks of a block that both touch from which on all blocks' walks
+bring no more than the buffer: transposed ones meet in few blocks. By choice."""
 
 
 @mechanism(neutral=lambda accesses, l1, touched, dram_reads: dict[int, Array](), evidence=[])
@@ -49,12 +53,21 @@ def new_shares(
     resident = resident_share(_at_a_time(accesses, touched), accesses.l2_size, knee)
     if not agreed(resident > 0):
         return {}
+    sizes = {r.access.buffer: buffer_bytes(accesses.instance, r) for r in accesses.requests}
+    stays = resident_share(summed(sizes.values()), accesses.l2_size, knee)
     found: dict[int, Array] = {}
     for walks in every:
-        for members, own, new in _first_brought(accesses, walks):
+        left, smallest = sizes[accesses.requests[walks[0][0]].access.buffer], np.asanyarray(np.inf)
+        for members, own, alone in _first_brought(accesses, walks):
             if not agreed(own > 0):
                 continue
             by_itself = summed(dram_reads[i] for i in members)
+            smallest = np.minimum(smallest, own)
+            # Blocks that go along with each other find what earlier walks of others brought; where
+            # L2 holds all data, `perfmodel.models.l2.common_buffers` says so.
+            rest = np.minimum(alone, np.maximum(left, 0.0)) - alone
+            new = alone + (own - alone > _MOSTLY * smallest) * (1 - stays) * rest
+            left = left - np.minimum(by_itself, new)
             # Ends of rows may be left out of what is brought.
             share = np.minimum(1.0, new / np.maximum(np.minimum(own, by_itself), 1e-9))
             found |= dict.fromkeys(members, 1 - resident * (1 - share))
