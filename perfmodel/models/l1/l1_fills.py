@@ -36,6 +36,7 @@ from perfmodel.models.reuse.reuse_windows import (
     Walks,
     Window,
     fetched,
+    l1_knee,
     resident_share,
     reuse_knee,
 )
@@ -186,7 +187,7 @@ def block_fills(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array
     Loops that follow each other do not run at the same time: each fills L1 by itself.
     """
     instance, requests = accesses.instance, accesses.requests
-    knee = reuse_knee(accesses.device)
+    knee = l1_knee(accesses.device)
     cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, knee)
     base = thread_extents(requests, groups)
     found: dict[int, Array] = {}

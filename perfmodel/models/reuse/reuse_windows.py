@@ -54,6 +54,8 @@ class Knee:
 
 reuse_knee: Final = Knee("reuse.reuse_windows.knee")
 """Of data that a launch reads again."""
+l1_knee: Final = Knee("reuse.reuse_windows.l1")
+"""Of data that loops read again from L1."""
 warm_knee: Final = Knee("reuse.reuse_windows.warm")
 """Of data that the next launch reads again."""
 dirty_knee: Final = Knee("reuse.reuse_windows.dirty")
