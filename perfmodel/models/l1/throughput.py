@@ -91,7 +91,7 @@ MASKED_LINES = Formula(
         "sectors": "sectors of all requests [1]",
         "bytes": "bytes that lanes store [B]",
     },
-    holds="lanes that lie evenly apart, or side by side from anywhere",
+    holds="lanes at one stride, or at successive addresses from any first one on",
     source="derived: a run that starts or ends within a sector has two such sectors at most; each "
     "line takes one clock more then, whatever its sectors: 61.7, 46.3 and 38.6 clocks of an SM for "
     "32 words in 32, 16 and 8 lines, one, two and four sectors of each; 15.6 for 16 sectors stored "
