@@ -8,24 +8,29 @@ miss rate is the same.
 
 The share of iterations with a miss is the number of distinct offsets times the step over the sector
 size. Measured: rows of 1024 and 4096 B take 146 clocks per element, warm, and rows of 1028 B 317;
-cold 189, 193 and 721 (`measurements/instructions`, one-warp).
+cold 189, 193 and 721 (`measurements/instructions`, one-warp). Where a loop around goes the same way
+again, and L1 keeps what is touched, the share is that of its first iteration alone
+(`measurements/l1`, private-walks).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.agreement import agreed
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads
 from perfmodel.models.latency.leading_blocks import extents_at_work
-from perfmodel.models.launch.waves import warps_let_in
+from perfmodel.models.launch.waves import side_by_side, warps_let_in
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.reuse_windows import l1_knee, resident_share
 
 
 @mechanism(neutral=lambda b, new, latencies: latencies, evidence=["instructions", "source-kernels"])
@@ -45,7 +50,8 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
     for r in b.own:
         assert r.strides is not None
         reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
-        often = np.maximum(often, _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR)
+        steps = np.minimum(_phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR, 1.0)
+        often = np.maximum(often, steps * _not_kept(b, r))
         for v in r.variables:
             if v.in_lane:
                 together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
@@ -59,6 +65,32 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
         l2_miss=np.where(together, np.minimum(own.l2_miss, atom), own.l2_miss),
         reads=np.where(together, np.clip(rows, own.reads, MOST_SPREAD(device)), own.reads),
     )
+
+
+def _not_kept(b: BatchLoads, r: Requests) -> Array:
+    """Return the share of a load's way through its loop for which L1 has not what it touches.
+
+    Loops around that do not move it go the same way again, and find what L1 keeps.
+    """
+    strides = r.strides
+    assert b.loop is not None
+    assert strides is not None
+    instance, on_sm, turns = b.execution.instance, b.execution.occupied, np.ones(1)
+    around = [v.variable for v in instance.kernel.loop_nest(b.loop) if v.variable != b.loop]
+    again = list(takewhile(lambda v: agreed(strides[v] == 0), reversed(around)))
+    if not again:
+        return turns
+    for variable in again:
+        turns = turns * np.maximum(np.asanyarray(instance.trips[variable], dtype=float), 1.0)
+    walked = np.zeros(1)
+    for other in b.own:
+        assert other.strides is not None
+        turn = Extent(other.strides[b.loop], np.asanyarray(instance.trips[b.loop], dtype=float))
+        walked = walked + footprint([turn, *extents_at_work(other)], other.width, SECTOR) * SECTOR
+    device, capacity = b.execution.device, np.asanyarray(on_sm.l1_size, dtype=float)
+    blocks = side_by_side(on_sm.resident, b.execution.blocks, device.sm_count)
+    kept = resident_share(walked * blocks, capacity, l1_knee(device))
+    return np.asanyarray(1 - kept * (1 - 1 / turns))
 
 
 def in_step(r: Requests, warps: Array) -> Array:
