@@ -20,7 +20,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from perfmodel.arrays import Array
+from perfmodel.arrays import Array, summed
 from perfmodel.models.agreement import agreed
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads
@@ -47,11 +47,11 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
         return latencies
     together = np.ones(1, dtype=bool)
     reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
-    for r in b.own:
+    for r, missed in zip(b.own, _not_kept(b), strict=True):
         assert r.strides is not None
         reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
         steps = np.minimum(_phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR, 1.0)
-        often = np.maximum(often, steps * _not_kept(b, r))
+        often = np.maximum(often, steps * missed)
         for v in r.variables:
             if v.in_lane:
                 together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
@@ -67,30 +67,41 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
     )
 
 
-def _not_kept(b: BatchLoads, r: Requests) -> Array:
-    """Return the share of a load's way through its loop for which L1 has not what it touches.
+def _not_kept(b: BatchLoads) -> list[Array]:
+    """Return for each load the share of its way through the loop for which L1 has not its data.
 
     Loops around that do not move it go the same way again, and find what L1 keeps.
     """
-    strides = r.strides
+    again = [_times_again(b, r) for r in b.own]
+    if all(times is None for times in again):
+        return [np.ones(1)] * len(again)
+    device, on_sm = b.execution.device, b.execution.occupied
+    blocks = side_by_side(on_sm.resident, b.execution.blocks, device.sm_count)
+    walked = summed(_walked(b, r) * SECTOR for r in b.own)
+    capacity = np.asanyarray(on_sm.l1_size, dtype=float)
+    kept = resident_share(walked * blocks, capacity, l1_knee(device))
+    return [np.ones(1) if n is None else np.asanyarray(1 - kept * (1 - 1 / n)) for n in again]
+
+
+def _times_again(b: BatchLoads, r: Requests) -> Array | None:
+    """Return how often loops around a load's loop repeat its way; None where none does."""
     assert b.loop is not None
+    strides, instance = r.strides, b.execution.instance
     assert strides is not None
-    instance, on_sm, turns = b.execution.instance, b.execution.occupied, np.ones(1)
     around = [v.variable for v in instance.kernel.loop_nest(b.loop) if v.variable != b.loop]
     again = list(takewhile(lambda v: agreed(strides[v] == 0), reversed(around)))
-    if not again:
-        return turns
+    times = np.ones(1)
     for variable in again:
-        turns = turns * np.maximum(np.asanyarray(instance.trips[variable], dtype=float), 1.0)
-    walked = np.zeros(1)
-    for other in b.own:
-        assert other.strides is not None
-        turn = Extent(other.strides[b.loop], np.asanyarray(instance.trips[b.loop], dtype=float))
-        walked = walked + footprint([turn, *extents_at_work(other)], other.width, SECTOR) * SECTOR
-    device, capacity = b.execution.device, np.asanyarray(on_sm.l1_size, dtype=float)
-    blocks = side_by_side(on_sm.resident, b.execution.blocks, device.sm_count)
-    kept = resident_share(walked * blocks, capacity, l1_knee(device))
-    return np.asanyarray(1 - kept * (1 - 1 / turns))
+        times = times * np.maximum(np.asanyarray(instance.trips[variable], dtype=float), 1.0)
+    return times if again else None
+
+
+def _walked(b: BatchLoads, r: Requests) -> Array:
+    """Return the sectors that a block's load comes to on its way through the loop."""
+    assert b.loop is not None
+    assert r.strides is not None
+    trips = np.asanyarray(b.execution.instance.trips[b.loop], dtype=float)
+    return footprint([Extent(r.strides[b.loop], trips), *extents_at_work(r)], r.width, SECTOR)
 
 
 def in_step(r: Requests, warps: Array) -> Array:
@@ -115,12 +126,12 @@ def new_sectors(b: BatchLoads) -> tuple[Array, Array]:
     for r in b.own:
         assert r.strides is not None
         turn = Extent(r.strides[b.loop], trips)
-        every, lanes = extents_at_work(r), extents_at_work(r, lanes=True)
+        lanes = extents_at_work(r, lanes=True)
         # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
         stepping = _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR
         on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
         advance = np.maximum(advance, on)
-        apart = apart + footprint([turn, *every], r.width, SECTOR) / batches
+        apart = apart + _walked(b, r) / batches
     new = np.minimum(b.filled / b.part / np.maximum(apart, 1e-9), 1.0)
     return np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(b.fresh, 1.0))
 

@@ -21,7 +21,7 @@ _MIXED_BY: Final = np.uint64(MIXED_BY)
 _SHIFT_1, _FACTOR_1 = map(np.uint64, ROUNDS[0])
 _SHIFT_2, _FACTOR_2 = map(np.uint64, ROUNDS[1])
 _ROOM: Final = 32
-"""Slots a lane of a block for its lines: hardly any two lines meet."""
+"""Slots of a hash table for each lane of a block: collisions of its lines are rare."""
 _SPREAD: Final = 0x1E3779B97F4A7C15
 """An odd number near 2^61 whose products have their upper bits spread (Knuth, TAOCP 3, 6.4)."""
 _SHIFT: Final = 30
@@ -42,7 +42,7 @@ def put_words(
     """
     address, active = found
     digits, threads = units
-    length, count, apart = row
+    length, count, pitch = row
     step = 1 if count else 0
     axes, drawn = len(points), np.zeros(threads, dtype=np.int64)
     place = np.zeros(axes + len(digits), dtype=np.int64)
@@ -61,12 +61,12 @@ def put_words(
             _draw(drawn, key, rows, count)
             if length == 1:
                 for lane in range(lanes):
-                    words[lane] = drawn[lane] * apart << 2
+                    words[lane] = drawn[lane] * pitch << 2
                 continue
             begin = 0
             for n in range(rows):
                 end = min(begin + length - inside, lanes)
-                start = drawn[n] * apart + (inside - begin) * step
+                start = drawn[n] * pitch + (inside - begin) * step
                 for lane in range(begin, end):
                     words[lane] = start + lane * step << 2
                 begin, inside = end, 0
@@ -153,16 +153,16 @@ def _sort(words: Array) -> None:
     """Sort columns of a power of two: Batcher's odd-even merges (Knuth, TAOCP 3, 5.2.2)."""
     size, part = len(words), 1
     while part < size:
-        apart = part
-        while apart:
-            for first in range(apart % part, size - apart, 2 * apart):
-                for one in range(first, min(first + apart, size - apart)):
-                    if one // (2 * part) == (one + apart) // (2 * part):
-                        low, high = words[one], words[one + apart]
+        gap = part
+        while gap:
+            for first in range(gap % part, size - gap, 2 * gap):
+                for one in range(first, min(first + gap, size - gap)):
+                    if one // (2 * part) == (one + gap) // (2 * part):
+                        low, high = words[one], words[one + gap]
                         for warp in range(_TOGETHER):
                             a, b = low[warp], high[warp]
                             low[warp], high[warp] = min(a, b), max(a, b)
-            apart //= 2
+            gap //= 2
         part *= 2
 
 
