@@ -52,11 +52,13 @@ def counted(instance: Instance, position: int) -> dict[str, int]:
     ],
 )
 def test_every_lane_counted(name: str, values: dict[str, int]) -> None:
-    # independent: plain Python, one lane after the other
+    # independent: plain Python, one lane after the other; one draw of what is told as expected
     instance = bind(builtin(name), values)
     for position, got in enumerate(requests(instance)):
+        near = 0.02 if got.random and got.sampled is None else 1e-6
         for what, expected in counted(instance, position).items():
-            assert float(np.ravel(getattr(got, what))[0]) == pytest.approx(expected), (what, got)
+            found = float(np.ravel(getattr(got, what))[0])
+            assert found == pytest.approx(expected, rel=near), what
 
 
 @pytest.mark.parametrize("run", [1, 3, 12, 48, 1000])
@@ -72,11 +74,12 @@ def test_a_block_asks_for_a_sector_once(run: int) -> None:
         if got.strides is not None:  # closed forms have footprints
             assert run == 1
             continue
+        near = 0.02 if got.sampled is None else 1e-6  # one draw of what is told as expected
         blocks = [elements[start : start + 256] for start in range(0, n, 256)]
         for place, granule in enumerate((32, 64, 128)):
             expected = sum(len({4 * e // granule for e in block}) for block in blocks)
             assert got.in_blocks is not None
-            assert got.in_blocks[place] == pytest.approx(expected)
+            assert got.in_blocks[place] == pytest.approx(expected, rel=near)
 
 
 def test_what_repeats_has_a_closed_form() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
-from perfmodel.models.grid.activity import Activity, Span
+from perfmodel.models.grid.activity import RARE, Activity, Span
 from perfmodel.models.grid.affine import Plane, Variable
 from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.models.requests.addressing import Addressing
@@ -30,8 +30,6 @@ from perfmodel.models.requests.wavefronts import pattern_wavefronts
 
 _MOST_KNOWN: Final = 1 << 12
 """Boxes of lanes whose costs are kept, for each unit and the like."""
-_RARE: Final = 0.05
-"""Share of the requests under which a cut warp's wavefronts are scaled, not worked out."""
 
 
 def affine_requests(
@@ -68,7 +66,7 @@ def affine_requests(
         part = group.active / np.maximum(typical[2], 1)
         # Warps that a guard cuts short are many shapes and few requests: scaled by their lanes.
         scaled = np.maximum(typical[0] * part, 1.0), np.maximum(typical[1] * part, 1.0)
-        chosen = used & (~seen | (group.requests > _RARE * every))
+        chosen = used & (~seen | (group.requests > RARE * every))
         pattern = (*box, at - np.floor(at / LINE) * LINE, step)
         data, tags = _counted_where(chosen, scaled, pattern, counted)
         typical = tuple(

@@ -8,9 +8,9 @@ of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -58,15 +58,12 @@ STORED_TOGETHER: Final = 1 << 16
 `scattered_stores.PART_LINES`; and threads whose stores take no more of them."""
 
 
-def counted_requests(a: Addressing, counts: Sequence[Any] | None = None) -> Requests:
-    """Count the requests of one access, of each launch by itself, scaled from a sample.
-
-    `counts`: what `lanes_counted` gives, if it is known.
-    """
+def counted_requests(a: Addressing) -> Requests:
+    """Count the requests of one access, of each launch by itself, scaled from a sample."""
     access = a.access
     if access.kind == "atomic":
         alone(math.prod(a.instance.shape))  # its shared addresses: one launch at a time
-    found = lanes_counted(*pattern_of(a)) if counts is None else counts
+    found = lanes_counted(*pattern_of(a))
     requests, lanes, share, step, filled, in_blocks, seams, counted_at, *rest = found
     sampled: Any = number(share[0]) if share.size == 1 else share
     different, sectors, pairs, lines, pages, data, tags, *places = rest
@@ -99,22 +96,8 @@ def counted_requests(a: Addressing, counts: Sequence[Any] | None = None) -> Requ
     return replace(counted, sharing=shared, banks=BankConflicts(*places[13:]))
 
 
-class Looks(NamedTuple):
-    """How executions are looked at: their addresses, and what is summed over their requests."""
-
-    addresses: Callable[[Pattern, Executions, Sequence[Array]], tuple[Array, Array]]
-    # warps in which some lane takes part, lanes, bits of addresses, and as `_Sample.sums` has it
-    summed: Callable[[Pattern, Array, Array], tuple[int, int, int, Array]]
-    compared: Callable[[Array, Array, Array, Array], Sequence[Sequence[int]]]  # as `_compared`
-
-
 @each_launch
 def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
-    """Return what a launch asks for, by the numbers of its pattern, as `launch_counted`."""
-    return launch_counted(a, numbers, Looks(addresses, _summed, _compared))
-
-
-def launch_counted(a: Pattern, numbers: tuple[int, ...], looks: Looks) -> Sequence[Any]:
     """Return what a launch asks for.
 
     Requests, lanes, the share that was counted, step, filled, in_blocks, seams, whether places
@@ -128,7 +111,7 @@ def launch_counted(a: Pattern, numbers: tuple[int, ...], looks: Looks) -> Sequen
         return 0.0, 0.0, 1.0, 1.0, 1.0, triple, triple, False, *[0.0] * (7 + places)
     most = max(1, a.lanes // (a.shape.warps * WARP_SIZE))
     points = _sample(list(different.extents.values()), most)
-    sample = _looked_at(a, different, points, looks)
+    sample = _looked_at(a, different, points)
     samples = len(points[0]) if points else 1
     scale = different.alike * different.number / samples
     concentrated = _meeting(a, sample, size)
@@ -138,7 +121,7 @@ def launch_counted(a: Pattern, numbers: tuple[int, ...], looks: Looks) -> Sequen
         min(1.0, samples / different.number),
         float(sample.bits & -sample.bits),
         _filled(a, different, most) if kind == "store" else 1.0,
-        *_of_blocks(a, different, points, sample, scale * samples * a.pieces, looks),
+        *_of_blocks(a, different, points, sample, scale * samples * a.pieces),
         concentrated is not None,
         *np.sum(sample.sums * scale, axis=0),
         *(concentrated or [0.0] * places),
@@ -201,7 +184,7 @@ class _Sample:
     stores: tuple[Array, Array] | None  # addresses and active lanes of some requests
 
 
-def _looked_at(a: Pattern, different: Executions, points: Sequence[Array], looks: Looks) -> _Sample:
+def _looked_at(a: Pattern, different: Executions, points: Sequence[Array]) -> _Sample:
     """Look at a sample's executions, some at a time."""
     samples, each = len(points[0]) if points else 1, a.shape.warps * WARP_SIZE
     most, first = max(1, _PIECE // each), max(1, _WHOLE_BLOCKS // each)
@@ -212,8 +195,8 @@ def _looked_at(a: Pattern, different: Executions, points: Sequence[Array], looks
     stores: list[tuple[Array, ...]] = []
     for begin in range(0, samples, most):
         some = [at[begin : begin + most] for at in points]
-        address, active = looks.addresses(a, different, some)
-        found = looks.summed(a, address, active)
+        address, active = addresses(a, different, some)
+        found = _summed(a, address, active)
         requests, lanes, bits = requests + found[0], lanes + found[1], bits | found[2]
         sums += found[3]
         if begin < first:
@@ -237,7 +220,10 @@ def _joined(parts: Sequence[Array]) -> Array:
 
 
 def _summed(a: Pattern, address: Array, active: Array) -> tuple[int, int, int, Array]:
-    """Return what is summed over requests, as `Looks.summed` says: whole numbers."""
+    """Return what is summed over requests: whole numbers.
+
+    Warps in which some lane takes part, lanes, bits of addresses, and as `_Sample.sums` has it.
+    """
     takes_part = active.any(axis=-1)
     total = np.zeros((a.pieces, 7))
     for piece in range(a.pieces):
@@ -269,7 +255,6 @@ def _of_blocks(
     points: Sequence[Array],
     sample: _Sample,
     executions: float,
-    looks: Looks,
 ) -> tuple[Array, Array]:
     """Return the sectors, halves and lines of whole blocks over so many block executions.
 
@@ -287,8 +272,8 @@ def _of_blocks(
         following = [np.asanyarray(at[:few]) + (n == axis) for n, at in enumerate(points)]
         inside = following[axis] < [*different.extents.values()][axis]
         following = [np.where(inside, at, at - (n == axis)) for n, at in enumerate(following)]
-        after, there = (x.reshape(blocks, -1) for x in looks.addresses(a, different, following))
-        found, others, both = looks.compared(own, taking, after, there & inside[:, None])
+        after, there = (x.reshape(blocks, -1) for x in addresses(a, different, following))
+        found, others, both = _compared(own, taking, after, there & inside[:, None])
         counts = zip(found, others, both, strict=True)
         seams = np.array([[(one + other - joint) / max(one, 1)] for one, other, joint in counts])
     each = executions / blocks

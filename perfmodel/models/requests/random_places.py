@@ -6,9 +6,9 @@ own row only. What blocks that run at a time draw from moves through the buffer 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def random_places(
     tell all threads of the block.
     """
     index = _unclamped(index, values)
-    low, high = (_flat(_at_an_end(index, last), values, variables) for last in (False, True))
+    low, high = (_flat(drawn_at(index, end), values, variables) for end in _ENDS)
     if low is None or high is None:
         return None
     if not all(agreed(low.strides[v.name] == high.strides[v.name]) for v in variables):
@@ -102,7 +102,7 @@ def pitch_of_shuffled(
     index: Node, values: Mapping[str, Any], variables: Sequence[Variable], element: int
 ) -> Array | None:
     """Return the bytes from one place to the next, None unless each is drawn once."""
-    draws = [*_draws(index)]
+    draws = [*draws_of(index)]
     if (
         len(draws) != 1
         or draws[0].operator != "shuffled"
@@ -111,21 +111,21 @@ def pitch_of_shuffled(
         return None
     origin = {**values, **{v.target: np.zeros(1) for v in variables}}
     low, high = (
-        np.atleast_1d(np.asanyarray(evaluate(_at_an_end(index, last), origin), dtype=float))
-        for last in (False, True)
+        np.atleast_1d(np.asanyarray(evaluate(drawn_at(index, end), origin), dtype=float))
+        for end in _ENDS
     )
     places = np.asanyarray(evaluate(draws[0].operands[1], values), dtype=float)
     step: Array = np.abs(high - low) / np.maximum(places - 1, 1.0) * element
     return step
 
 
-def _draws(node: Node) -> Iterator[Operation]:
+def draws_of(node: Node) -> Iterator[Operation]:
     """Yield what an index draws."""
     if isinstance(node, Operation):
         if node.operator in ("random", "shuffled"):
             yield node
         for part in node.operands:
-            yield from _draws(part)
+            yield from draws_of(part)
 
 
 def _unclamped(index: Node, values: Mapping[str, Any]) -> Node:
@@ -144,10 +144,23 @@ def _flat(index: Node, values: Mapping[str, Any], variables: Sequence[Variable])
     return found if found.affine else nearly_plane(index, values, variables)
 
 
-def _at_an_end(node: Node, last: bool) -> Node:
-    """Return an index whose draws all give their first place, or their last."""
+def drawn_at(node: Node, place: Callable[[Node], Node]) -> Node:
+    """Return an index whose draws all give one place, told by how many there are."""
     if not isinstance(node, Operation):
         return node
     if node.operator in ("random", "shuffled"):
-        return Operation("-", (node.operands[1], Number(1))) if last else Number(0)
-    return Operation(node.operator, tuple(_at_an_end(part, last) for part in node.operands))
+        return place(node.operands[1])
+    return Operation(node.operator, tuple(drawn_at(part, place) for part in node.operands))
+
+
+def first_place(_: Node) -> Node:
+    """Return the number of the first place."""
+    return Number(0)
+
+
+def last_place(places: Node) -> Node:
+    """Return the number of the last of so many places."""
+    return Operation("-", (places, Number(1)))
+
+
+_ENDS: Final = (first_place, last_place)

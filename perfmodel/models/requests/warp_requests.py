@@ -16,7 +16,7 @@ from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
-from perfmodel.models.grid.activity import Activity, conditions, warp_classes
+from perfmodel.models.grid.activity import Activity, conditions, in_split_lanes, warp_classes
 from perfmodel.models.grid.affine import (
     Plane,
     Variable,
@@ -33,7 +33,6 @@ from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
-from perfmodel.models.requests.drawn_rows import rows_counted, rows_of
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
 from perfmodel.models.requests.random_places import (
@@ -42,6 +41,7 @@ from perfmodel.models.requests.random_places import (
     random_places,
     uses_random,
 )
+from perfmodel.models.requests.random_rows import random_rows
 from perfmodel.models.requests.request_record import Requests, no_requests, scaled
 from perfmodel.models.requests.run_requests import run_requests
 from perfmodel.models.requests.sampled_places import beyond_sample, counted_places, without_chance
@@ -104,6 +104,8 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
         for node in (a.index, *(conditions(a.guards) or ())):
             split = split_threads(node, a.values, split) or split
         finer = warp_classes(a.guards, a.values, split) if len(split) > len(variables) else None
+        if finer is None and activity is not None:
+            finer = in_split_lanes(activity, variables, split)
         if finer is not None and (found := plane(a.index, a.values, split)).affine:
             activity, variables, flat = finer, split, found
     if activity is None or flat is None or not flat.affine:
@@ -158,14 +160,16 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
 
 
 def _counted(a: Addressing, activity: Activity | None) -> Requests:
-    """Return the requests of any index, counted; where it is nearly affine, with its strides."""
+    """Return the requests of any other index; counted ones of a nearly affine with its strides."""
     random = uses_random(a.index)
     load = a.access.kind == "load"
     known = load and a.shape.regular and not random
     flat = plane(a.index, a.values, a.variables) if known else None
     runs = None if flat is None else run_requests(a, flat)
-    rows = rows_of(a) if runs is None and load and activity is not None else None
-    counted = runs or counted_requests(a, None if rows is None else rows_counted(*rows))
+    rows = random_rows(a, activity) if random and load and activity is not None else None
+    if rows is not None:
+        return rows
+    counted = runs or counted_requests(a)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
         requests = a.pieces * activity.requests
