@@ -165,12 +165,12 @@ class Algebra:
                 a, b = split(a, common)[0], constant(by // common)
                 by = b.number
         whole, rest = divided(a, b)
-        if by is not None and self._within(rest, by):
+        if by is not None and self.within(rest, 0, by - 1):
             return whole
         if by is not None and self.is_open(rest):
             # Numbers for dimensions may show what divides.
             more, left = split(self.concrete(rest), by)
-            if self._within(left, by):
+            if self.within(left, 0, by - 1):
                 return whole + more
         return whole + self._opaque("//", rest, b)
 
@@ -180,10 +180,10 @@ class Algebra:
         by = self.number(b)
         _, rest = divided(a, b)
         if by is not None and by > 0:
-            if self._within(rest, by):
+            if self.within(rest, 0, by - 1):
                 return rest
             _, left = split(self.concrete(rest), by)
-            if self._within(left, by) and self.is_open(rest):
+            if self.within(left, 0, by - 1) and self.is_open(rest):
                 return left
         return self._opaque("%", rest, b)
 
@@ -212,7 +212,7 @@ class Algebra:
         """Return a | b: a sum where they have no bit in common."""
         for one, other in ((a, b), (b, a)):
             unit = math.gcd(0, *one.terms.values())
-            if self._within(other, unit & -unit):
+            if self.within(other, 0, (unit & -unit) - 1):
                 return a + b
         return single(Operation("|", (written(a), written(b))))
 
@@ -232,7 +232,7 @@ class Algebra:
         if value.number is not None:
             return constant(value.number & (1 << bits) - 1)
         # 64 bits are taken to be enough for any number.
-        if bits >= 64 or self._within(value, 1 << bits):
+        if bits >= 64 or self.within(value, 0, (1 << bits) - 1):
             return value
         return self.remainder(value, 1 << bits)
 
@@ -340,10 +340,6 @@ class Algebra:
     def asks(self, question: Callable[..., Answer], *about: Any) -> Answer:
         """Return the answer of a function of this arithmetic, which comes last."""
         return question(*about, self)
-
-    def _within(self, value: Sum, bound: int) -> bool:
-        low, high = self.range(value)
-        return low >= 0 and high < bound
 
     def _opaque(self, operator: str, a: Sum, b: Sum) -> Sum:
         if a.number is not None and b.number is not None:

@@ -73,11 +73,6 @@ class NotingAlgebra(Algebra):
         self.inside = False
         self.lately: set[tuple[str, tuple[Any, ...]]] = set()
 
-    @classmethod
-    def of(cls, algebra: Algebra) -> NotingAlgebra:
-        """Return arithmetic over the same ranges that notes what it is asked from now on."""
-        return cls(algebra.ranges)
-
 
 def _noting(name: str) -> Callable[..., Any]:
     plain = getattr(Algebra, name)

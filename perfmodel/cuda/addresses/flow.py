@@ -73,8 +73,6 @@ class Flow:
             for i in range(len(flow.blocks))
         }
         self._alive = alive_registers(function, flow)
-        self._order = flow.order
-        self._loop_of = {b: flow.innermost(b) for b in range(len(flow.blocks))}
         self._path: list[str] = []
         self._loops = LoopSolver(function, flow, interpreter, self._alive)
 
@@ -106,7 +104,7 @@ class Flow:
         waiting: dict[int, list[Edge]] = {entry: [Edge(-1, entry, state, reach)]}
         reached: dict[int, Node] = {}
         leaving: list[Edge] = []
-        for block in self._order:
+        for block in self.flow.order:
             if block not in waiting:
                 continue
             edges = [e for e in waiting.pop(block) if e.condition != FALSE]
@@ -115,7 +113,7 @@ class Flow:
             condition = self._reach(block, edges, reached, entry)
             reached[block] = condition
             merged = self._merge(edges, block)
-            own = self._loop_of[block]
+            own = self.flow.innermost[block]
             if own is not None and own != loop:
                 # The header of a loop inside; deeper ones are met when that one is followed.
                 while self.flow.loops[own].parent != loop:

@@ -131,7 +131,7 @@ def _way(
         return known
     begin = start(module, function, bound)
     follower, bases = begin.interpreter, {*begin.bases}
-    follower.algebra = algebra = NotingAlgebra.of(follower.algebra)
+    follower.algebra = algebra = NotingAlgebra(follower.algebra.ranges)
     found = _followed(function, flow, follower, taken := [*begin.shown.values(), "bin"])
     symbols = found is not None
     if found is None:
@@ -191,7 +191,7 @@ def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> 
         parent = None if loop.parent is None else variables[loop.parent]
         found.loops.append(LoopRun(index, variables[index], None, parent))
     for number, block in enumerate(flow.blocks):
-        inner = flow.innermost(number)
+        inner = flow.innermost[number]
         loop_of = None if inner is None else variables[inner]
         found.blocks.append(BlockRun(number, TRUE, loop_of))
         for at in range(block.start, block.stop):
