@@ -7,7 +7,7 @@ zero, a sign bit nothing, and an unsigned comparison a plain one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
@@ -27,7 +27,7 @@ from perfmodel.cuda.addresses.quotients import (
     outermost_quotient,
     simplest,
 )
-from perfmodel.cuda.addresses.sums import Factors, Sum, constant, single, split, sum_of, written
+from perfmodel.cuda.addresses.sums import Sum, applied, constant, single, split, sum_of, written
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
 from perfmodel.expressions.nodes import LARGEST_LITERAL
 from perfmodel.kernels.intervals import Interval, Ranges
@@ -115,7 +115,7 @@ class Algebra:
             low, high = low + min(ends), high + max(ends)
         return Interval(max(found.low, math.ceil(low)), min(found.high, math.floor(high)))
 
-    def _product_range(self, factors: Factors) -> Interval:
+    def _product_range(self, factors: Iterable[Node]) -> Interval:
         part = Interval(1, 1)
         for factor in factors:
             other = self._intervals.of(factor) or _UNKNOWN
@@ -150,7 +150,7 @@ class Algebra:
         b = constant(b) if isinstance(b, int) else b
         by = self.number(b)
         if by is not None and by <= 0:
-            return single(Operation("//", (written(a), written(b))))
+            return applied("//", a, b)
         if b.number is not None:
             found = self._reciprocal(a, b.number)
             if found is not None:
@@ -206,7 +206,7 @@ class Algebra:
             known = self.number(other) if other.number is None else None
             if known is not None and known > 0 and known & known + 1 == 0:
                 return self.remainder(value, other + 1)  # a power of two, by name
-        return single(Operation("&", (written(a), written(b))))
+        return applied("&", a, b)
 
     def joined(self, a: Sum, b: Sum) -> Sum:
         """Return a | b: a sum where they have no bit in common."""
@@ -214,7 +214,7 @@ class Algebra:
             unit = math.gcd(0, *one.terms.values())
             if self.within(other, 0, (unit & -unit) - 1):
                 return a + b
-        return single(Operation("|", (written(a), written(b))))
+        return applied("|", a, b)
 
     def exclusive(self, a: Sum, b: Sum, bits: int) -> Sum:
         """Return a ^ b."""
@@ -225,7 +225,7 @@ class Algebra:
                 return value
         if a == b:
             return constant(0)
-        return single(Operation("^", (written(a), written(b))))
+        return applied("^", a, b)
 
     def unsigned(self, value: Sum, bits: int) -> Sum:
         """Return what an unsigned instruction sees of a value."""
@@ -296,7 +296,7 @@ class Algebra:
             return a if bool(above.value) == (which == "max") else b
         if isinstance(self.compared("<=", a, b), Number):
             return a if which == "min" else b
-        return single(Operation(which, (written(a), written(b))))
+        return applied(which, a, b)
 
     def again(self, node: Node) -> Sum:
         """Return an expression as a sum, simplified as if it were computed now."""
@@ -317,7 +317,7 @@ class Algebra:
         if by is not None and 0 <= by < _WIDEST:
             power = 1 << by
             return parts[0] * power if node.operator == "<<" else self.quotient(parts[0], power)
-        return single(Operation(node.operator, tuple(written(part) for part in parts)))
+        return applied(node.operator, *parts)
 
     def condition(self, node: Node) -> Node:
         """Return a condition, simplified as if it were made now."""
@@ -343,9 +343,8 @@ class Algebra:
 
     def _opaque(self, operator: str, a: Sum, b: Sum) -> Sum:
         if a.number is not None and b.number is not None:
-            result = a.number // b.number if operator == "//" else a.number % b.number
-            return constant(result)
-        inner = next(iter(a.factors)) if len(a.terms) == 1 and len(a.factors) == 1 else None
+            return constant(a.number // b.number if operator == "//" else a.number % b.number)
+        inner = next(iter(a.factors), None)
         if (
             isinstance(inner, Operation)
             and a == single(inner)
@@ -359,7 +358,7 @@ class Algebra:
                 return self.quotient(dividend, by * b.number)
             if operator == inner.operator == "%" and by % b.number == 0:
                 return self.remainder(dividend, b)
-        return single(Operation(operator, (written(a), written(b))))
+        return applied(operator, a, b)
 
     def _reciprocal(self, a: Sum, by: int) -> Sum | None:
         """Return ``x*p // q`` for ``x*m // by`` where m is a compiler's reciprocal; else None."""

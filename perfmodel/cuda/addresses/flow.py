@@ -38,7 +38,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.liveness import alive_registers
 from perfmodel.cuda.parse.memory_parts import Part, is_memory, memory_parts
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
-from perfmodel.cuda.parse.syntax import Address, Function, Instruction, Register
+from perfmodel.cuda.parse.syntax import Address, Function, Instruction
 from perfmodel.expressions import Name, Node
 from perfmodel.hardware.device import WARP_SIZE
 
@@ -200,9 +200,7 @@ class Flow:
         at = self.flow.blocks[block].stop - 1
         conditions: list[Node] = [TRUE]
         if len(targets) > 1 and last is not None and last.guard is not None:
-            taken = self.interpreter.condition(Register(last.guard.register.name), state, at)
-            if last.guard.negated:
-                taken = negated(taken)
+            taken = self.interpreter.condition(last.guard.operand, state, at)
             conditions = [taken, negated(taken)]
         elif len(targets) > 1:  # an indirect branch
             conditions = [self.interpreter.condition_datum(at, ())] * len(targets)
@@ -220,8 +218,7 @@ class Flow:
             return
         guard = reach
         if instruction.guard is not None:
-            own = interpreter.condition(Register(instruction.guard.register.name), state, at)
-            guard = all_of((reach, negated(own) if instruction.guard.negated else own))
+            guard = all_of((reach, interpreter.condition(instruction.guard.operand, state, at)))
         for number, part in enumerate(memory_parts(instruction)):
             operand = instruction.operands[part.operand]
             taken = all_of((guard, takes_part(interpreter, part, instruction, state)))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.sums import Sum, constant, single, written
-from perfmodel.expressions import Node, Number, Operation
+from perfmodel.cuda.addresses.sums import Sum, applied, constant
+from perfmodel.expressions import Node
 
 _SHIFTED: Final = 63
 
@@ -55,8 +55,8 @@ def _shift_left(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum])
     by = algebra.number(values[1])
     if by is None:
         if values[0].number is None and values[0].names:
-            return values[0] * single(Operation("<<", (Number(1), written(values[1]))))
-        return single(Operation("<<", (written(values[0]), written(values[1]))))
+            return values[0] * applied("<<", constant(1), values[1])
+        return applied("<<", values[0], values[1])
     return values[0] * (1 << by) if 0 <= by < bits_of(modifiers[-1]) else constant(0)
 
 
@@ -68,7 +68,7 @@ def _shift_right(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]
     by = algebra.number(values[1])
     if by is not None:
         return algebra.quotient(value, 1 << min(max(by, 0), _SHIFTED))
-    return single(Operation(">>", (written(value), written(values[1]))))
+    return applied(">>", value, values[1])
 
 
 def _divided(rest: bool) -> _Work:
@@ -128,7 +128,7 @@ def _permuted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -
 def _absolute(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     if algebra.within(values[0], 0, None):
         return values[0]
-    return single(Operation("abs", (written(values[0]),)))
+    return applied("abs", values[0])
 
 
 def _extreme(which: str) -> _Work:

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import conjuncts
-from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single, written
+from perfmodel.cuda.addresses.sums import Sum, applied, by_factor, constant, plus, single, written
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
@@ -89,16 +89,15 @@ def _solved(r: Recurrence, variable: Name, moving: set[str]) -> Sum | None:
     if not (r.update + single(r.carried)).names & moving:
         # c - x: every other iteration the start, and what it is taken from.
         other = r.update + single(r.carried) - r.start
-        odd = single(Operation("%", (variable, Number(2))))
+        odd = single(variable % 2)
         return r.start + odd * (other - r.start)
     for operator, power in (("<<", "*"), (">>", "//")):
         by = _factor(r, power)
         if by is not None and by > 1 and by & by - 1 == 0:
-            shift = written(single(variable) * (by.bit_length() - 1))
+            shift = single(variable) * (by.bit_length() - 1)
             if operator == "<<":
-                power_of_two = Operation("<<", (Number(1), shift))
-                return r.start * single(power_of_two)
-            return single(Operation(">>", (written(r.start), shift)))
+                return r.start * applied("<<", constant(1), shift)
+            return applied(">>", r.start, shift)
     return None
 
 
@@ -327,6 +326,6 @@ def continued(
         at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
         known = list(entered)
         if all(part in known for part in conjuncts(at_start)):
-            before = {variable.name: Operation("-", (variable, Number(1)))}
+            before = {variable.name: variable - 1}
             return algebra.condition(substitute(goes_on, before))
     return algebra.compared("<", single(variable), count)

@@ -196,6 +196,11 @@ def _one_remainder(
     return _added_terms(terms, {factors: -times, column: -count}, {whole: count})
 
 
+def applied(operator: str, *parts: Sum) -> Sum:
+    """Return an operation on sums as an opaque factor."""
+    return single(Operation(operator, tuple(map(written, parts))))
+
+
 @lru_cache(maxsize=1 << 14)
 def sum_of(node: Node) -> Sum:
     """Return an expression as a sum; parts that are no polynomial stay as they are."""

@@ -249,10 +249,7 @@ class LockStep:
             self._indirect(block, active)
             return
         assert last.guard is not None
-        name = last.guard.register.name
-        taken = self.machine.read(name, np.dtype(bool), active)
-        if last.guard.negated:
-            taken = ~taken
+        taken = self.machine.getter(last.guard.operand, np.dtype(bool))(active)
         if block in self.tried:
             taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.syntax import Function, Instruction, Negated, Register
+from perfmodel.cuda.parse.syntax import Function, Instruction, Register
 from perfmodel.cuda.sass.unrolling import COPIES
 
 Made = Callable[[int, Instruction], Step | None]
@@ -100,12 +100,8 @@ def _straight(
         if run is None:
             continue
         guard = instruction.guard
-        getter = None
-        if guard is not None:
-            asked = Negated(guard.register) if guard.negated else guard.register
-            getter = machine.getter(asked, np.dtype(bool))
         current.steps.append(run)
-        current.guards.append(getter)
+        current.guards.append(guard and machine.getter(guard.operand, np.dtype(bool)))
     current.ends = True
     found.append(current)
     return found

@@ -15,6 +15,7 @@ from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.addresses.sums import Sum, written
 from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.kernel.accesses import three_numbers
 from perfmodel.cuda.kernel.parts import renamed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
@@ -207,12 +208,11 @@ class Threads:
     def instance(self) -> Instance:
         """The blocks as accesses of a kernel."""
         launch, (accesses, loops) = self.analysed.launch, self.analysed.kept["blocks"]
-        grid, block = (tuple(Number(n) for n in sides) for sides in (launch.grid, launch.block))
         kernel = Kernel(
             name="blocks",
             summary="",
             parameters=self.analysed.parameters,
-            launch=Launch(grid, block),  # type: ignore[arg-type]
+            launch=Launch(three_numbers(launch.grid), three_numbers(launch.block)),
             buffers=(Buffer("at", Number(1)),),
             accesses=accesses,
             definitions=tuple((name.name, written(part)) for name, part in self.analysed.parts),

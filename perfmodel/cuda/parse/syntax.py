@@ -173,6 +173,11 @@ class Guard:
     register: Register
     negated: bool
 
+    @property
+    def operand(self) -> Operand:
+        """What holds where the instruction is run."""
+        return Negated(self.register) if self.negated else self.register
+
 
 @record
 class SourceLine:

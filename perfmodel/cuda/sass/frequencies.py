@@ -227,9 +227,7 @@ class _Code:
         return round(statistics.median_low(narrow)) if narrow else 0
 
 
-@once
-def _beside(code: MachineCode, function: Function, flow: ControlFlow) -> _Code:
-    return _Code(code, function, flow)
+_beside: Final = once(_Code)
 
 
 class _Frequencies:
