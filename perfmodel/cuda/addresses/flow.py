@@ -69,7 +69,7 @@ class Flow:
         self._began = work_done()
         self._variables = loop_variables(flow, taken)
         self._written = {
-            i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
+            i: {r for at in flow.places([i]) for r in written_registers(function.instructions[at])}
             for i in range(len(flow.blocks))
         }
         self._alive = alive_registers(function, flow)
@@ -93,10 +93,6 @@ class Flow:
         if self.flow.blocks:
             self._region(None, 0, {}, TRUE)
         return self.found
-
-    def _range(self, block: int) -> range:
-        part = self.flow.blocks[block]
-        return range(part.start, part.stop)
 
     def _region(self, loop: int | None, entry: int, state: State, reach: Node) -> list[Edge]:
         """Follow the blocks of a loop's body, or of the kernel; return the edges that leave it."""
@@ -167,7 +163,7 @@ class Flow:
         if not interpreter.trial:
             self.found.blocks.append(BlockRun(block, reach, loop))
         last: Instruction | None = None
-        for at in self._range(block):
+        for at in self.flow.places([block]):
             self._steps += 1
             if self._steps * STEP_WORK + work_done() - self._began > MOST_WORK:
                 raise NotFollowedError(

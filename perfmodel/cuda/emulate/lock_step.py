@@ -246,7 +246,7 @@ class LockStep:
             self._go(block, targets[0], active)
             return
         if last.opcode == "brx":
-            self._indirect(block, active)
+            self._indirect(block, last, active)
             return
         assert last.guard is not None
         taken = self.machine.getter(last.guard.operand, np.dtype(bool))(active)
@@ -282,8 +282,7 @@ class LockStep:
         self.waited = True
         return np.full(len(taken), leaving)
 
-    def _indirect(self, block: int, active: Active) -> None:
-        last = self.function.instructions[self.flow.blocks[block].stop - 1]
+    def _indirect(self, block: int, last: Instruction, active: Active) -> None:
         index = next((o for o in last.operands if isinstance(o, Register)), None)
         assert index is not None
         ways = ways_of(self.function, self.flow, last)
