@@ -29,7 +29,7 @@ from perfmodel.cuda.addresses.quotients import (
 )
 from perfmodel.cuda.addresses.sums import Sum, applied, constant, single, split, sum_of, written
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
-from perfmodel.expressions.nodes import LARGEST_LITERAL
+from perfmodel.expressions.nodes import COMPARISONS, LARGEST_LITERAL
 from perfmodel.kernels.intervals import Interval, Ranges
 
 Answer = TypeVar("Answer")
@@ -328,7 +328,7 @@ class Algebra:
                 return any_of(self.condition(part) for part in node.operands)
             if node.operator == "not":
                 return negated(self.condition(node.operands[0]))
-            if node.operator in ("<", "<=", ">", ">=", "==", "!="):
+            if node.operator in COMPARISONS:
                 return self.compared(node.operator, *(self.again(p) for p in node.operands))
         return node
 

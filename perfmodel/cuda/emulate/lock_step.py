@@ -220,7 +220,7 @@ class LockStep:
             self.threads[segment.block] += len(active.lanes)
             if segment.block in self.headers:
                 self.looped[active.numbers] = True
-        for run, guard in zip(segment.steps, segment.guards, strict=True):
+        for run, guard in segment.steps:
             if guard is None:
                 run(active)
                 continue

@@ -125,8 +125,6 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     if "blocks" not in analysed.kept:
         analysed.kept["blocks"] = _blocks(found, parts)
     blocks, loops = analysed.kept["blocks"]
-    if all(access.guard is None and access.loop is None for access in blocks):
-        return [(1.0, float(math.prod(launch.grid) * math.prod(launch.block)))] * len(blocks)
     if "first" not in analysed.kept:
         definitions = {name.name: written(part) for name, part in parts}
         known = {p.name for p in analysed.parameters}
