@@ -23,7 +23,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, parse
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
-from perfmodel.kernels.instance import MOST_BLOCKS, MOST_TRIPS, Instance, bind
+from perfmodel.kernels.instance import MOST_TRIPS, Instance, bind
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
@@ -161,14 +161,12 @@ class Threads:
         return float(warps * times) / max(1, of_all * times), float(threads * times)
 
     def _turns(self, of: _First) -> list[int]:
-        sides = zip(self.analysed.launch.grid, MOST_BLOCKS, strict=True)
         try:
             turns = [evaluate(trips, self.known) for trips in of.trips.values()]
         except PerfmodelError:  # which binding says better
             turns = []
-        sure = len(turns) == len(of.trips)
-        sure = sure and all(type(n) is int and 0 <= n <= MOST_TRIPS for n in turns)
-        if sure and all(1 <= side <= most for side, most in sides):
+        whole = all(type(n) is int and 0 <= n <= MOST_TRIPS for n in turns)
+        if whole and len(turns) == len(of.trips):
             return [int(n) for n in turns]
         return [int(self.instance.trips[name]) for name in of.trips]
 
