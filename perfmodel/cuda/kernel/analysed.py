@@ -107,16 +107,13 @@ def _emulated(kernel: Analysed, emulation: Emulation) -> list[tuple[float, float
         loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
     }
     warps = -(-math.prod(launch.block) // 32) * emulation.sampled
-    shares = []
-    for run in found.blocks:
-        times = found.iterations(run.loop, trips)
-        shares.append(
-            (
-                float(emulation.warps[run.block]) / (warps * times),
-                float(emulation.threads[run.block]) * emulation.scale,
-            )
+    return [
+        (
+            float(emulation.warps[run.block]) / (warps * found.iterations(run.loop, trips)),
+            float(emulation.threads[run.block]) * emulation.scale,
         )
-    return shares
+        for run in found.blocks
+    ]
 
 
 def _followed(analysed: Analysed) -> list[tuple[float, float]]:
