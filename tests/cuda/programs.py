@@ -30,7 +30,7 @@ def names() -> dict[str, tuple[str, ...]]:
 
 
 def sample(name: str) -> Function:
-    found = samples().function(name)
+    found = next((f for f in samples().functions if f.name == name), None)
     assert found is not None
     return found
 

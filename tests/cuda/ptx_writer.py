@@ -58,11 +58,7 @@ def _variable(variable: Variable) -> str:
 
 
 def _parameter(parameter: Parameter) -> str:
-    pointer = ""
-    if parameter.pointer:
-        space = f" .{parameter.pointer_space}" if parameter.pointer_space else ""
-        aligned = parameter.pointer_alignment
-        pointer = f" .ptr{space}" + (f" .align {aligned}" if aligned else "")
+    pointer = " .ptr" if parameter.pointer else ""
     count = "" if parameter.count is None else f"[{parameter.count}]"
     aligned_as = f".align {parameter.alignment} " if parameter.count is not None else ""
     return f".{parameter.space} {aligned_as}.{parameter.type}{pointer} {parameter.name}{count}"

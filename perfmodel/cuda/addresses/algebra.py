@@ -7,7 +7,7 @@ zero, a sign bit nothing, and an unsigned comparison a plain one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
@@ -27,9 +27,9 @@ from perfmodel.cuda.addresses.quotients import (
     outermost_quotient,
     simplest,
 )
-from perfmodel.cuda.addresses.sums import Factors, Sum, constant, single, split, sum_of, written
+from perfmodel.cuda.addresses.sums import Sum, applied, constant, single, split, sum_of, written
 from perfmodel.expressions import Name, Node, Number, Operation, substitute
-from perfmodel.expressions.nodes import LARGEST_LITERAL
+from perfmodel.expressions.nodes import COMPARISONS, LARGEST_LITERAL
 from perfmodel.kernels.intervals import Interval, Ranges
 
 Answer = TypeVar("Answer")
@@ -115,7 +115,7 @@ class Algebra:
             low, high = low + min(ends), high + max(ends)
         return Interval(max(found.low, math.ceil(low)), min(found.high, math.floor(high)))
 
-    def _product_range(self, factors: Factors) -> Interval:
+    def _product_range(self, factors: Iterable[Node]) -> Interval:
         part = Interval(1, 1)
         for factor in factors:
             other = self._intervals.of(factor) or _UNKNOWN
@@ -150,7 +150,7 @@ class Algebra:
         b = constant(b) if isinstance(b, int) else b
         by = self.number(b)
         if by is not None and by <= 0:
-            return single(Operation("//", (written(a), written(b))))
+            return applied("//", a, b)
         if b.number is not None:
             found = self._reciprocal(a, b.number)
             if found is not None:
@@ -165,12 +165,12 @@ class Algebra:
                 a, b = split(a, common)[0], constant(by // common)
                 by = b.number
         whole, rest = divided(a, b)
-        if by is not None and self._within(rest, by):
+        if by is not None and self.within(rest, 0, by - 1):
             return whole
         if by is not None and self.is_open(rest):
             # Numbers for dimensions may show what divides.
             more, left = split(self.concrete(rest), by)
-            if self._within(left, by):
+            if self.within(left, 0, by - 1):
                 return whole + more
         return whole + self._opaque("//", rest, b)
 
@@ -180,10 +180,10 @@ class Algebra:
         by = self.number(b)
         _, rest = divided(a, b)
         if by is not None and by > 0:
-            if self._within(rest, by):
+            if self.within(rest, 0, by - 1):
                 return rest
             _, left = split(self.concrete(rest), by)
-            if self._within(left, by) and self.is_open(rest):
+            if self.within(left, 0, by - 1) and self.is_open(rest):
                 return left
         return self._opaque("%", rest, b)
 
@@ -206,15 +206,15 @@ class Algebra:
             known = self.number(other) if other.number is None else None
             if known is not None and known > 0 and known & known + 1 == 0:
                 return self.remainder(value, other + 1)  # a power of two, by name
-        return single(Operation("&", (written(a), written(b))))
+        return applied("&", a, b)
 
     def joined(self, a: Sum, b: Sum) -> Sum:
         """Return a | b: a sum where they have no bit in common."""
         for one, other in ((a, b), (b, a)):
             unit = math.gcd(0, *one.terms.values())
-            if self._within(other, unit & -unit):
+            if self.within(other, 0, (unit & -unit) - 1):
                 return a + b
-        return single(Operation("|", (written(a), written(b))))
+        return applied("|", a, b)
 
     def exclusive(self, a: Sum, b: Sum, bits: int) -> Sum:
         """Return a ^ b."""
@@ -225,14 +225,14 @@ class Algebra:
                 return value
         if a == b:
             return constant(0)
-        return single(Operation("^", (written(a), written(b))))
+        return applied("^", a, b)
 
     def unsigned(self, value: Sum, bits: int) -> Sum:
         """Return what an unsigned instruction sees of a value."""
         if value.number is not None:
             return constant(value.number & (1 << bits) - 1)
         # 64 bits are taken to be enough for any number.
-        if bits >= 64 or self._within(value, 1 << bits):
+        if bits >= 64 or self.within(value, 0, (1 << bits) - 1):
             return value
         return self.remainder(value, 1 << bits)
 
@@ -296,7 +296,7 @@ class Algebra:
             return a if bool(above.value) == (which == "max") else b
         if isinstance(self.compared("<=", a, b), Number):
             return a if which == "min" else b
-        return single(Operation(which, (written(a), written(b))))
+        return applied(which, a, b)
 
     def again(self, node: Node) -> Sum:
         """Return an expression as a sum, simplified as if it were computed now."""
@@ -317,7 +317,7 @@ class Algebra:
         if by is not None and 0 <= by < _WIDEST:
             power = 1 << by
             return parts[0] * power if node.operator == "<<" else self.quotient(parts[0], power)
-        return single(Operation(node.operator, tuple(written(part) for part in parts)))
+        return applied(node.operator, *parts)
 
     def condition(self, node: Node) -> Node:
         """Return a condition, simplified as if it were made now."""
@@ -328,7 +328,7 @@ class Algebra:
                 return any_of(self.condition(part) for part in node.operands)
             if node.operator == "not":
                 return negated(self.condition(node.operands[0]))
-            if node.operator in ("<", "<=", ">", ">=", "==", "!="):
+            if node.operator in COMPARISONS:
                 return self.compared(node.operator, *(self.again(p) for p in node.operands))
         return node
 
@@ -341,15 +341,10 @@ class Algebra:
         """Return the answer of a function of this arithmetic, which comes last."""
         return question(*about, self)
 
-    def _within(self, value: Sum, bound: int) -> bool:
-        low, high = self.range(value)
-        return low >= 0 and high < bound
-
     def _opaque(self, operator: str, a: Sum, b: Sum) -> Sum:
         if a.number is not None and b.number is not None:
-            result = a.number // b.number if operator == "//" else a.number % b.number
-            return constant(result)
-        inner = next(iter(a.factors)) if len(a.terms) == 1 and len(a.factors) == 1 else None
+            return constant(a.number // b.number if operator == "//" else a.number % b.number)
+        inner = next(iter(a.factors), None)
         if (
             isinstance(inner, Operation)
             and a == single(inner)
@@ -363,7 +358,7 @@ class Algebra:
                 return self.quotient(dividend, by * b.number)
             if operator == inner.operator == "%" and by % b.number == 0:
                 return self.remainder(dividend, b)
-        return single(Operation(operator, (written(a), written(b))))
+        return applied(operator, a, b)
 
     def _reciprocal(self, a: Sum, by: int) -> Sum | None:
         """Return ``x*p // q`` for ``x*m // by`` where m is a compiler's reciprocal; else None."""

@@ -16,17 +16,13 @@ from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.addresses.witnesses import AskedAgain
 from perfmodel.expressions import Name, Number, Operation, names
+from perfmodel.expressions.nodes import COMPARISONS
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
 
-_QUESTIONS: Final = (
-    *("add_variable", "supposing", "range", "within", "concrete", "number", "quotient"),
-    *("remainder", "masked", "joined", "exclusive", "unsigned", "compared", "compared_unsigned"),
-    *("chosen", "extreme", "again", "condition", "asks"),
-)
-"""Methods of the algebra."""
 _CHANGING: Final = frozenset({"add_variable", "asks"})
-"""Those after which others may be answered otherwise."""
+"""Methods of the algebra after which others may be answered otherwise."""
+_SMALL: Final = frozenset({"supposing", "range", "within", "concrete", "number", "compared"})
 _COMPOSED: Final = frozenset(
     {
         *("quotient", "remainder", "masked", "joined", "exclusive", "unsigned", "chosen"),
@@ -34,7 +30,7 @@ _COMPOSED: Final = frozenset(
     }
 )
 """Those that are made of smaller ones."""
-_WORDS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "min", "max"})
+_WORDS: Final = COMPARISONS | {"min", "max"}
 """Words that are arguments, and no names."""
 
 
@@ -72,11 +68,6 @@ class NotingAlgebra(Algebra):
         self.asked = Asked(dict(ranges))
         self.inside = False
         self.lately: set[tuple[str, tuple[Any, ...]]] = set()
-
-    @classmethod
-    def of(cls, algebra: Algebra) -> NotingAlgebra:
-        """Return arithmetic over the same ranges that notes what it is asked from now on."""
-        return cls(algebra.ranges)
 
 
 def _noting(name: str) -> Callable[..., Any]:
@@ -121,7 +112,7 @@ def _about(arguments: tuple[Any, ...]) -> frozenset[str] | None:
     return found
 
 
-for _name in _QUESTIONS:
+for _name in _CHANGING | _SMALL | _COMPOSED:
     setattr(NotingAlgebra, _name, _noting(_name))
 
 

@@ -38,7 +38,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.liveness import alive_registers
 from perfmodel.cuda.parse.memory_parts import Part, is_memory, memory_parts
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
-from perfmodel.cuda.parse.syntax import Address, Function, Instruction, Register
+from perfmodel.cuda.parse.syntax import Address, Function, Instruction
 from perfmodel.expressions import Name, Node
 from perfmodel.hardware.device import WARP_SIZE
 
@@ -69,12 +69,10 @@ class Flow:
         self._began = work_done()
         self._variables = loop_variables(flow, taken)
         self._written = {
-            i: {r for at in self._range(i) for r in written_registers(function.instructions[at])}
+            i: {r for at in flow.places([i]) for r in written_registers(function.instructions[at])}
             for i in range(len(flow.blocks))
         }
         self._alive = alive_registers(function, flow)
-        self._order = flow.order
-        self._loop_of = {b: flow.innermost(b) for b in range(len(flow.blocks))}
         self._path: list[str] = []
         self._loops = LoopSolver(function, flow, interpreter, self._alive)
 
@@ -96,17 +94,13 @@ class Flow:
             self._region(None, 0, {}, TRUE)
         return self.found
 
-    def _range(self, block: int) -> range:
-        part = self.flow.blocks[block]
-        return range(part.start, part.stop)
-
     def _region(self, loop: int | None, entry: int, state: State, reach: Node) -> list[Edge]:
         """Follow the blocks of a loop's body, or of the kernel; return the edges that leave it."""
         inside = None if loop is None else self.flow.loops[loop].blocks
         waiting: dict[int, list[Edge]] = {entry: [Edge(-1, entry, state, reach)]}
         reached: dict[int, Node] = {}
         leaving: list[Edge] = []
-        for block in self._order:
+        for block in self.flow.order:
             if block not in waiting:
                 continue
             edges = [e for e in waiting.pop(block) if e.condition != FALSE]
@@ -115,7 +109,7 @@ class Flow:
             condition = self._reach(block, edges, reached, entry)
             reached[block] = condition
             merged = self._merge(edges, block)
-            own = self._loop_of[block]
+            own = self.flow.innermost[block]
             if own is not None and own != loop:
                 # The header of a loop inside; deeper ones are met when that one is followed.
                 while self.flow.loops[own].parent != loop:
@@ -169,7 +163,7 @@ class Flow:
         if not interpreter.trial:
             self.found.blocks.append(BlockRun(block, reach, loop))
         last: Instruction | None = None
-        for at in self._range(block):
+        for at in self.flow.places([block]):
             self._steps += 1
             if self._steps * STEP_WORK + work_done() - self._began > MOST_WORK:
                 raise NotFollowedError(
@@ -202,9 +196,7 @@ class Flow:
         at = self.flow.blocks[block].stop - 1
         conditions: list[Node] = [TRUE]
         if len(targets) > 1 and last is not None and last.guard is not None:
-            taken = self.interpreter.condition(Register(last.guard.register.name), state, at)
-            if last.guard.negated:
-                taken = negated(taken)
+            taken = self.interpreter.condition(last.guard.operand, state, at)
             conditions = [taken, negated(taken)]
         elif len(targets) > 1:  # an indirect branch
             conditions = [self.interpreter.condition_datum(at, ())] * len(targets)
@@ -222,8 +214,7 @@ class Flow:
             return
         guard = reach
         if instruction.guard is not None:
-            own = interpreter.condition(Register(instruction.guard.register.name), state, at)
-            guard = all_of((reach, negated(own) if instruction.guard.negated else own))
+            guard = all_of((reach, interpreter.condition(instruction.guard.operand, state, at)))
         for number, part in enumerate(memory_parts(instruction)):
             operand = instruction.operands[part.operand]
             taken = all_of((guard, takes_part(interpreter, part, instruction, state)))

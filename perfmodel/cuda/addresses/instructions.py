@@ -183,8 +183,7 @@ class Interpreter:
         if guard is None:
             state[target] = value
             return
-        operand: ptx.Operand = ptx.Register(guard.register.name)
-        condition = self.condition(ptx.Negated(operand) if guard.negated else operand, state, at)
+        condition = self.condition(guard.operand, state, at)
         state[target] = self.merged(condition, value, state.get(target, Unknown()))
 
     def merged(self, condition: Node, a: Value, b: Value) -> Value:

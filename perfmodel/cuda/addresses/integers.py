@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.sums import Sum, constant, single, written
-from perfmodel.expressions import Node, Number, Operation
+from perfmodel.cuda.addresses.sums import Sum, applied, constant
+from perfmodel.expressions import Node
 
 _SHIFTED: Final = 63
 
@@ -55,8 +55,8 @@ def _shift_left(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum])
     by = algebra.number(values[1])
     if by is None:
         if values[0].number is None and values[0].names:
-            return values[0] * single(Operation("<<", (Number(1), written(values[1]))))
-        return single(Operation("<<", (written(values[0]), written(values[1]))))
+            return values[0] * applied("<<", constant(1), values[1])
+        return applied("<<", values[0], values[1])
     return values[0] * (1 << by) if 0 <= by < bits_of(modifiers[-1]) else constant(0)
 
 
@@ -68,29 +68,20 @@ def _shift_right(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]
     by = algebra.number(values[1])
     if by is not None:
         return algebra.quotient(value, 1 << min(max(by, 0), _SHIFTED))
-    return single(Operation(">>", (written(value), written(values[1]))))
+    return applied(">>", value, values[1])
 
 
-def _divide(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    # Rounding towards zero and down are the same for what is not negative.
-    pair = _both(algebra, modifiers, values)
-    return None if pair is None else algebra.quotient(*pair)
+def _divided(rest: bool) -> _Work:
+    def work(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
+        a, b = values[:2]
+        if modifiers[-1][:1] == "u":
+            a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
+        if not algebra.within(b, 1, None):
+            return None
+        # Rounding towards zero and down are the same for what is not negative.
+        return algebra.remainder(a, b) if rest else algebra.quotient(a, b)
 
-
-def _rest(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
-    pair = _both(algebra, modifiers, values)
-    return None if pair is None else algebra.remainder(*pair)
-
-
-def _both(
-    algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]
-) -> tuple[Sum, Sum] | None:
-    a, b = values[:2]
-    if modifiers[-1][:1] == "u":
-        a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
-    if not algebra.within(b, 1, None):
-        return None
-    return a, b
+    return work
 
 
 def _field(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
@@ -137,20 +128,18 @@ def _permuted(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -
 def _absolute(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     if algebra.within(values[0], 0, None):
         return values[0]
-    return single(Operation("abs", (written(values[0]),)))
-
-
-def _both_negative(algebra: Algebra, a: Sum, b: Sum, bits: int) -> bool:
-    """Say whether two numbers with a sign are below 0: without it they have the same order."""
-    return all(algebra.within(v, -(1 << bits - 1), -1) for v in (a, b))
+    return applied("abs", values[0])
 
 
 def _extreme(which: str) -> _Work:
     def work(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
         a, b = values[:2]
-        if modifiers[-1][:1] != "u" or _both_negative(algebra, a, b, bits_of(modifiers[-1])):
-            return algebra.extreme(which, a, b)
-        a, b = (algebra.unsigned(v, bits_of(modifiers[-1])) for v in (a, b))
+        bits = bits_of(modifiers[-1])
+        # Of two numbers below 0 the order is the same without their signs.
+        if modifiers[-1][:1] == "u" and not all(
+            algebra.within(v, -(1 << bits - 1), -1) for v in (a, b)
+        ):
+            a, b = (algebra.unsigned(v, bits) for v in (a, b))
         return algebra.extreme(which, a, b)
 
     return work
@@ -166,8 +155,8 @@ INTEGER: Final[dict[str, _Work]] = {
     "mad24": _multiply_add,
     "shl": _shift_left,
     "shr": _shift_right,
-    "div": _divide,
-    "rem": _rest,
+    "div": _divided(rest=False),
+    "rem": _divided(rest=True),
     "min": _extreme("min"),
     "max": _extreme("max"),
     "abs": _absolute,

@@ -71,8 +71,9 @@ class KernelLaunch:
     def size(self, name: str) -> int | None:
         """Return the bytes of what a pointer points to, or None if nobody states them."""
         buffer = self.buffers.get(name)
-        unknown = buffer is None or (buffer.assumed and buffer.bytes == UNSIZED)
-        return None if unknown or buffer is None else buffer.bytes
+        if buffer is None or (buffer.assumed and buffer.bytes == UNSIZED):
+            return None
+        return buffer.bytes
 
 
 @record

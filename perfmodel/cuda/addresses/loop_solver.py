@@ -27,6 +27,7 @@ from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.syntax import Function
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+from perfmodel.expressions.nodes import COMPARISONS
 from perfmodel.records import record
 
 OPEN: Final = 1 << 31
@@ -266,7 +267,7 @@ def _put_in(node: Node, values: Mapping[str, Node]) -> Node:
     return node
 
 
-_CONDITIONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not"})
+_CONDITIONS: Final = COMPARISONS | {"and", "or", "not"}
 
 
 def _is_unbounded(count: Sum, algebra: Algebra) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import conjuncts
-from perfmodel.cuda.addresses.sums import Sum, by_factor, constant, plus, single, written
+from perfmodel.cuda.addresses.sums import Sum, applied, by_factor, constant, plus, single, written
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
 from perfmodel.kernels.intervals import Interval
@@ -89,16 +89,15 @@ def _solved(r: Recurrence, variable: Name, moving: set[str]) -> Sum | None:
     if not (r.update + single(r.carried)).names & moving:
         # c - x: every other iteration the start, and what it is taken from.
         other = r.update + single(r.carried) - r.start
-        odd = single(Operation("%", (variable, Number(2))))
+        odd = single(variable % 2)
         return r.start + odd * (other - r.start)
     for operator, power in (("<<", "*"), (">>", "//")):
         by = _factor(r, power)
         if by is not None and by > 1 and by & by - 1 == 0:
-            shift = written(single(variable) * (by.bit_length() - 1))
+            shift = single(variable) * (by.bit_length() - 1)
             if operator == "<<":
-                power_of_two = Operation("<<", (Number(1), shift))
-                return r.start * single(power_of_two)
-            return single(Operation(">>", (written(r.start), shift)))
+                return r.start * applied("<<", constant(1), shift)
+            return applied(">>", r.start, shift)
     return None
 
 
@@ -271,26 +270,36 @@ def extent(count: Sum, algebra: Algebra) -> Interval:
     if known.low == known.high:
         return known
     expression = written(algebra.concrete(count))
-    values: dict[str, Array] = {}
     ranges = [(n, algebra.range(single(Name(n)))) for n in sorted(names(expression))]
     ranges.sort(key=lambda r: r[1].high - r[1].low)
+    every = _every(ranges)
+    try:
+        tried = np.asarray(evaluate(expression, _some(ranges) if every is None else every))
+    except PerfmodelError:
+        return known
+    least, most = max(known.low, int(tried.min())), max(known.low, int(tried.max()))
+    return Interval(known.low if every is None else least, min(known.high, most))
+
+
+def _every(ranges: Sequence[tuple[str, Interval]]) -> dict[str, Array] | None:
+    """Return all values of variables, an axis each, or of the last evenly spread ones.
+
+    None where these are too many.
+    """
+    values: dict[str, Array] = {}
     left = _ALL_TRIED
     for axis, (name, (low, high)) in enumerate(ranges):
         if high - low >= left and (axis < len(ranges) - 1 or left < 4 * _ENDS):
-            return _of_some(expression, ranges, known)
+            return None
         shape = [1] * len(ranges)
         shape[axis] = -1
         values[name] = _spread(low, high, left).reshape(shape)
         left //= high - low + 1
-    try:
-        tried = np.asarray(evaluate(expression, values))
-    except PerfmodelError:
-        return known
-    return Interval(max(known.low, int(tried.min())), min(known.high, int(tried.max())))
+    return values
 
 
-def _of_some(expression: Node, ranges: Sequence[tuple[str, Interval]], known: Interval) -> Interval:
-    """Return what is `known`, the greatest at most that of some values of the variables."""
+def _some(ranges: Sequence[tuple[str, Interval]]) -> dict[str, Array]:
+    """Return values of variables at the corners of all ranges, and many drawn ones."""
     draw = np.random.default_rng(0).integers
     ends = product(*({low, low + 1, high - 1, high} for _, (low, high) in ranges))
     corners = np.array(list(islice(ends, _ALL_TRIED >> 4)), dtype=np.int64)
@@ -298,11 +307,7 @@ def _of_some(expression: Node, ranges: Sequence[tuple[str, Interval]], known: In
     for axis, (name, (low, high)) in enumerate(ranges):
         drawn = draw(low, high + 1, _ALL_TRIED >> 3)
         values[name] = np.clip(np.concatenate([corners[:, axis], drawn]), low, high)
-    try:
-        tried = np.asarray(evaluate(expression, values))
-    except PerfmodelError:
-        return known
-    return Interval(known.low, min(known.high, max(known.low, int(tried.max()))))
+    return values
 
 
 def _spread(low: int, high: int, most: int) -> Array:
@@ -327,6 +332,6 @@ def continued(
         at_start = algebra.condition(substitute(goes_on, {variable.name: Number(-1)}))
         known = list(entered)
         if all(part in known for part in conjuncts(at_start)):
-            before = {variable.name: Operation("-", (variable, Number(1)))}
+            before = {variable.name: variable - 1}
             return algebra.condition(substitute(goes_on, before))
     return algebra.compared("<", single(variable), count)

@@ -8,7 +8,8 @@ opaque factor: an expression of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import lru_cache
 from typing import Final
@@ -195,22 +196,27 @@ def _one_remainder(
     return _added_terms(terms, {factors: -times, column: -count}, {whole: count})
 
 
+def applied(operator: str, *parts: Sum) -> Sum:
+    """Return an operation on sums as an opaque factor."""
+    return single(Operation(operator, tuple(map(written, parts))))
+
+
 @lru_cache(maxsize=1 << 14)
 def sum_of(node: Node) -> Sum:
     """Return an expression as a sum; parts that are no polynomial stay as they are."""
     if isinstance(node, Number) and isinstance(node.value, int):
         return constant(node.value)
-    if isinstance(node, Operation) and node.operator in ("+", "-", "*", "neg"):
-        parts = [sum_of(operand) for operand in node.operands]
-        match node.operator:
-            case "+":
-                return parts[0] + parts[1]
-            case "-":
-                return parts[0] - parts[1]
-            case "*":
-                return parts[0] * parts[1]
-        return -parts[0]
+    if isinstance(node, Operation) and node.operator in _POLYNOMIAL:
+        return _POLYNOMIAL[node.operator](*map(sum_of, node.operands))
     return single(node)
+
+
+_POLYNOMIAL: Final[dict[str, Callable[..., Sum]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "neg": operator.neg,
+}
 
 
 def _products(a: Sum, b: Sum) -> dict[Factors, int]:

@@ -14,7 +14,8 @@ from typing import Any, Final
 from perfmodel.cuda.addresses.algebra import Algebra
 from perfmodel.cuda.addresses.conditions import FALSE, TRUE, decided
 from perfmodel.cuda.addresses.sums import Sum, written
-from perfmodel.expressions import Name, Node, Number, Operation
+from perfmodel.expressions import Name, Node, Operation, substitute, text
+from perfmodel.expressions.nodes import COMPARISONS
 from perfmodel.kernels.intervals import Interval
 
 _MOST_POINTS: Final = 10
@@ -22,19 +23,16 @@ _LARGEST: Final = 2**62
 """Of values of expressions, past which ranges say nothing."""
 _LONGEST: Final = 200
 """Parts of an expression that is worked out at points."""
-_WRITTEN: Final[Mapping[str, str]] = {
-    **{name: f"({{}} {name} {{}})" for name in ("+", "-", "*", "//", "%", "&", "|", "^")},
-    **{name: f"({{}} {name} {{}})" for name in ("<", "<=", ">", ">=", "==", "!=")},
-    **{"neg": "(-{})", "abs": "abs({})", "where": "({1} if {0} else {2})"},
-    **{"ceil_div": "(-(-{} // {}))", "not": "(not {})"},
+_WHOLE: Final = COMPARISONS | {
+    *("+", "-", "*", "//", "%", "neg", "abs", "min", "max", "ceil_div"),
+    *("&", "|", "^", "and", "or", "not", "where"),
 }
-"""Operators as Python has them; their operands are whole numbers."""
-_OF_SEVERAL: Final[Mapping[str, tuple[str, str]]] = {
-    "min": ("min(", ", "),
-    "max": ("max(", ", "),
-    "and": ("(", " and "),
-    "or": ("(", " or "),
+"""Operators that give whole numbers of whole numbers."""
+_FUNCTIONS: Final[dict[str, Any]] = {
+    "where": lambda condition, a, b: a if condition else b,
+    "ceil_div": lambda a, b: -(-a // b),
 }
+"""Those that Python does not have; all others are written as Python has them."""
 
 Work = Callable[..., int]
 
@@ -54,7 +52,7 @@ class AskedAgain(Algebra):
         """Return a comparison of signed values as a condition."""
         difference = _difference(a, b)
         values = self._values(difference)
-        answers = {_holds(operator, value) for value in values}
+        answers = {decided(operator, value, value) for value in values}
         if len(answers) < 2:
             # What a wider range decides, one within it does.
             holds = decided(operator, *self._by_terms(difference))
@@ -80,9 +78,6 @@ class AskedAgain(Algebra):
             for v in self._values(value)
         )
         return not outside and super().within(value, low, high)
-
-    def _within(self, value: Sum, bound: int) -> bool:
-        return self.within(value, 0, bound - 1)
 
     def _values(self, value: Sum) -> Sequence[int]:
         """Return values of a sum at some points of the launch; none where that takes more."""
@@ -121,12 +116,8 @@ def _noting(name: str) -> Callable[..., Any]:
     return asked
 
 
-for _name in ("compared", "within", "_within", "number", "is_open", "range", "concrete"):
+for _name in ("compared", "within", "number", "is_open", "range", "concrete"):
     setattr(AskedAgain, _name, _noting(_name))
-
-
-def _holds(operator: str, value: int) -> bool | None:
-    return decided(operator, value, value)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -138,31 +129,21 @@ def _difference(a: Sum, b: Sum) -> Sum:
 def _worked_out(value: Sum) -> tuple[tuple[str, ...], Work | None]:
     """Return the names in a sum, and what works it out of their values; None where none does."""
     names = tuple(sorted(value.names))
-    if sum(getattr(f, "size", 1) for f in value.factors) > _LONGEST:
+    long = sum(getattr(f, "size", 1) for f in value.factors) > _LONGEST
+    if long or not all(map(_is_whole, value.factors)):
         return names, None
-    places = {name: f"a{i}" for i, name in enumerate(names)}
-    try:
-        terms = (
-            "*".join([str(times), *(_text(factor, places) for factor in factors)])
-            for factors, times in value.terms.items()
-        )
-        text = " + ".join(f"{term}" for term in terms) or "0"
-    except KeyError:
-        return names, None
-    work: Any = eval(f"lambda {', '.join(places.values())}: {text}")
+    places: dict[str, Node] = {name: Name(f"a{i}") for i, name in enumerate(names)}
+    terms = (
+        "*".join([str(times), *(f"({text(substitute(factor, places))})" for factor in factors)])
+        for factors, times in value.terms.items()
+    )
+    parameters = ", ".join(text(name) for name in places.values())
+    work: Any = eval(f"lambda {parameters}: {' + '.join(terms) or '0'}", _FUNCTIONS)
     return names, work
 
 
-def _text(node: Node, places: Mapping[str, str]) -> str:
-    """Return an expression of whole numbers as Python's; `KeyError` where there is none."""
-    if isinstance(node, Name):
-        return places[node.name]
-    if isinstance(node, Number):
-        if not isinstance(node.value, int):
-            raise KeyError(node.value)
-        return f"({node.value})"
-    operands = [_text(operand, places) for operand in node.operands]
-    if node.operator in _OF_SEVERAL:
-        begin, between = _OF_SEVERAL[node.operator]
-        return begin + between.join(operands) + ")"
-    return _WRITTEN[node.operator].format(*operands)
+def _is_whole(node: Node) -> bool:
+    """Say whether Python works an expression out in whole numbers."""
+    if isinstance(node, Operation):
+        return node.operator in _WHOLE and all(map(_is_whole, node.operands))
+    return isinstance(node, Name) or isinstance(node.value, int)

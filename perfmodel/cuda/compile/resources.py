@@ -75,9 +75,8 @@ def resources(
     """
     target = check_architecture(architecture or module.target)
     wanted = module.kernels if kernels is None else tuple(kernels)
-    if any(len(kernel.instructions) > _LONGEST for kernel in wanted):
-        return {kernel.name: estimate(module, kernel) for kernel in wanted}
-    for origin, assemble in (("ptxas", _by_ptxas), ("nvJitLink", _by_jit_link)):
+    long = any(len(kernel.instructions) > _LONGEST for kernel in wanted)
+    for origin, assemble in () if long else (("ptxas", _by_ptxas), ("nvJitLink", _by_jit_link)):
         made = assemble(text, target, () if kernels is None else [k.name for k in wanted])
         if made is not None:
             log, cubin = made
@@ -160,16 +159,8 @@ def _by_ptxas(text: str, architecture: str, entries: Sequence[str]) -> tuple[str
         source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(text, encoding="utf-8", newline="\n")
         only = [word for name in entries for word in ("-e", name)]
-        command = [
-            ptxas,
-            "-v",
-            "-lineinfo",
-            f"-arch={architecture}",
-            *only,
-            "-o",
-            str(made),
-            str(source),
-        ]
+        command = [ptxas, "-v", "-lineinfo", f"-arch={architecture}", *only]
+        command += ["-o", str(made), str(source)]
         try:
             ended = run_tool(command, "ptxas")
             if ended.returncode != 0:

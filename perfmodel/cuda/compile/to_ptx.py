@@ -45,7 +45,8 @@ def compile_ptx(
     """
     path = Path(path)
     check_architecture(architecture)
-    _check_source(path)
+    if check_regular(path, f"source {str(path)!r}", "a .cu or .ptx file") > _MOST_SOURCE:
+        raise PerfmodelError(f"{path.name} is larger than {_MOST_SOURCE >> 20} MiB")
     includes, others = split_options(options)
     nvcc = find_tool("nvcc")
     with staged(path, includes) as inside:
@@ -57,12 +58,6 @@ def compile_ptx(
             if _OTHER_TARGET not in str(error) or architecture not in _WITH_SPECIFIC:
                 raise
             return _by_nvcc(nvcc, inside, f"{architecture}a", others)
-
-
-def _check_source(path: Path) -> None:
-    size = check_regular(path, f"source {str(path)!r}", "a .cu or .ptx file")
-    if size > _MOST_SOURCE:
-        raise PerfmodelError(f"{path.name} is larger than {_MOST_SOURCE >> 20} MiB")
 
 
 def _by_nvcc(nvcc: str, inside: Staged, architecture: str, options: Sequence[str]) -> Compiled:

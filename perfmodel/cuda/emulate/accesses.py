@@ -13,6 +13,7 @@ from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step,
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, verb
+from perfmodel.models.grid.distinct import first_of_equals
 
 _TURNS: Final = 256
 """Lanes at one address that take their turn; those after them find what the last of these left."""
@@ -238,9 +239,8 @@ def _take_turns(
     # Shared addresses are alike in all blocks, but other places.
     owner = np.where(address < np.uint64(1 << 32), machine.memory.block_of[lanes], 0)
     order = np.lexsort((address, owner))
-    places, owners = address[order], owner[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (places[1:] != places[:-1]) | (owners[1:] != owners[:-1])
+    places = address[order]
+    new = first_of_equals(places) | first_of_equals(owner[order])
     starts = np.flatnonzero(new)
     group = np.cumsum(new) - 1
     first_lanes = lanes[order][starts]

@@ -88,7 +88,9 @@ def bulk_copy(
     where = instruction.operands[part.operand]
     if not isinstance(where, Address):
         return None
-    barrier = _barrier(machine, instruction) if part.kind == "load" else None
+    places = [o for o in instruction.operands if isinstance(o, Address)]
+    arrives = part.kind == "load" and len(places) > 2  # at a barrier, the last of these
+    barrier = _place(machine, places[-1]) if arrives else None
     if "tensor" in instruction.modifiers:
         return _tensor_copy(at, barrier, arrivals, counter)
     base = address_of(machine, where)
@@ -140,12 +142,6 @@ def barrier_step(machine: Machine, instruction: Instruction, arrivals: Arrivals)
             arrivals.expected[key] = arrivals.expected.get(key, 0.0) + value
 
     return run
-
-
-def _barrier(machine: Machine, instruction: Instruction) -> Getter | None:
-    """Return a function that gives the barrier at which a copy arrives: its last address."""
-    places = [o for o in instruction.operands if isinstance(o, Address)]
-    return _place(machine, places[-1]) if len(places) > 2 else None
 
 
 def _place(machine: Machine, address: Address) -> Getter:

@@ -233,7 +233,7 @@ def _unfollowed(machine: Machine, instruction: Instruction) -> Step | None:
     zero = np.zeros((), dtype=np.uint32)
 
     def run(active: Active) -> None:
-        machine.skip(instruction.name)
+        machine.unfollowed.add(instruction.name)
         for name in names:
             machine.write(name, zero, active)
 

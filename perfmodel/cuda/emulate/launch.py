@@ -54,18 +54,14 @@ def emulated_launch(
             parameters[p.name] = launch.structures[p.name].data
             for at in launch.fields.get(p.name, ()):
                 key, readable = field_name(p.name, at), f"{name}-at-{at}"
-                buffers[key] = _buffer(readable, launch.buffers.get(key))
+                buffers[key] = _region(readable, launch.buffers.get(key))
         elif p.name in launch.values:
             parameters[p.name] = _bytes(launch.values[p.name], p.type, p.size)
         elif p.name in launch.pointers:
-            buffers[p.name] = _buffer(name, launch.buffers.get(p.name))
+            buffers[p.name] = _region(name, launch.buffers.get(p.name))
     for region in buffers.values():
         region.below = below
     return EmulatedLaunch(launch.grid, launch.block, launch.shared_bytes, parameters, buffers)
-
-
-def _buffer(name: str, buffer: Buffer | None) -> Region:
-    return Region(name, UNSIZED, sized=False) if buffer is None else _region(name, buffer)
 
 
 def _bytes(value: int | float, kind: str, size: int) -> bytes:
@@ -75,8 +71,10 @@ def _bytes(value: int | float, kind: str, size: int) -> bytes:
     return (int(value) & (1 << 8 * size) - 1).to_bytes(size, "little")
 
 
-def _region(name: str, buffer: Buffer) -> Region:
+def _region(name: str, buffer: Buffer | None) -> Region:
     """Return a buffer with its content: recipes that need no order are made where they are read."""
+    if buffer is None:
+        return Region(name, UNSIZED, sized=False)
     if buffer.npy is None and buffer.fill in ("zeros", "uniform", "index"):
         assert buffer.dtype is not None
         recipe = _recipe(name, buffer)

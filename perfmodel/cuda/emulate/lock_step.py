@@ -220,7 +220,7 @@ class LockStep:
             self.threads[segment.block] += len(active.lanes)
             if segment.block in self.headers:
                 self.looped[active.numbers] = True
-        for run, guard in zip(segment.steps, segment.guards, strict=True):
+        for run, guard in segment.steps:
             if guard is None:
                 run(active)
                 continue
@@ -246,13 +246,10 @@ class LockStep:
             self._go(block, targets[0], active)
             return
         if last.opcode == "brx":
-            self._indirect(block, active)
+            self._indirect(block, last, active)
             return
         assert last.guard is not None
-        name = last.guard.register.name
-        taken = self.machine.read(name, np.dtype(bool), active)
-        if last.guard.negated:
-            taken = ~taken
+        taken = self.machine.getter(last.guard.operand, np.dtype(bool))(active)
         if block in self.tried:
             taken = np.full(len(taken), targets[0] == self.tried[block])
         if block in self.waits:
@@ -285,8 +282,7 @@ class LockStep:
         self.waited = True
         return np.full(len(taken), leaving)
 
-    def _indirect(self, block: int, active: Active) -> None:
-        last = self.function.instructions[self.flow.blocks[block].stop - 1]
+    def _indirect(self, block: int, last: Instruction, active: Active) -> None:
         index = next((o for o in last.operands if isinstance(o, Register)), None)
         assert index is not None
         ways = ways_of(self.function, self.flow, last)

@@ -11,6 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.memory import Memory
 from perfmodel.cuda.parse import syntax as ptx
+from perfmodel.models.grid.distinct import first_of_equals
 
 LANES: Final = 32
 _ADDRESS: Final = np.dtype(np.uint64)
@@ -38,10 +39,7 @@ class Active:
     def starts(self) -> Array:
         """Where in `lanes` each warp begins."""
         if self._starts is None:
-            warp = self.lanes >> 5
-            first = np.ones(len(warp), dtype=bool)
-            np.not_equal(warp[1:], warp[:-1], out=first[1:])
-            self._starts = np.flatnonzero(first)
+            self._starts = np.flatnonzero(first_of_equals(self.lanes >> 5))
         return self._starts
 
     @property
@@ -78,7 +76,8 @@ class Machine:
         self.lanes = lanes
         self.registers: dict[str, Array] = {}
         self.everyone = Active(slice(None), np.arange(lanes))
-        self.unfollowed: dict[str, int] = {}
+        self.unfollowed: set[str] = set()
+        """Instructions that are not emulated."""
         self.others = 1.0
         """Blocks of the launch over those that are run."""
         self.tickets: frozenset[int] = frozenset()
@@ -94,10 +93,6 @@ class Machine:
         if count and int(lanes[-1]) - int(lanes[0]) == count - 1:
             return Active(slice(int(lanes[0]), int(lanes[-1]) + 1), lanes)
         return Active(lanes, lanes)
-
-    def skip(self, name: str) -> None:
-        """Note an instruction that is not emulated."""
-        self.unfollowed[name] = self.unfollowed.get(name, 0) + 1
 
     def getter(self, operand: ptx.Operand, dtype: np.dtype[Any]) -> Getter:
         """Return a function that reads an operand as a type."""

@@ -64,11 +64,6 @@ class Region:
     _touched: Array | None = field(default=None, repr=False)
     _read: dict[Any, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
-    @property
-    def is_unknown(self) -> bool:
-        """Whether what it holds at first is a hash."""
-        return self.content is None and self.generated is None
-
     def place(self, offset: Array, width: int) -> Array:
         """Return offsets inside the buffer, wrapped around where they are not."""
         if not offset.size:
@@ -85,7 +80,8 @@ class Region:
     def load(self, offset: Array, width: int, kind: str) -> Array:
         """Return the unsigned integers of `width` bytes at some offsets."""
         whole = np.dtype(f"u{width}")
-        self.guessed = self.guessed or self.assumed or self.is_unknown
+        hashed = self.content is None and self.generated is None
+        self.guessed = self.guessed or self.assumed or hashed
         found = self._at_first(offset, whole, kind)
         if self._touched is None or self._stored is None:
             return found

@@ -132,18 +132,9 @@ def mark_deciding(
 
     Of the others no number matters: the same instructions run and the same sectors move.
     """
-    deciding = deciding_regions(function, counts)
+    deciding = _deciding_of(function)(tuple((at, count.region) for at, count in counts.items()))
     for number, region in enumerate(regions):
         region.decides = number in deciding
-
-
-def deciding_regions(function: Function, counts: Mapping[int, Count]) -> frozenset[int]:
-    """Return the numbers of the buffers that a branch or an address is computed from.
-
-    Through registers, and through what was stored before in shared or local memory (-1, -2) or in
-    another buffer. Which way a value was selected is no branch.
-    """
-    return _deciding_of(function)(tuple((at, count.region) for at, count in counts.items()))
 
 
 @once
@@ -155,6 +146,11 @@ def _deciding_of(
 
 
 def _deciding(function: Function, went: tuple[tuple[int, int], ...]) -> frozenset[int]:
+    """Return the numbers of the buffers that a branch or an address is computed from.
+
+    Through registers, and through what was stored before in shared or local memory (-1, -2) or in
+    another buffer. Which way a value was selected is no branch.
+    """
     region_of = dict(went)
     needed = {r for i in function.instructions for r in _decides(i)}
     regions: set[int] = set()

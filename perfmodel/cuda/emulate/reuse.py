@@ -17,7 +17,7 @@ from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import LANES
 from perfmodel.cuda.emulate.memory import GAP_SHIFT, LOCAL_BASE
 from perfmodel.cuda.parse.syntax import Function
-from perfmodel.models.grid.distinct import distinct, distinct_pairs
+from perfmodel.models.grid.distinct import distinct, distinct_pairs, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.records import record
 
@@ -194,9 +194,7 @@ def _goes_apart(sector: Array, block: Array) -> bool:
 
 def _requests(execution: Array, warp: Array, line: Array) -> tuple[Array, Array]:
     """Return the mean line of each request, one after the other, and its warp."""
-    new = np.ones(len(warp), dtype=bool)
-    new[1:] = (execution[1:] != execution[:-1]) | (warp[1:] != warp[:-1])
-    start = np.flatnonzero(new)
+    start = np.flatnonzero(first_of_equals(execution) | first_of_equals(warp))
     return np.add.reduceat(line, start) / np.diff([*start, len(line)]), warp[start]
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.cuda.emulate.machine import Active, Machine, Step
+from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.syntax import Function, Instruction, Negated, Register
+from perfmodel.cuda.parse.syntax import Function, Instruction, Register
 from perfmodel.cuda.sass.unrolling import COPIES
 
 Made = Callable[[int, Instruction], Step | None]
@@ -22,17 +21,17 @@ Made = Callable[[int, Instruction], Step | None]
 class Segment:
     """Instructions that run without a branch or a barrier: `steps` and what comes after.
 
+    Each step is beside what reads its instruction's guard, if it has one.
     `copy` numbers those of a loop's iterations that are put together; `joined` is what the barrier
     tells lanes of given blocks of one another's predicates, once all are there.
     """
 
     block: int
-    steps: list[Step]
+    steps: list[tuple[Step, Getter | None]]
     barrier: bool
     ends: bool
     starts: bool
     copy: int = 0
-    guards: list[Any] = field(default_factory=list)
     joined: Callable[[Active, Array], None] | None = None
 
 
@@ -100,12 +99,8 @@ def _straight(
         if run is None:
             continue
         guard = instruction.guard
-        getter = None
-        if guard is not None:
-            asked = Negated(guard.register) if guard.negated else guard.register
-            getter = machine.getter(asked, np.dtype(bool))
-        current.steps.append(run)
-        current.guards.append(getter)
+        held = None if guard is None else machine.getter(guard.operand, np.dtype(bool))
+        current.steps.append((run, held))
     current.ends = True
     found.append(current)
     return found

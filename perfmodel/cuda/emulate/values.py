@@ -115,33 +115,22 @@ def leading(value: Array) -> Array:
 
 def reversed_bits(value: Array) -> Array:
     """Return the bits of each 32 or 64-bit value in reverse."""
-    size = value.dtype.itemsize
-    flipped = np.ascontiguousarray(value).view(np.uint8).reshape(-1, size)[:, ::-1]
-    bits = np.unpackbits(np.ascontiguousarray(flipped), axis=1).reshape(-1, size, 8)[:, :, ::-1]
-    packed = np.packbits(bits.reshape(-1, size * 8), axis=1)
-    return np.ascontiguousarray(packed).view(value.dtype).reshape(value.shape)
+    each = np.ascontiguousarray(value).view(np.uint8).reshape(-1, value.dtype.itemsize)
+    bits = np.unpackbits(each, axis=1, bitorder="little")[:, ::-1]
+    return np.packbits(bits, axis=1, bitorder="little").view(value.dtype).reshape(value.shape)
 
 
 def _product(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> Work:
-    adds = opcode.startswith("mad")
+    product: Work = np.multiply
     if "wide" in modifiers:
         wide = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
 
-        def wider(a: Array, b: Array, *c: Array) -> Array:
-            found = a.astype(wide) * b.astype(wide)
-            return np.asarray(found + c[0].view(wide) if adds else found)
+        def product(a: Array, b: Array) -> Array:
+            return np.asarray(a.astype(wide) * b.astype(wide))
 
-        return wider
-    if "hi" in modifiers:
-
-        def higher(a: Array, b: Array, *c: Array) -> Array:
-            found = _high(a, b)
-            return found + c[0] if adds else found
-
-        return higher
-    if adds:
-        return lambda a, b, c: a * b + c
-    return np.multiply
+    elif "hi" in modifiers:
+        product = _high
+    return (lambda a, b, c: product(a, b) + c) if opcode.startswith("mad") else product
 
 
 def _high(a: Array, b: Array) -> Array:
@@ -198,10 +187,8 @@ def _field(a: Array, position: Array, length: Array) -> Array:
     bits = 8 * a.dtype.itemsize
     at = (position & 255).astype(np.int64)
     size = (length & 255).astype(np.int64)
-    shifted = np.where(at >= bits, 0, a.astype(np.int64) >> np.minimum(at, bits - 1))
-    if a.dtype.kind == "u":
-        shifted = np.where(at >= bits, 0, (a >> np.minimum(at, bits - 1).astype(a.dtype)))
-        shifted = shifted.astype(np.int64)
+    moved = a >> np.minimum(at, bits - 1).astype(a.dtype)
+    shifted = np.where(at >= bits, 0, moved).astype(np.int64)
     mask = np.where(size >= 63, -1, (np.int64(1) << np.minimum(size, 62)) - 1)
     found = shifted & mask
     if a.dtype.kind == "i":

@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Step
 from perfmodel.cuda.parse.syntax import Instruction
+from perfmodel.models.grid.distinct import first_of_equals
 
 Work = Callable[[Active], tuple[Array, ...]]
 """What an instruction gives the lanes that take part, for each of its registers."""
@@ -122,8 +123,7 @@ def _matches(value: Array, active: Active) -> Array:
     # Equal values of a warp are neighbours once sorted by warp and value.
     order = np.lexsort((value, active.lanes >> 5))
     warp, sorted_value = (active.lanes >> 5)[order], value[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (warp[1:] != warp[:-1]) | (sorted_value[1:] != sorted_value[:-1])
+    new = first_of_equals(warp) | first_of_equals(sorted_value)
     bits = np.add.reduceat(np.int64(1) << (active.lanes & 31)[order], np.flatnonzero(new))
     found = np.empty(len(order), dtype=np.uint32)
     found[order] = bits[np.cumsum(new) - 1].astype(np.uint32)

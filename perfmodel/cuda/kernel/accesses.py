@@ -227,16 +227,14 @@ def _join(
             if (start - begin) % whole or any(part not in by_offset for part in parts):
                 continue
             places = [by_offset.pop(part) for part in parts]
-            earliest = min(places)
-            base = placed[by_offset.get(start, places[0])]
+            for i in places:
+                found[i] = None
+            base, earliest = placed[places[0]], min(places)
             found[earliest] = replace(
                 base,
                 access=replace(base.access, at=placed[earliest].access.at),
                 moved=replace(base.moved, width=whole),
             )
-            for i in places:
-                if i != earliest:
-                    found[i] = None
 
 
 @once

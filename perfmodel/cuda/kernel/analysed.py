@@ -15,6 +15,7 @@ from perfmodel.cuda.addresses.launch import KernelLaunch
 from perfmodel.cuda.addresses.records import Followed
 from perfmodel.cuda.addresses.sums import Sum, written
 from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.kernel.accesses import three_numbers
 from perfmodel.cuda.kernel.parts import renamed
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.syntax import Function
@@ -22,7 +23,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, parse
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.access import Access
-from perfmodel.kernels.instance import MOST_BLOCKS, MOST_TRIPS, Instance, bind
+from perfmodel.kernels.instance import MOST_TRIPS, Instance, bind
 from perfmodel.kernels.kernel import Buffer, Kernel, Launch, Loop, Parameter
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests.warp_requests import ActivityCache, access_requests
@@ -106,16 +107,13 @@ def _emulated(kernel: Analysed, emulation: Emulation) -> list[tuple[float, float
         loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
     }
     warps = -(-math.prod(launch.block) // 32) * emulation.sampled
-    shares = []
-    for run in found.blocks:
-        times = found.iterations(run.loop, trips)
-        shares.append(
-            (
-                float(emulation.warps[run.block]) / (warps * times),
-                float(emulation.threads[run.block]) * emulation.scale,
-            )
+    return [
+        (
+            float(emulation.warps[run.block]) / (warps * found.iterations(run.loop, trips)),
+            float(emulation.threads[run.block]) * emulation.scale,
         )
-    return shares
+        for run in found.blocks
+    ]
 
 
 def _followed(analysed: Analysed) -> list[tuple[float, float]]:
@@ -124,8 +122,6 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     if "blocks" not in analysed.kept:
         analysed.kept["blocks"] = _blocks(found, parts)
     blocks, loops = analysed.kept["blocks"]
-    if all(access.guard is None and access.loop is None for access in blocks):
-        return [(1.0, float(math.prod(launch.grid) * math.prod(launch.block)))] * len(blocks)
     if "first" not in analysed.kept:
         definitions = {name.name: written(part) for name, part in parts}
         known = {p.name for p in analysed.parameters}
@@ -162,14 +158,12 @@ class Threads:
         return float(warps * times) / max(1, of_all * times), float(threads * times)
 
     def _turns(self, of: _First) -> list[int]:
-        sides = zip(self.analysed.launch.grid, MOST_BLOCKS, strict=True)
         try:
             turns = [evaluate(trips, self.known) for trips in of.trips.values()]
         except PerfmodelError:  # which binding says better
             turns = []
-        sure = len(turns) == len(of.trips)
-        sure = sure and all(type(n) is int and 0 <= n <= MOST_TRIPS for n in turns)
-        if sure and all(1 <= side <= most for side, most in sides):
+        whole = all(type(n) is int and 0 <= n <= MOST_TRIPS for n in turns)
+        if whole and len(turns) == len(of.trips):
             return [int(n) for n in turns]
         return [int(self.instance.trips[name]) for name in of.trips]
 
@@ -207,12 +201,11 @@ class Threads:
     def instance(self) -> Instance:
         """The blocks as accesses of a kernel."""
         launch, (accesses, loops) = self.analysed.launch, self.analysed.kept["blocks"]
-        grid, block = (tuple(Number(n) for n in sides) for sides in (launch.grid, launch.block))
         kernel = Kernel(
             name="blocks",
             summary="",
             parameters=self.analysed.parameters,
-            launch=Launch(grid, block),  # type: ignore[arg-type]
+            launch=Launch(three_numbers(launch.grid), three_numbers(launch.block)),
             buffers=(Buffer("at", Number(1)),),
             accesses=accesses,
             definitions=tuple((name.name, written(part)) for name, part in self.analysed.parts),

@@ -77,7 +77,7 @@ def block_work(
     looks = any(_differs(found, loop.variable) for loop in found.loops)
     if blocks > MOST_BLOCKS and not looks:
         return ALL_ALIKE
-    named = set().union(*(names(run.guard) for run in found.blocks)) if found.blocks else set()
+    named = set[str]().union(*(names(run.guard) for run in found.blocks))
     if not looks and not any(n.startswith("blockIdx.") for n in named):
         return ALL_ALIKE
     looked = np.arange(blocks) if blocks <= MOST_BLOCKS else _in_stretches(blocks, _MANY)

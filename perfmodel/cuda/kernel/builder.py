@@ -278,8 +278,8 @@ class Builder:
         for axis, tries in _INDEX_NAMES.items():
             if f"blockIdx.{axis}" not in used or f"threadIdx.{axis}" not in used:
                 continue
-            block = Operation("*", (Name(f"blockIdx.{axis}"), Name(f"blockDim.{axis}")))
-            position = sum_of(Operation("+", (block, Name(f"threadIdx.{axis}"))))
+            block = Name(f"blockIdx.{axis}") * Name(f"blockDim.{axis}")
+            position = sum_of(block + Name(f"threadIdx.{axis}"))
             name = next(Name(t) for t in tries if t not in taken)
             if f"blockDim.{axis}" in used:
                 parts.append((name, position))
@@ -298,7 +298,7 @@ class Builder:
             # Only an example: what it asks for was counted.
             places = max(1, length // wide)
             drawn = Operation("random", (self._thread, Number(places)))
-            return Operation("*", (drawn, Number(wide))) if wide > 1 else drawn
+            return drawn * wide if wide > 1 else drawn
         elements, rest = split(p.offset, size)
         assert local or not rest.terms, "the element divides every term"
         if local:
@@ -307,7 +307,7 @@ class Builder:
             if self._data(elements):
                 words = max(1, length // self._threads)
                 word = Operation("random", (self._thread, Number(words)))
-            return Operation("+", (Operation("*", (word, Number(self._threads))), self._thread))
+            return word * self._threads + self._thread
         if not self._data(elements):
             return written(elements)
         key = self._key(p, indices)
@@ -325,8 +325,7 @@ class Builder:
         name = self.start.bases[p.base].name
         self.notes.append(f"accesses of {name} that data decides are taken to be at random places")
         if found is None:
-            drawn = Operation("random", (key, Number(max(1, length // wide))))
-            found = Operation("*", (drawn, Number(wide)))
+            found = Operation("random", (key, Number(max(1, length // wide)))) * wide
         return found
 
     def _is_symbolic(self, p: Placed) -> bool:
@@ -354,7 +353,7 @@ class Builder:
         own = next(differing, known[0])
         if own == known[0]:
             return own
-        return Operation("+", (own, Operation("*", (known[0], Number(_APART)))))
+        return own + known[0] * _APART
 
     @property
     def _thread(self) -> Node:

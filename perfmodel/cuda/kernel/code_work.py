@@ -151,13 +151,12 @@ def _entries(
 ) -> dict[int, float]:
     """Return how often a warp comes to each loop from outside; `known`: how often bodies run."""
     emulation = kernel.emulation
-    variables = {loop.index: loop.variable for loop in kernel.found.loops}
+    followed = {loop.index: loop for loop in kernel.found.loops}
     entries = {}
     for number, loop in enumerate(kernel.flow.loops):
         if emulation is not None:
             entries[number] = emulation.entries(loop) / emulation.sampled_warps
-        elif number in variables:
-            around = next(x.parent for x in kernel.found.loops if x.index == number)
-            each = known[variables[number]] / known[around]
+        elif number in followed:
+            each = known[followed[number].variable] / known[followed[number].parent]
             entries[number] = runs.get(loop.header, 0.0) / each
     return entries

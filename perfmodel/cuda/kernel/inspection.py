@@ -88,7 +88,7 @@ def inspect_kernel(program: Program, kernel: Function) -> KernelFacts:
     Raises `PerfmodelError` if a branch goes nowhere: the PTX is broken.
     """
     flow = control_flow(kernel)
-    depths = _depths(flow)
+    depths = [0 if loop is None else flow.loops[loop].depth for loop in flow.innermost]
     names = parameter_names(kernel, program.parameter_names(kernel))
     pointers = pointer_parameters(kernel)
     given = zip(kernel.parameters, names, strict=True)
@@ -110,15 +110,6 @@ def inspect_kernel(program: Program, kernel: Function) -> KernelFacts:
         calls=tuple(f.name for f in functions[1:]),
         warnings=tuple(warnings),
     )
-
-
-def _depths(flow: ControlFlow) -> list[int]:
-    """Return how many loops are around each block."""
-    depths = [0] * len(flow.blocks)
-    for loop in flow.loops:  # outer ones first
-        for block in loop.blocks:
-            depths[block] = loop.depth
-    return depths
 
 
 def _loop(kernel: Function, flow: ControlFlow, index: int) -> LoopFacts:

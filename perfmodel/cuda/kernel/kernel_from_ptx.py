@@ -85,7 +85,10 @@ def kernel_from_ptx(
         if not assume:
             check_followed(emulation)
         counted_loops = frozenset(x.variable for x in found.loops if _is_counted(x))
-        found.loops = [_counted_loop(loop, emulation, flow) for loop in found.loops]
+        found.loops = [
+            replace(x, trips=Number(mean_trips(emulation, flow, x.index))) if _is_counted(x) else x
+            for x in found.loops
+        ]
         placed = placed_as_emulated(placed, emulation, bases, follower)
     kept = {} if apart or emulation is not None else way.kept
     if "joined" not in kept:
@@ -131,7 +134,7 @@ def _way(
         return known
     begin = start(module, function, bound)
     follower, bases = begin.interpreter, {*begin.bases}
-    follower.algebra = algebra = NotingAlgebra.of(follower.algebra)
+    follower.algebra = algebra = NotingAlgebra(follower.algebra.ranges)
     found = _followed(function, flow, follower, taken := [*begin.shown.values(), "bin"])
     symbols = found is not None
     if found is None:
@@ -153,14 +156,10 @@ def _followed(
         found = Flow(function, flow, follower, taken).run()
     except (NotFollowedError, TooLongError, TooLargeError):
         return None
-    return None if _too_long(found) else found
-
-
-def _too_long(found: Followed) -> bool:
-    """Say whether what decides who runs what is beyond what anybody would read or work out."""
     guards = [run.guard for run in found.blocks] + [a.guard for a in found.accesses]
     guards += [loop.trips for loop in found.loops if loop.trips is not None]
-    return any(getattr(guard, "size", 1) > _LONGEST for guard in guards)
+    # Of what is longer nobody would read or work out who runs what.
+    return None if any(getattr(guard, "size", 1) > _LONGEST for guard in guards) else found
 
 
 def _needs_emulation(found: Followed, placed: Sequence[Placed]) -> bool:
@@ -175,14 +174,6 @@ def _is_counted(loop: LoopRun) -> bool:
     return loop.trips is None or is_data(loop.trips)
 
 
-def _counted_loop(loop: LoopRun, emulation: Emulation, flow: ControlFlow) -> LoopRun:
-    if not _is_counted(loop):
-        return loop
-    return LoopRun(
-        loop.index, loop.variable, Number(mean_trips(emulation, flow, loop.index)), loop.parent
-    )
-
-
 def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> Followed:
     """Return a kernel's blocks, loops and accesses where nothing is known of them."""
     variables = loop_variables(flow, taken)
@@ -191,7 +182,7 @@ def _unfollowed(function: Function, flow: ControlFlow, taken: Sequence[str]) -> 
         parent = None if loop.parent is None else variables[loop.parent]
         found.loops.append(LoopRun(index, variables[index], None, parent))
     for number, block in enumerate(flow.blocks):
-        inner = flow.innermost(number)
+        inner = flow.innermost[number]
         loop_of = None if inner is None else variables[inner]
         found.blocks.append(BlockRun(number, TRUE, loop_of))
         for at in range(block.start, block.stop):

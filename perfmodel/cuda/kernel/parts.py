@@ -161,7 +161,7 @@ def at_random(
     how = "shuffled" if every and read_at_key else "random"
     drawn: Node = Operation(how, (drawing.key, Number(count)))
     if least:
-        drawn = Operation("+", (drawn, Number(least)))
+        drawn = drawn + least
     return written(Sum(rest) + Sum(step) * single(drawn))
 
 
@@ -173,9 +173,10 @@ def unwrapped(value: Sum, length: int, data: Mapping[str, Datum], algebra: Algeb
     """
     whole = value
     for product_of, times in value.terms.items():
-        if len(product_of) != 1 or not _is(product_of[0], "%"):
+        node = product_of[0] if len(product_of) == 1 else None
+        if not isinstance(node, Operation) or node.operator != "%":
             continue
-        inside, by = product_of[0].operands  # type: ignore[union-attr]
+        inside, by = node.operands
         inner = sum_of(inside)
         found = data_factors(inner, data)
         if by != _WRAP or len(found) != 1:
@@ -231,7 +232,3 @@ def _without(factors: Factors, part: Factors) -> Factors | None:
             return None
         left.remove(factor)
     return tuple(left)
-
-
-def _is(node: Node, operator: str) -> bool:
-    return isinstance(node, Operation) and node.operator == operator

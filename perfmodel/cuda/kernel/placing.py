@@ -68,27 +68,26 @@ def _placed(
         return _tensor_copy(access, what, bases, follower)
     unknown = {loop.variable for loop in found.loops if loop.trips is None}
     counted = what.bulk or is_data(access.guard) or not unknown.isdisjoint(found.nest(access.loop))
+    nowhere = Placed(access, "", None, what, counted=True)
     if access.address is None:
-        return Placed(access, "", None, what, counted=True)
-    inside = [
-        factor.name
-        for factors in access.address.terms
-        for factor in factors
-        if isinstance(factor, Name) and factor.name in bases
-    ]
-    start = single(Name(inside[0])) if inside else None
-    if start is not None and bases[inside[0]].parameter is not None:
+        return nowhere
+    factors = (factor for each in access.address.terms for factor in each)
+    base = next((f for f in factors if isinstance(f, Name) and f.name in bases), None)
+    if base is None:
+        return nowhere
+    start = single(base)
+    if bases[base.name].parameter is not None:
         start = start * ALIGNED
-    if start is None or any(access.address.terms.get(k) != v for k, v in start.terms.items()):
-        return Placed(access, "", None, what, counted=True)
+    if any(access.address.terms.get(k) != v for k, v in start.terms.items()):
+        return nowhere
     offset = access.address - start
     if any(name in bases for name in offset.names):
-        return Placed(access, "", None, what, counted=True)
+        return nowhere
     made = [follower.data[name] for name in offset.names if name in follower.data]
     # A number that is computed in a way that is not followed is no random one.
     computed = any(not datum.sources or datum.computed for datum in made)
     counted = counted or computed or len(made) > 1
-    return Placed(access, inside[0], offset, what, counted)
+    return Placed(access, base.name, offset, what, counted)
 
 
 def _in_order(buffer: Buffer | None) -> bool:

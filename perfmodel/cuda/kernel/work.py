@@ -271,18 +271,13 @@ def loads_in_flight(
     function: Function, flow: ControlFlow, found: Followed, abreast: Mapping[str | None, float]
 ) -> int | None:
     """Return the loads that a thread of the loop with most loads issues before it waits."""
-    most: tuple[int, int] | None = None
+    most, of = 0, None
     for run in found.blocks:
-        if run.loop is None:
-            continue
         block = flow.blocks[run.block]
-        together = _independent(function, block.start, block.stop)
-        if together == 0:
-            continue
-        at_once = min(round(together * abreast[run.loop]), _MOST)
-        if most is None or together > most[0]:
-            most = (together, max(at_once, 1))
-    return None if most is None else most[1]
+        together = 0 if run.loop is None else _independent(function, block.start, block.stop)
+        if together > most:
+            most, of = together, run.loop
+    return max(min(round(most * abreast[of]), _MOST), 1) if most else None
 
 
 @once

@@ -17,12 +17,9 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_regular
 
 TYPES: Final = {
-    **{
-        f"{kind}{bits}": np.dtype(f"{name}{bits}")
-        for kind, name in (("i", "int"), ("u", "uint"))
-        for bits in (8, 16, 32, 64)
-    },
-    **{f"f{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    f"{kind}{8 * size}": np.dtype(f"{kind}{size}")
+    for kind, sizes in (("i", (1, 2, 4, 8)), ("u", (1, 2, 4, 8)), ("f", (2, 4, 8)))
+    for size in sizes
 }
 """Element types by the name that launch files use."""
 

@@ -32,7 +32,7 @@ A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -284,7 +284,11 @@ class StatedLaunch:
         a name without a value or gives no number, or the launch is none.
         """
         names = [argument.name(parameters) for argument in self.arguments]
-        stated = dict(self._dimensions())
+        stated = {
+            f"{base}.{axis}": side
+            for base, sides_of in (("gridDim", self.grid), ("blockDim", self.block))
+            for axis, side in zip("xyz", sides_of, strict=True)
+        }
         for name, argument in zip(names, self.arguments, strict=True):
             if argument.number is not None:
                 stated[name] = argument.number
@@ -305,11 +309,6 @@ class StatedLaunch:
         )
         used = frozenset(given) & {*numbers.used, *names, *more}
         return replace(spec, follows_from={n: given[n] for n in given if n in used}), used
-
-    def _dimensions(self) -> Iterator[tuple[str, Stated]]:
-        for base, three_sides in (("gridDim", self.grid), ("blockDim", self.block)):
-            for axis, side in zip("xyz", three_sides, strict=True):
-                yield f"{base}.{axis}", side
 
 
 def _positive(rule: Stated, numbers: Numbers) -> int:

@@ -147,7 +147,7 @@ class _BodyReader:
     def _location(self, at: int) -> int:
         texts = self._texts
         numbers: list[int] = []
-        while texts[at][0].isdigit() and len(numbers) < 3:
+        while texts[at][0].isdigit() and len(numbers) < 3:  # file, line and column
             numbers.append(int(texts[at][:12]) if texts[at].isdecimal() else 0)
             at += 1
         if len(numbers) < 2:
@@ -157,15 +157,14 @@ class _BodyReader:
             if texts[at + 1] == "inlined_at":
                 outer = [int(t[:12]) for t in texts[at + 2 : at + 5] if t.isdecimal()]
                 if len(outer) == 3:
-                    inlined = ptx.SourceLine(outer[0], outer[1], outer[2])
+                    inlined = ptx.SourceLine(outer[0], outer[1])
                 at += 5
             else:
                 at += 3
                 if texts[at : at + 1] == ["+"]:
                     at += 2
         if numbers[1]:  # line 0: the compiler does not know, the line before is nearest
-            column = numbers[2] if len(numbers) > 2 else 0
-            self._source = ptx.SourceLine(numbers[0], numbers[1], column, inlined)
+            self._source = ptx.SourceLine(numbers[0], numbers[1], inlined)
         return at
 
     def _label(self, at: int) -> int:

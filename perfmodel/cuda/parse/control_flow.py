@@ -10,6 +10,7 @@ method is O(edges * log(nodes)), so that a hostile graph takes no more time than
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from perfmodel.cuda.parse.once import once
@@ -73,10 +74,14 @@ class ControlFlow:
         """Number of the virtual exit."""
         return len(self.blocks)
 
-    def innermost(self, block: int) -> int | None:
-        """Return the index of the innermost loop that a block is in, or None."""
-        found = [i for i, loop in enumerate(self.loops) if block in loop.blocks]
-        return max(found, key=lambda i: self.loops[i].depth, default=None)
+    @cached_property
+    def innermost(self) -> tuple[int | None, ...]:
+        """Index of the innermost loop that each block is in, or None."""
+        found: list[int | None] = [None] * len(self.blocks)
+        for number, loop in enumerate(self.loops):  # outer ones first
+            for block in loop.blocks:
+                found[block] = number
+        return tuple(found)
 
     def places(self, blocks: Iterable[int]) -> list[int]:
         """Return where the instructions of some blocks are in the function, block by block."""

@@ -66,8 +66,6 @@ class _Type:
     lanes: int = 1
     alignment: int | None = None
     pointer: bool = False
-    pointer_space: str | None = None
-    pointer_alignment: int | None = None
 
     def size(self, tokens: Tokens, at: int, shape: Sequence[int | None]) -> int | None:
         """Return the bytes of so many elements; None if a dimension is open."""
@@ -87,9 +85,7 @@ def _type(tokens: Tokens, at: int) -> tuple[_Type, int]:
         at += 1
         if text == ".align":
             value, at = constant(tokens, at)
-            if found.pointer:
-                found.pointer_alignment = value
-            else:
+            if not found.pointer:  # else it is that of what the pointer points to
                 found.alignment = value
         elif text in _LANES:
             found.lanes = _LANES[text]
@@ -99,9 +95,7 @@ def _type(tokens: Tokens, at: int) -> tuple[_Type, int]:
             at = skip_parentheses(tokens, at)
         elif text == ".ptr":
             found.pointer = True
-        elif found.pointer and (text in SPACES or text[1:] in _SPACE_WORDS):
-            found.pointer_space = text[1:]
-        else:
+        elif not (found.pointer and (text in SPACES or text[1:] in _SPACE_WORDS)):
             tokens.refuse(at - 1, "a type or attribute")
     if not found.kind:
         tokens.refuse(at, "a type")
@@ -186,7 +180,8 @@ def _parameter(tokens: Tokens, at: int) -> tuple[ptx.Parameter, int]:
         kind.size(tokens, at, shape) or 0,
         kind.alignment or kind.lanes * ptx.SIZES[kind.kind],
         prod(n or 0 for n in shape) if shape else None,
-        *(kind.pointer, kind.pointer_space, kind.pointer_alignment, space[1:]),
+        kind.pointer,
+        space[1:],
     )
     return parameter, at
 

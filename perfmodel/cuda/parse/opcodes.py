@@ -75,11 +75,8 @@ def mix(function: ptx.Function) -> dict[str, int]:
 
 def unknown(function: ptx.Function) -> dict[str, int]:
     """Return what could not be read: instructions of no known opcode or with odd operands."""
-    return dict(
-        Counter(
-            i.name for i in function.instructions if not i.readable or kind(i) == UNKNOWN
-        ).most_common()
-    )
+    odd = (i.name for i in function.instructions if not i.readable or kind(i) == UNKNOWN)
+    return dict(Counter(odd).most_common())
 
 
 def warnings(function: ptx.Function) -> tuple[str, ...]:

@@ -112,8 +112,7 @@ class OperandReader:
             base, offset = ptx.Symbol(base.name), base.offset
         elif self._texts[at] in ("+", "-"):
             # "+ -8" is one sign too many for a constant, but usual.
-            value, at = constant(self._tokens, at)
-            offset = value
+            offset, at = constant(self._tokens, at)
         if self._texts[at] == ",":
             inner, at = self._operand(at + 1, depth + 1)
             coordinates = inner.elements if isinstance(inner, ptx.Vector) else (inner,)

@@ -40,9 +40,7 @@ def parameter_names(source: str) -> dict[str, tuple[str, ...]]:
 
 def names_of(kernel: str, source_names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Return the parameters' names of a kernel, by its name in PTX; () if unknown."""
-    if kernel in source_names:
-        return source_names[kernel]
-    return source_names.get(base_name(kernel), ())
+    return source_names.get(kernel, source_names.get(base_name(kernel), ()))
 
 
 def base_name(kernel: str) -> str:

@@ -173,6 +173,11 @@ class Guard:
     register: Register
     negated: bool
 
+    @property
+    def operand(self) -> Operand:
+        """What holds where the instruction is run."""
+        return Negated(self.register) if self.negated else self.register
+
 
 @record
 class SourceLine:
@@ -180,7 +185,6 @@ class SourceLine:
 
     file: int
     line: int
-    column: int = 0
     inlined_at: SourceLine | None = None
 
 
@@ -245,10 +249,6 @@ class Parameter:
     """Elements, if it is an array: a structure passed by value."""
     pointer: bool = False
     """Whether it is marked ``.ptr``; a compiler may leave the mark away."""
-    pointer_space: str | None = None
-    """Such as ``global``, if marked."""
-    pointer_alignment: int | None = None
-    """[B], of what it points to, if marked."""
     space: str = "param"
     """``param``, or ``reg`` for a register parameter of a ``.func``."""
 
@@ -361,11 +361,6 @@ class Module:
     def kernels(self) -> tuple[Function, ...]:
         """The functions that can be launched, with a body."""
         return tuple(f for f in self.functions if f.kernel and f.defined)
-
-    def function(self, name: str) -> Function | None:
-        """Return a function by its name, rather with a body than without, or None."""
-        found = [f for f in self.functions if f.name == name]
-        return next((f for f in found if f.defined), found[0] if found else None)
 
 
 SIZES: Final[Mapping[str, int]] = {

@@ -67,9 +67,10 @@ def source_name(mangled: str) -> str:
     """
     if not mangled.startswith("_Z"):
         return mangled
-    reader = _Reader(mangled, 2)
-    name = reader.name(0)
-    return mangled if name is None else _last(name)
+    try:
+        return _last(_Reader(mangled, 2).name(0))
+    except _UnreadError:
+        return mangled
 
 
 def is_named(mangled: str, wanted: str) -> bool:
@@ -94,8 +95,15 @@ def _last(name: str) -> str:
     return head.rpartition("::")[2] + mark + rest
 
 
+class _UnreadError(Exception):
+    """A mangled name has a part that is not read."""
+
+
 class _Reader:
-    """Reads the parts of a mangled name that template kernels usually have."""
+    """Reads the parts of a mangled name that template kernels usually have.
+
+    Its methods raise `_UnreadError` where one has others.
+    """
 
     def __init__(self, text: str, at: int) -> None:
         self.text = text
@@ -108,21 +116,18 @@ class _Reader:
         self.at += len(mark) * found
         return found
 
-    def name(self, depth: int) -> str | None:
-        """Return a name, in namespaces or not, with its arguments; None if it cannot be read."""
+    def name(self, depth: int) -> str:
+        """Return a name, in namespaces or not, with its arguments."""
         if depth > _DEEPEST:
-            return None
+            raise _UnreadError
         if not self._next("N"):
             return self._plain(depth, "")
         before = ""
         while not self._next("E"):
-            part = self._plain(depth, before)
-            if part is None:
-                return None
-            before = part
+            before = self._plain(depth, before)
         return before
 
-    def _plain(self, depth: int, before: str) -> str | None:
+    def _plain(self, depth: int, before: str) -> str:
         """Return a name behind a namespace, if any; note what may come again."""
         if self._next("St"):
             return "std"
@@ -131,46 +136,37 @@ class _Reader:
             self.at = known.end()
             number = int(known[1], 36) + 1 if known[1] else 0
             if number >= len(self.seen):
-                return None
+                raise _UnreadError
             name = self.seen[number]
         else:
             length = _LENGTH.match(self.text, self.at)
             if length is None:
-                return None
+                raise _UnreadError
             start = length.end()
             self.at = start + int(length[0])
             if len(self.text) < self.at:
-                return None
+                raise _UnreadError
             own = self.text[start : self.at]
             name = f"{before}::{own}" if before else _HALVES.get(own, own)
             self.seen.append(name)
         if not self._next("I"):
             return name
-        arguments = self._arguments(depth)
-        if arguments is None:
-            return None
-        found = f"{name}<{', '.join(arguments)}>"
+        found = f"{name}<{', '.join(self._arguments(depth))}>"
         self.seen.append(found)
         return found
 
-    def _arguments(self, depth: int) -> list[str] | None:
+    def _arguments(self, depth: int) -> list[str]:
         found: list[str] = []
         while not self._next("E"):
             if self._next("J"):  # a pack of them
-                pack = self._arguments(depth + 1)
-                if pack is None:
-                    return None
-                found += pack
-                continue
-            argument = self._argument(depth + 1)
-            if argument is None:
-                return None
-            found.append(argument)
+                found += self._arguments(depth + 1)
+            else:
+                found.append(self._argument(depth + 1))
         return found
 
-    def _argument(self, depth: int) -> str | None:
+    def _argument(self, depth: int) -> str:
         if depth > _DEEPEST:
-            return None
+            raise _UnreadError
         literal = _LITERAL.match(self.text, self.at)
         if literal is not None:
             self.at = literal.end()
@@ -179,16 +175,14 @@ class _Reader:
             return ("-" if literal[2] else "") + literal[3]
         if self._next("L"):  # of an enumeration, as c++filt writes it
             kind, value = self.name(depth + 1), _VALUE.match(self.text, self.at)
-            if kind is None or value is None:
-                return None
+            if value is None:
+                raise _UnreadError
             self.at = value.end()
             return f"({kind}){'-' * len(value[1])}{value[2]}"
         letter = self.text[self.at : self.at + 1]
         if letter in _MARKS or letter == "K":
             self.at += 1
             inner = self._argument(depth + 1)
-            if inner is None:
-                return None
             found = f"const {inner}" if letter == "K" else inner + _MARKS[letter]
             self.seen.append(found)
             return found

@@ -113,12 +113,9 @@ def copies_ahead(function: Function) -> frozenset[int]:
     for loop in flow.loops:
         inside = flow.places(loop.blocks)
         if any(_leaves_some(function.instructions[at]) for at in inside):
-            found |= {at for at in inside if _copies(function.instructions[at])}
+            copies = ((at, function.instructions[at]) for at in inside)
+            found |= {at for at, i in copies if i.opcode == "cp" and "global" in i.modifiers}
     return frozenset(found)
-
-
-def _copies(i: Instruction) -> bool:
-    return i.opcode == "cp" and "global" in i.modifiers
 
 
 def _leaves_some(i: Instruction) -> bool:

@@ -79,7 +79,7 @@ def issued(code: MachineCode, function: Function, flow: ControlFlow, runs: Runs)
     found.add_body(None, 1.0)
     parts = []
     for n, inside in enumerate(known.inside):
-        of = (found.times.get(n, 0.0), found.made_of[n], known.loop_of[n])
+        of = (found.times.get(n, 0.0), found.made_of[n], known.machine.innermost[n])
         parts += [Issued(each, *of) for each in inside]
     return parts
 
@@ -116,12 +116,10 @@ class _Code:
         places = {i.line: at for at, i in enumerate(function.instructions)}
         self.place = [None if i.line is None else places.get(i.line) for i in code]
         self.machine = machine_flow(code)
-        self.inner = [flow.innermost(b) for b in range(len(flow.blocks))]
         self.reached = [
             n == 0 or above is not None for n, above in enumerate(self.machine.dominators)
         ]
         self.votes = [self._votes(n) for n in range(len(self.machine.blocks))]
-        self.loop_of = [self.machine.innermost(n) for n in range(len(self.machine.blocks))]
         self.odd = {n for n in range(len(self.machine.blocks)) if self._is_odd(n)}
         self.in_code = {i.line for i in code}
         self.moved = {i.line for i in code if i.opcode in self.accesses}
@@ -191,7 +189,7 @@ class _Code:
             at = self.machine.blocks[source].stop - 1
             place = self.place[at]
             if place is not None and self._opcode(at) == "bra":
-                found[self.inner[self.flow.block_of[place]]] += 1
+                found[self.flow.innermost[self.flow.block_of[place]]] += 1
         return found.most_common(1)[0][0] if found else _NO_BRANCH
 
     def iterations(self, of: int, blocks: Iterable[int]) -> int:
@@ -206,10 +204,8 @@ class _Code:
         return self._iterations[key]
 
     def _held(self, of: int, blocks: Iterable[int]) -> int:
-        own = [
-            self.function.instructions[at]
-            for at in self.flow.places(b for b in self.flow.loops[of].blocks if self.inner[b] == of)
-        ]
+        body = [b for b in self.flow.loops[of].blocks if self.flow.innermost[b] == of]
+        own = [self.function.instructions[at] for at in self.flow.places(body)]
         here = [self.code[at] for at in self.machine.places(blocks)]
         widths = [(i.line, memory_parts(i)) for i in own if is_memory(i)]
         lines = {line for line, _ in widths}
@@ -231,9 +227,7 @@ class _Code:
         return round(statistics.median_low(narrow)) if narrow else 0
 
 
-@once
-def _beside(code: MachineCode, function: Function, flow: ControlFlow) -> _Code:
-    return _Code(code, function, flow)
+_beside: Final = once(_Code)
 
 
 class _Frequencies:
@@ -253,7 +247,7 @@ class _Frequencies:
         """Return the loop of PTX whose branch back, or else whose start, a machine loop has."""
         back = self.code.back[number]
         header = self.machine.loops[number].header
-        return self.code.inner[self.made_of[header]] if back == _NO_BRANCH else back
+        return self.flow.innermost[self.made_of[header]] if back == _NO_BRANCH else back
 
     def add_body(self, number: int | None, turns: float) -> None:
         """Say how often the blocks of a loop's body run, and those of the loops in it.
@@ -262,9 +256,8 @@ class _Frequencies:
         """
         loop = None if number is None else self.loops[number]
         each = 1.0 if loop is None else self.runs.blocks.get(self.flow.loops[loop].header, 0.0)
-        inside = [
-            n for n, of in enumerate(self.code.loop_of) if of == number and self.code.reached[n]
-        ]
+        body = [n for n, of in enumerate(self.machine.innermost) if of == number]
+        inside = [n for n in body if self.code.reached[n]]
         children = [n for n, x in enumerate(self.machine.loops) if x.parent == number]
         for n in inside:
             share = self._runs(n) / each if each else 0.0
@@ -291,7 +284,7 @@ class _Frequencies:
                 many = self.code.iterations(of, loop.blocks)
                 found.setdefault(of, []).append(_Piece(start, n, loop.header, many))
         for n in inside:
-            of = self._outermost(self.code.inner[self.made_of[n]], around)
+            of = self._outermost(self.flow.innermost[self.made_of[n]], around)
             if of is not None:
                 many = self.code.iterations(of, [n])
                 found.setdefault(of, []).append(_Piece(self.machine.blocks[n].start, None, n, many))

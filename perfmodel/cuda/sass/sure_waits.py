@@ -56,18 +56,14 @@ def _in_turn(
     level: dict[str, float] = {}  # the waits before a value is there
     chosen: dict[int, float] = {}  # and before a block's branch is taken
     every = written = shared = 0.0  # and before what follows anything, stores, barriers
-
-    def parting_before(number: int) -> bool:
-        return any(lanes_part_at(function, flow, b, parting) for b in depends.get(number, ()))
-
     reached = 0.0
     for number, share in blocks:
         wait = min(share, 1.0)
-        if parting_before(number):
-            every = max(every, reached)
         before = depends.get(number, frozenset())
+        split = not any(lanes_part_at(function, flow, b, parting) for b in before)
+        if not split:
+            every = max(every, reached)
         decided = max((chosen.get(b, 0.0) for b in before), default=0.0)
-        split = not parting_before(number)
         for at in flow.places([number]):
             i = function.instructions[at]
             needed = max((level.get(r, 0.0) for r in read_registers(i)), default=0.0)

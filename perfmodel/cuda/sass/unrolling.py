@@ -6,6 +6,7 @@ differ part, and a warp runs more of them than any lane. Which loops those are, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -46,8 +47,6 @@ class CountedLoop:
     """Type that is compared as, such as s32."""
     after: bool
     """Whether it is compared after it is changed."""
-    predicate: str = ""
-    """Register that the branch back asks."""
     times: Register | None = None
     """What `step` is multiplied by: a number that the loop leaves as it is."""
 
@@ -102,9 +101,7 @@ def counter(
     loop goes on where it is taken; `any_step`: whether it may count by any number that it leaves as
     it is, not only by a constant.
     """
-    steps = _steps(function, inside)
-    by = _steps_by_registers(function, inside) if any_step else {}
-    steps |= {name: (at, sign) for name, (at, sign, _) in by.items()}
+    steps = _steps(function, inside, any_step)
     last = function.instructions[branch]
     if last.guard is None:
         return None
@@ -120,46 +117,35 @@ def counter(
                     return None
                 how = _TURNED[how] if turned else how
                 how = _NEGATED[how] if last.guard.negated == back else how
-                changed, step = steps[own.name]
-                kind, predicate = setp.modifiers[-1], last.guard.register.name
-                times = by[own.name][2] if own.name in by else None
-                return CountedLoop(own.name, step, how, other, kind, changed < at, predicate, times)
+                changed, step, times = steps[own.name]
+                kind = setp.modifiers[-1]
+                return CountedLoop(own.name, step, how, other, kind, changed < at, times)
         return None
     return None
 
 
-def _steps(function: Function, inside: Sequence[int]) -> dict[str, tuple[int, int]]:
-    """Return the registers of a loop that change by a constant alone: where, and by how much."""
-    changes: dict[str, int] = {}
-    found: dict[str, tuple[int, int]] = {}
-    for at in inside:
-        instruction = function.instructions[at]
-        for register in written_registers(instruction):
-            changes[register] = changes.get(register, 0) + 1
-        if instruction.opcode not in ("add", "sub") or not instruction.operands:
-            continue
-        first, *rest = instruction.operands
-        by = next((o.value for o in rest if isinstance(o, Immediate)), None)
-        if isinstance(first, Register) and first in rest and by:
-            found[first.name] = (at, by if instruction.opcode == "add" else -by)
-    return {register: step for register, step in found.items() if changes[register] == 1}
+def _steps(
+    function: Function, inside: Sequence[int], any_step: bool
+) -> dict[str, tuple[int, int, Register | None]]:
+    """Return the registers that a loop changes in one place, by a constant: where, by how much.
 
-
-def _steps_by_registers(
-    function: Function, inside: Sequence[int]
-) -> dict[str, tuple[int, int, Register]]:
-    """Return the registers that change by another alone, which stays: where, the sign, and it."""
-    writes = [r for at in inside for r in written_registers(function.instructions[at])]
-    found: dict[str, tuple[int, int, Register]] = {}
+    With `any_step` those too that another register which stays is added to or taken from: the sign,
+    and that register.
+    """
+    writes = Counter(r for at in inside for r in written_registers(function.instructions[at]))
+    found: dict[str, tuple[int, int, Register | None]] = {}
     for at in inside:
-        instruction = function.instructions[at]
-        if instruction.opcode not in ("add", "sub") or len(instruction.operands) != 3:
+        opcode, operands = function.instructions[at].opcode, function.instructions[at].operands
+        if opcode not in ("add", "sub") or not operands or operands[0] not in operands[1:]:
             continue
-        target, first, second = instruction.operands
-        if instruction.opcode == "add" and second == target:
-            first, second = second, first
-        if not (isinstance(target, Register) and first == target and isinstance(second, Register)):
+        target, *given = operands
+        if not isinstance(target, Register) or writes[target.name] != 1:
             continue
-        if writes.count(target.name) == 1 and second.name not in writes:
-            found[target.name] = (at, 1 if instruction.opcode == "add" else -1, second)
+        sign = 1 if opcode == "add" else -1
+        by = next((o.value for o in given if isinstance(o, Immediate)), 0)
+        other = given[0] if opcode == "add" and given[-1] == target else given[-1]
+        if by:
+            found[target.name] = (at, sign * by, None)
+        elif any_step and isinstance(other, Register) and other.name not in writes:
+            found[target.name] = (at, sign, other)
     return found

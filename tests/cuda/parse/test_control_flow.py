@@ -40,9 +40,9 @@ def test_nested_loops_by_hand() -> None:
     assert inner.back_edges == ((2, 2),)
     assert outer.back_edges == ((3, 1),)
     assert outer.exits == ((3, 4),)
-    assert graph.innermost(2) == 1
-    assert graph.innermost(3) == 0
-    assert graph.innermost(4) is None
+    assert graph.innermost[2] == 1
+    assert graph.innermost[3] == 0
+    assert graph.innermost[4] is None
     assert graph.dominators == (None, 0, 1, 2, 3)
     assert graph.post_dominators == (1, 2, 3, 4, graph.exit)
 
