@@ -16,7 +16,7 @@ from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
-from perfmodel.models.grid.activity import Activity, conditions, in_split_lanes, warp_classes
+from perfmodel.models.grid.activity import Activity, conditions, warp_classes
 from perfmodel.models.grid.affine import (
     Plane,
     Variable,
@@ -27,6 +27,7 @@ from perfmodel.models.grid.affine import (
     with_threads,
 )
 from perfmodel.models.grid.geometry import BlockShape
+from perfmodel.models.grid.split_lanes import in_split_lanes
 from perfmodel.models.requests.addressing import Addressing, addressing
 from perfmodel.models.requests.affine_requests import affine_requests
 from perfmodel.models.requests.atomic_requests import sharing
