@@ -1,4 +1,4 @@
-"""Loads of a periodic buffer: warp by warp as lane by lane."""
+"""Loads of runs: warp by warp as lane by lane."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from hypothesis import strategies as st
 
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
+from perfmodel.models.grid.affine import plane
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests import patterns, run_requests
 from perfmodel.models.requests.addressing import addressing
-from perfmodel.models.requests.periodic_index import periodic_index
 
 pytest.importorskip("numba")
 
 KERNEL = """
-name = "periodic"
-summary = "a table read again and again"
+name = "rows"
+summary = "rows that start anywhere in a line"
 parameters = {{ n = {{}}, m = {{}}, b = {{ minimum = 0 }} }}
 launch = {{ grid = "ceil_div(n, {threads}*{trips})", block = {threads} }}
-definitions = {{ i = "blockIdx.x*blockDim.x + threadIdx.x + t*gridDim.x*blockDim.x" }}
-buffers = {{ x = {{ length = "m + 64", element_bytes = {width} }} }}
+definitions = {{ i = "blockIdx.x*m + threadIdx.x + t*gridDim.x*m" }}
+buffers = {{ x = {{ length = "2*n*m", element_bytes = {width} }} }}
 loops = [{{ variable = "t", trips = {trips} }}]
 accesses = [{{ load = "x", index = "{index}", guard = "{guard}", loop = "t" }}]
 """
-INDICES = ("i % m", "(i + b) % m", "i % m + b", "(2*i) % m")
-GUARDS = ("i < n", "i < n and threadIdx.x < 50 + b", "blockIdx.x >= b and i + 3*b <= n")
+INDICES = ("i", "i + b", "i + b*t", "2*i")
+GUARDS = ("i < n*m", "i < n*m and threadIdx.x < 50 + b", "blockIdx.x >= b and threadIdx.x < m")
 
 
 def both(columns: dict[str, Any], **words: Any) -> tuple[Any, Any] | None:
     """Return what launches ask for, warp by warp and lane by lane; None if they read no runs."""
     instance = bind(parse_kernel(KERNEL.format(**words)), columns)
     a = addressing(instance, 0, block_shape((words["threads"], 1, 1)))
-    found = periodic_index(a.index, a.values, a.variables)
-    given = found and run_requests.runs_of(a, *found)
+    given = run_requests.runs_of(a, plane(a.index, a.values, a.variables))
     return given and (run_requests.by_runs(*given), run_requests.by_lanes(*given))
 
 
@@ -52,18 +51,17 @@ WORDS = {
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.integers(128, 9000), min_size=3, max_size=3),
-    st.floats(1, 40),
+    st.lists(st.integers(1, 9000), min_size=3, max_size=3),
+    st.integers(1, 100_000),
     st.integers(0, 9),
     st.fixed_dictionaries(WORDS),
     st.sampled_from([patterns.MAX_LANES, 1 << 12]),
 )
 def test_runs_ask_for_what_their_lanes_do(
-    periods: list[int], turns: float, b: int, words: dict[str, Any], lanes: int
+    pitches: list[int], n: int, b: int, words: dict[str, Any], lanes: int
 ) -> None:
     # expected (independent): the same sampled blocks, counted lane by lane
-    m = np.array(periods)
-    columns = {"m": m, "n": (m * turns).astype(int) + 9, "b": b}
+    columns = {"m": np.array(pitches), "n": n, "b": b}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(patterns, "MAX_LANES", lanes)
         found = both(columns, **words)

@@ -33,25 +33,26 @@ class Even(NamedTuple):
         return [part * scale for part in parts]
 
 
-def even(a: Addressing, f: Plane) -> Even | None:
-    """Return a plane as one that moves evenly from thread to thread of a block, if it does."""
-    return _even(a, f, [v for v in a.variables if v.target.startswith("threadIdx")])
+def even(a: Addressing, f: Plane, digits: Sequence[Variable] | None = None) -> Even | None:
+    """Return a plane as one that moves evenly from thread to thread of a block, if it does.
+
+    Or along other `digits` of a thread's number, the fastest first.
+    """
+    if not f.affine or not a.shape.regular:
+        return None
+    if digits is None:
+        digits = [v for v in a.variables if v.target.startswith("threadIdx")]
+    step, reach = f.strides[digits[0].name], np.ones(1)
+    same = np.ones(1, dtype=bool)
+    for v in digits:
+        same = same & ((f.strides[v.name] == step * reach) | (v.extent <= 1))
+        reach = reach * v.extent
+    return Even(f, step) if agreed(same) else None
 
 
 def even_in_warps(a: Addressing, f: Plane) -> Even | None:
     """Return a plane as one that moves evenly from lane to lane, if it does."""
-    return _even(a, f, [v for v in a.variables if v.in_lane])
-
-
-def _even(a: Addressing, f: Plane, digits: Sequence[Variable]) -> Even | None:
-    if not f.affine or not a.shape.regular:
-        return None
-    step, reach = f.strides[digits[0].name], 1
-    same = np.ones(1, dtype=bool)
-    for v in digits:
-        same = same & (f.strides[v.name] == step * reach)
-        reach = reach * int(v.extent)
-    return Even(f, step) if np.all(same) else None
+    return even(a, f, [v for v in a.variables if v.in_lane])
 
 
 def falling_tests(a: Addressing, steps: Callable[..., Even | None] = even) -> list[Even] | None:

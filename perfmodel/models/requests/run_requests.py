@@ -1,14 +1,12 @@
 """Requests of blocks or warps that read runs: one element after the other, as far as a guard lets.
 
-Where runs start anywhere in a line, or are cut anywhere, as by the end of a period, ``table[i %
-m]``, the same blocks are looked at as in `enumeration`, but warp by warp, not lane by lane: a run
-of bytes says all that its lanes ask for.
+Where runs start anywhere in a line, the same blocks are looked at as in `enumeration`, but warp by
+warp, not lane by lane: a run of bytes says all that its lanes ask for.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,14 +24,12 @@ from perfmodel.models.requests.block_runs import Even, even, even_in_warps, fall
 from perfmodel.models.requests.enumeration import evenly, lanes_counted
 from perfmodel.models.requests.patterns import Pattern, pattern_of
 from perfmodel.models.requests.request_record import Requests
-from perfmodel.models.requests.wavefronts import BANK_WORD, tag_tables
+from perfmodel.models.requests.wavefronts import BANK_WORD, tag_tables, tags_of_warps
 
 _LOOP: Final = "perfmodel.models.requests.run_request_loop"
 _WORTH: Final = 1 << 5
 """Launches from which on loading the loop takes less time than looking at their lanes; one alone
 is always looked at lane by lane, whatever was loaded before."""
-_NEVER: Final = 1 << 50
-"""A period longer than any buffer, in elements."""
 
 
 class Runs(NamedTuple):
@@ -47,16 +43,13 @@ class Runs(NamedTuple):
     tests: int  # of which all must be above zero for a thread to take part
 
 
-def run_requests(
-    a: Addressing, flat: Plane, period: Any = _NEVER, start: Any = 0
-) -> Requests | None:
+def run_requests(a: Addressing, flat: Plane) -> Requests | None:
     """Count the requests of a load of each launch by itself, scaled from sampled blocks.
 
-    `flat` is the index, folded into `period` elements from a first on. None where threads do not
-    read one element after the other, or a guard lets others through than the first of them, or the
-    period is shorter than a warp.
+    `flat` is the index. None where threads do not read one element after the other, or a guard lets
+    others through than the first of them.
     """
-    given = runs_of(a, flat, period, start)
+    given = runs_of(a, flat)
     if given is None:
         return None
     requests, lanes, share, step, sectors, halves, lines, data, tags = _counted(*given)
@@ -78,22 +71,20 @@ def run_requests(
     )
 
 
-def runs_of(
-    a: Addressing, flat: Plane, period: Any = _NEVER, start: Any = 0
-) -> tuple[Any, ...] | None:
+def runs_of(a: Addressing, flat: Plane) -> tuple[Any, ...] | None:
     """Return what `by_runs` and `by_lanes` take; None where threads read no runs.
 
     What launches have in common; then arrays of launches: how many numbers the pattern has, and
-    these; extents of axes; executions that repeat the same; start of the period and its length [B];
-    and planes, the address [B] before it is folded, then the tests.
+    these; extents of axes; executions that repeat the same; and planes, the address [B], then the
+    tests.
     """
-    if not flat.affine or not _whole_words(a):
+    if not flat.affine or not whole_words(a):
         return None
     runs, digits = _by_blocks(a, flat), []
     if runs is None:
         runs = _by_warps(a, flat)
         digits = [v for v in a.variables if v.target.startswith("threadIdx") and not v.in_lane]
-    if runs is None or not _are_runs(a, runs[0], period, start):
+    if runs is None or not _are_runs(a, runs[0]):
         return None
     extents = {**dict(zip(BLOCK_INDICES, a.instance.grid, strict=True)), **a.trips}
     used = names(a.index).union(*map(names, a.guards))
@@ -107,8 +98,7 @@ def runs_of(
     sizes = tuple(int(v.extent) for v in digits)
     threads = a.shape.threads // math.prod(sizes)
     given = Runs(pattern, most, len(axes), sizes, threads, len(tests))
-    folded = start * a.element, period * a.element
-    return given, len(numbers), *numbers, *(extents[n] for n in axes), alike, *folded, *planes
+    return given, len(numbers), *numbers, *(extents[n] for n in axes), alike, *planes
 
 
 def _by_blocks(a: Addressing, flat: Plane) -> list[Even] | None:
@@ -123,18 +113,16 @@ def _by_warps(a: Addressing, flat: Plane) -> list[Even] | None:
     return None if index is None or tests is None else [index, *tests]
 
 
-def _are_runs(a: Addressing, index: Even, period: Any, start: Any) -> bool:
-    """Say whether lanes read elements one after the other, and a period ends once in a warp."""
+def _are_runs(a: Addressing, index: Even) -> bool:
+    """Say whether lanes read elements one after the other."""
     flat = index.plane
     holds = (index.step * a.element == a.width) & (flat.offset >= 0)
-    holds = holds & (period * a.element >= WARP_SIZE * a.width)
-    holds = holds & (period * a.element % a.width == 0) & (start * a.element % a.width == 0)
     for v in a.variables:
         holds = holds & (flat.strides[v.name] >= 0)
     return agreed(holds)
 
 
-def _whole_words(a: Addressing) -> bool:
+def whole_words(a: Addressing) -> bool:
     """Say whether lanes load whole words of global memory, each at once."""
     return a.access.kind == "load" and not a.from_shared and a.pieces == 1 and a.width >= BANK_WORD
 
@@ -166,16 +154,15 @@ def by_runs(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
 
     size = (max(np.size(column) for column in columns),)
     whole = [np.broadcast_to(np.ravel(c), size).astype(np.int64) for c in columns[numbers:]]
-    extents, (alike, *period) = whole[: runs.axes], whole[runs.axes :][:3]
-    planes = np.array(whole[runs.axes + 3 :]).reshape(1 + runs.tests, -1, *size)
+    extents, alike = whole[: runs.axes], whole[runs.axes]
+    planes = np.array(whole[runs.axes + 1 :]).reshape(1 + runs.tests, -1, *size)
     pattern = runs.pattern
     own, *sums, bits = counted_runs(
         (np.array(runs.digits, dtype=np.int64), runs.threads, pattern.width.bit_length() - 1),
         np.array(evenly(runs.axes, runs.most)).reshape(runs.axes, runs.most),
         np.array(extents, dtype=np.int64).reshape(runs.axes, *size),
         planes,
-        np.array(period),
-        _banks(pattern.width),
+        (*tag_tables(), tags_of_warps(pattern.width)),
     )
     every = np.multiply.reduce([n.astype(float) for n in extents], axis=0, initial=1.0)
     some = alike * every > 0
@@ -184,12 +171,3 @@ def by_runs(runs: Runs, numbers: int, *columns: Any) -> tuple[Array, ...]:
     step = np.where(some, bits & -bits, 1).astype(float)
     requests, lanes, *rest = (each * scale for each in sums)
     return requests, lanes, share, step, *rest
-
-
-@lru_cache
-def _banks(width: int) -> tuple[Array, Array, Array]:
-    """Return the tag banks of lines by low and high bits, and sums of warps' clocks there."""
-    from perfmodel.models.requests.run_request_loop import tag_clocks
-
-    low, high = tag_tables()
-    return low, high, tag_clocks(low, high, WARP_SIZE * width)

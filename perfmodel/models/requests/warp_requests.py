@@ -36,6 +36,7 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
+from perfmodel.models.requests.periodic_requests import periodic_requests
 from perfmodel.models.requests.random_places import (
     Drawn,
     pitch_of_shuffled,
@@ -140,7 +141,10 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     )
     whole = (period % LINE == 0) & (start % LINE == 0)
     unnoticed = agreed(whole & (reach * a.element <= period))
-    closed = affine_requests(a, activity, flat, a.variables) if unnoticed else None
+    if unnoticed:
+        closed = affine_requests(a, activity, flat, a.variables)
+    else:
+        closed = periodic_requests(a, activity, found)
     strides = {name: stride * a.element for name, stride in flat.strides.items()}
     extents = {v.name: v.extent * activity.shares.get(v.name, 1.0) for v in a.variables}
     walked = sum((np.abs(strides[n]) * (extents[n] - 1) for n in strides), np.full(1, a.width))
@@ -149,7 +153,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     offset = flat.offset * a.element
     nearest = start + np.mod(offset - start + period / 2, period) - period / 2
     return replace(
-        closed or run_requests(a, *found) or counted_requests(a),
+        closed or counted_requests(a),
         strides=strides,
         offset=nearest if once else offset,
         shares=activity.shares,

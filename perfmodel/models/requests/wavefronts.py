@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import lru_cache, reduce
 from itertools import repeat
 from typing import Any, Final
 
@@ -50,11 +51,15 @@ _SPREAD: Final = 0x9E3779B97F4A7C15
 """2^64 over the golden section, odd: it spreads numbers over 64 bits (Knuth, TAOCP 3, 6.4)."""
 
 
+PAGE_OF_LINES: Final = 1 << 12
+"""Lines whose tag banks differ by the lower bits of their addresses alone."""
+
+
 def tag_tables() -> tuple[Array, Array]:
     """Return the tag banks, 0 to 3, of a line address by its lower 12 bits, and by the next 12."""
-    low = np.zeros(4096, dtype=np.uint8)
-    high = np.zeros(4096, dtype=np.uint8)
-    values = np.arange(4096)
+    low = np.zeros(PAGE_OF_LINES, dtype=np.uint8)
+    high = np.zeros(PAGE_OF_LINES, dtype=np.uint8)
+    values = np.arange(PAGE_OF_LINES)
     for bit, bank in enumerate(_TAG_BANK_OF_BIT):
         table, shift = (low, bit) if bit < 12 else (high, bit - 12)
         table ^= np.where(values >> shift & 1, bank, 0).astype(np.uint8)
@@ -64,6 +69,25 @@ def tag_tables() -> tuple[Array, Array]:
 _LOW, _HIGH = tag_tables()
 # One byte counts each bank's lines, so that a single sum counts all four: the bank's first bit.
 _BYTE_LOW, _BYTE_HIGH = 8 * _LOW, 8 * _HIGH
+_BEFORE = PAGE_OF_LINES + WARP_SIZE
+_PLACES_BEFORE = _HIGH.astype(np.int64) * _BEFORE
+
+
+@lru_cache
+def tags_of_warps(width: int) -> Array:
+    """Return the tag wavefronts of full warps of a run, summed from the first line on.
+
+    Lanes move `width` bytes. Of warps that start with a line, and of those that start within one:
+    (2, lines + stride). The sum at a line is of the warps that lie before it, each where the last
+    one ends.
+    """
+    stride = width * WARP_SIZE // LINE
+    found = np.zeros((2, PAGE_OF_LINES + stride), dtype=np.int16)
+    for inside in range(2):
+        lines = np.arange(PAGE_OF_LINES) + np.arange(stride + inside)[:, None]
+        tags = _most_in_a_bank(lines).reshape(-1, stride)
+        found[inside, stride:] = np.cumsum(tags, axis=0).ravel()
+    return found
 
 
 def tag_bank(line: Any) -> Array:
@@ -162,8 +186,31 @@ def _most_in_a_bank(lines: Array) -> Array:
     byte = _BYTE_LOW.take(low, mode="clip") ^ _BYTE_HIGH.take(high, mode="clip")
     counts = np.left_shift(np.uint32(1), byte, dtype=np.uint32)
     counts[1:] *= lines[1:] != lines[:-1]
-    banks = counts.sum(axis=0, dtype=np.uint32)
-    return np.asanyarray(np.maximum.reduce([banks >> 8 * bank & 255 for bank in range(TAG_BANKS)]))
+    return most_in_a_bank(counts.sum(axis=0, dtype=np.uint32))
+
+
+def lines_by_bank(first: Array, count: Array) -> Array:
+    """Return how many of a few lines, one after the other, are in each tag bank: a byte each.
+
+    Those across a page of lines as if the next page's banks were in the same order.
+    """
+    before = _lines_before()
+    row = _PLACES_BEFORE.take(first >> 12 & 4095, mode="clip") + (first & 4095)
+    return np.asanyarray(before.take(row + count, mode="clip") - before.take(row, mode="clip"))
+
+
+def most_in_a_bank(lines: Array) -> Array:
+    """Return the most lines in one tag bank, of those of each in a byte."""
+    return np.asanyarray(reduce(np.maximum, (lines >> 8 * bank & 255 for bank in range(TAG_BANKS))))
+
+
+@lru_cache
+def _lines_before() -> Array:
+    """Return the lines before one, by bank, for each bank of the higher bits: sums modulo 2^32."""
+    banks = np.arange(TAG_BANKS, dtype=np.uint8)[:, None]
+    every = 8 * (_LOW.take(np.arange(_BEFORE) & 4095) ^ banks)
+    counts = np.left_shift(np.uint32(1), every, dtype=np.uint32).cumsum(axis=1, dtype=np.uint32)
+    return np.pad(counts[:, :-1], ((0, 0), (1, 0)))
 
 
 def pattern_wavefronts(
