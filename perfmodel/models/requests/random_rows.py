@@ -239,12 +239,13 @@ def _wavefronts(a: Addressing, rows: Rows, warp: Array, lines: Array) -> tuple[A
 def busiest(balls: Any, bins: Any, places: Any) -> Array:
     """Return how many of some balls are expected in the fullest of some bins.
 
-    Balls are at most 32, and different ones of so many in all, as many of each bin's; a number
+    Balls, at most 32, are different ones of so many in all, as many of each bin's; a number
     between whole ones is taken to be as often the one as the other. Bins are a power of two, at
     most 32. Drawn of few, they lie more evenly: their deviation is that of draws without
     replacement (Cochran, Sampling Techniques, 2.6), up to 20% too much of two or three a bin.
     """
     balls, bins, places = (np.asanyarray(each, dtype=float) for each in (balls, bins, places))
+    balls = np.minimum(balls, WARP_SIZE)
     low = np.floor(balls).astype(int)
     table, kind = _fullest(), np.log2(bins).astype(int)
     few, more = table[kind, low], table[kind, np.minimum(low + 1, WARP_SIZE)]
