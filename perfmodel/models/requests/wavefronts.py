@@ -69,8 +69,8 @@ def tag_tables() -> tuple[Array, Array]:
 _LOW, _HIGH = tag_tables()
 # One byte counts each bank's lines, so that a single sum counts all four: the bank's first bit.
 _BYTE_LOW, _BYTE_HIGH = 8 * _LOW, 8 * _HIGH
-_BEFORE = PAGE_OF_LINES + WARP_SIZE
-_PLACES_BEFORE = _HIGH.astype(np.int64) * _BEFORE
+_BEFORE: Final = PAGE_OF_LINES + WARP_SIZE  # a warp's lines may go on past a page
+_PLACES_BEFORE: Final = _HIGH.astype(np.int64) * _BEFORE  # in `_lines_before`, by higher bits
 
 
 @lru_cache
