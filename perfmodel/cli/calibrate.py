@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Literal
 
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.measure import PROFILER
@@ -19,9 +19,6 @@ EXAMPLES = (
     "perfmodel predict gemm --device my-gpu.toml",
     "perfmodel calibrate --against simulator --output agreement",
 )
-
-
-GPU: Final[Any] = option("Number of the GPU to measure, from 0. [default: 0]", "--gpu", min=0)
 
 
 def calibrate(
@@ -42,7 +39,7 @@ def calibrate(
         "then --output is a folder for its grid of launches, fit and plot.",
         default="gpu",
     ),
-    gpu: int | None = GPU,
+    gpu: int | None = option("Number of the GPU to measure, from 0. [default: 0]", "--gpu", min=0),
     profiler: bool = PROFILER,
     json: bool = JSON,
 ) -> None:

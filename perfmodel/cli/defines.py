@@ -143,13 +143,8 @@ _FRACTIONS: Final = ("hit-ratio", "compression")
 
 def values_over(text: str, words: Collection[str]) -> tuple[str, tuple[float | str, ...]]:
     """Return the name and the values of an ``--over`` option; `words` names those not numbers."""
-    name, _, values = text.partition("=")
-    if name.strip() in _FRACTIONS:
-        return name.strip(), _fractions(values, text)
-    # A knob's name has a dash, which no parameter has.
-    plain = name.strip().replace("-", "_")
-    found = parse_value_lists([f"{plain}={values}"], words, option="--over")[plain]
-    return name.strip(), tuple(v if isinstance(v, str) else float(v) for v in found)
+    name, found = _over(text, words, MOST_COMBINATIONS)
+    return name, tuple(v if isinstance(v, str) else float(v) for v in found)
 
 
 def axis_over(text: str, words: Collection[str]) -> Axis:
@@ -158,12 +153,17 @@ def axis_over(text: str, words: Collection[str]) -> Axis:
 
     from perfmodel.prediction.grid import Axis
 
+    name, found = _over(text, words, MOST_ROWS)
+    return Axis(name, np.array(found, dtype=object if isinstance(found[0], str) else None))
+
+
+def _over(text: str, words: Collection[str], most: int) -> tuple[str, tuple[float | str, ...]]:
     name, _, values = (part.strip() for part in text.partition("="))
     if name in _FRACTIONS:
-        return Axis(name, np.array(_fractions(values, text)))
+        return name, _fractions(values, text)
+    # A knob's name has a dash, which no parameter has.
     plain = name.replace("-", "_")
-    found = parse_value_lists([f"{plain}={values}"], words, "--over", MOST_ROWS)[plain]
-    return Axis(name, np.array(found, dtype=object if plain in words else np.int64))
+    return name, parse_value_lists([f"{plain}={values}"], words, "--over", most)[plain]
 
 
 def _fractions(values: str, text: str) -> tuple[float, ...]:

@@ -130,7 +130,8 @@ def _read_most_often(kernel: Kernel, device: Device, values: Mapping[str, Any]) 
     from perfmodel.prediction.changes import reused_buffers
     from perfmodel.prediction.predict import predict
 
-    read = sorted({a.buffer for a in kernel.accesses if a.kind == "load"} & set(_global(kernel)))
+    loads = {a.buffer for a in kernel.accesses if a.kind == "load"}
+    read = sorted(loads & {b.name for b in kernel.buffers if b.space == "global"})
     if len(read) == 1:
         return read[0]
     times = reused_buffers(predict(kernel, device=device, **values)) if read else {}
@@ -140,7 +141,3 @@ def _read_most_often(kernel: Kernel, device: Device, values: Mapping[str, Any]) 
             f"{', '.join(read) or 'nothing'}, none of it more often than the others"
         )
     return max(times, key=lambda name: times[name])
-
-
-def _global(kernel: Kernel) -> list[str]:
-    return [b.name for b in kernel.buffers if b.space == "global"]

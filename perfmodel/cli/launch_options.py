@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.cli.defines import parse_defines
 from perfmodel.cli.kernel_list import Configuration, NamedKernel, find_kernel
@@ -16,8 +15,6 @@ from perfmodel.records import record
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
-
-NO_VALUES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @record(kw_only=True)
@@ -46,7 +43,7 @@ class LaunchOptions:
         gpu = load_device(self.device)
         return find_kernel(text, self.mapping, self.program, gpu), gpu
 
-    def values(self, named: NamedKernel, defaults: Mapping[str, int] = NO_VALUES) -> dict[str, Any]:
+    def values(self, named: NamedKernel, **defaults: int) -> dict[str, Any]:
         """Return what -D and the options of tiles give, one value for each parameter."""
         defines = self.tiles.added_to(self.define, named.text, self.mapping)
         values = {**defaults, **parse_defines(defines, named.word_parameters)}

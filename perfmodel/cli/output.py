@@ -34,8 +34,7 @@ def show(report: Piece) -> None:
 
 def show_meanwhile(report: Piece) -> None:
     """Print a report to standard error while a command goes on; a progress bar stays below it."""
-    if sys.stderr is not None:
-        print(_plain(report), file=sys.stderr, flush=True)
+    say(_plain(report))
 
 
 def _plain(report: Piece) -> str:
@@ -70,11 +69,16 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
+def say(text: str) -> None:
+    """Print a line to standard error, unless that is closed."""
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
+
+
 def wrote(*paths: str | Path) -> None:
     """Name files that a command has written, a line each on standard error."""
-    if sys.stderr is not None:
-        for path in paths:
-            print(f"wrote {path}", file=sys.stderr, flush=True)
+    for path in paths:
+        say(f"wrote {path}")
 
 
 def save_drawing(figure: Figure | Picture, path: str | Path) -> None:

@@ -39,7 +39,6 @@ from perfmodel.errors import PerfmodelError
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.prediction import Prediction
-    from perfmodel.reports.lines import Piece
 
 EXAMPLES = (
     "perfmodel predict gemm --mapping coalesced -D N=4096",
@@ -121,7 +120,15 @@ def predict(
 
         show(littles_law_reports(predictions))
     else:
-        show(_report(predictions, [each.launch for each, _ in chosen]))
+        from perfmodel.reports.prediction_text import prediction_report, predictions_report
+
+        several = len(predictions) > 1
+        launches = [each.launch for each, _ in chosen]
+        show(
+            predictions_report(predictions, launches)
+            if several
+            else prediction_report(predictions[0])
+        )
     if source and not json:
         from perfmodel.reports.source_text import source_report
 
@@ -172,13 +179,3 @@ def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
         name: source_lines(program if name == "PTX" else Path(program).parent / name)
         for name in names
     }
-
-
-def _report(predictions: list[Prediction], launches: list[str]) -> Piece:
-    from perfmodel.reports.prediction_text import prediction_report, predictions_report
-
-    return (
-        prediction_report(predictions[0])
-        if len(predictions) == 1
-        else predictions_report(predictions, launches)
-    )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from perfmodel.cli.grouped_options import option
+from perfmodel.cli.output import say
 
 
 def _checked(cluster: str | None) -> str | None:
@@ -47,15 +48,5 @@ def resumable(output: str | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if output is not None:
-            _say(f"interrupted: rows so far are in {output}.parts; the same command goes on")
+            say(f"interrupted: rows so far are in {output}.parts; the same command goes on")
         raise
-
-
-def already_whole(output: str) -> None:
-    """Say that a file has all rows of the command already."""
-    _say(f"{output} has all rows of this command already")
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:
-        print(text, file=sys.stderr, flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -22,7 +21,7 @@ from perfmodel.cli.options import (
     TileOptions,
     figure_option,
 )
-from perfmodel.cli.output import print_json, save_drawing, show
+from perfmodel.cli.output import print_json, save_drawing, say, show
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
@@ -137,17 +136,16 @@ def watched(
 
 def _warn_if_long(expected: float, instance: Instance, sample: float, runs: int) -> None:
     """Say so if a launch takes long; `expected` is the time of the whole of it [s]."""
-    if expected * sample <= _PATIENCE or sys.stderr is None:
+    if expected * sample <= _PATIENCE:
         return
     from perfmodel.reports.units import count
     from perfmodel.trace.simulate import warp_requests
 
     took = _spoken(expected * sample)
     share = _PATIENCE / 10 / expected
-    print(
+    say(
         f"note: {count(warp_requests(instance) * runs)} warp requests will take about {took}; "
-        f"--sample {share:.2g} takes about a minute; Ctrl-C ends it and prints what was counted",
-        file=sys.stderr,
+        f"--sample {share:.2g} takes about a minute; Ctrl-C ends it and prints what was counted"
     )
 
 

@@ -110,7 +110,7 @@ def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> list[Swe
         raise PerfmodelError(f"{names[0]} is given by -D and by --over: give it once")
     # -D says where sweeps over other things keep a parameter, or its sweep's first value does.
     firsts = {name: int(values[0]) for name, values in ranges if _of_launch(named, name)}
-    params = chosen.values(named, firsts)
+    params = chosen.values(named, **firsts)
     base = named.one(params, chosen.program.launch)
     platform = chosen.platform(base.kernel, gpu, base.values)
     control = platform.pop("l2")

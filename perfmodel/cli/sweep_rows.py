@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import axis_over, parse_defines, too_many
 from perfmodel.cli.launch_options import LaunchOptions
-from perfmodel.cli.output import wrote
+from perfmodel.cli.output import say, wrote
 from perfmodel.cli.progress import progress_bar
-from perfmodel.cli.rows_options import already_whole, command_line, resumable
+from perfmodel.cli.rows_options import command_line, resumable
 from perfmodel.errors import PerfmodelError
 from perfmodel.records import record
 
@@ -35,7 +35,7 @@ def write_rows(
     grid = _grid(kernel, over, chosen)
     rows = RowsFile(path, origin(command_line(), *_facts(grid)))
     if (done := rows.resume()) < 0:
-        already_whole(output)
+        say(f"{output} has all rows of this command already")
         return
     step = grid.step
     parts = range(done, -(-grid.size // step))
@@ -79,7 +79,7 @@ def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> Grid:
     firsts = {}
     if named.launches is not None:
         firsts = {axis.name: int(axis.values[0]) for axis in axes if axis.name not in KNOBS}
-    params = chosen.values(named, firsts)
+    params = chosen.values(named, **firsts)
     base = named.one(params, chosen.program.launch)
     if named.launches is None:
         for name in names:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.options import DEFAULT_DEVICE, JSON, complete_device, figure_option
-from perfmodel.cli.output import print_json, save_drawing, show, show_meanwhile, wrote
+from perfmodel.cli.output import print_json, save_drawing, say, show, show_meanwhile, wrote
 from perfmodel.cli.progress import progress_bar
 from perfmodel.cli.rows_options import CLUSTER, command_line, resumable
 from perfmodel.errors import PerfmodelError
@@ -198,4 +198,4 @@ def announce(recordings: Sequence[Recording]) -> None:
 
     count = sum(1 for recording in recordings for _ in matched(recording))
     if count >= MANY:
-        print(f"predicting {count} launches, some minutes", file=sys.stderr, flush=True)
+        say(f"predicting {count} launches, some minutes")

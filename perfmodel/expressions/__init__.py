@@ -2,7 +2,16 @@
 
 from perfmodel.expressions.evaluate import evaluate
 from perfmodel.expressions.grammar import parse
-from perfmodel.expressions.nodes import Name, Node, Number, Operation, names, substitute, text
+from perfmodel.expressions.nodes import (
+    Name,
+    Node,
+    Number,
+    Operation,
+    exchanged,
+    names,
+    substitute,
+    text,
+)
 from perfmodel.expressions.symbolic import latex, to_sympy
 
 __all__ = [
@@ -11,6 +20,7 @@ __all__ = [
     "Number",
     "Operation",
     "evaluate",
+    "exchanged",
     "latex",
     "names",
     "parse",

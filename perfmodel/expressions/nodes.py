@@ -239,6 +239,15 @@ def substitute(node: Node, mapping: Mapping[str, Node]) -> Node:
     return visit(node)
 
 
+def exchanged(node: Node, parts: Mapping[Node, Node]) -> Node:
+    """Return a tree with other trees in the place of some of its parts."""
+    if node in parts:
+        return parts[node]
+    if not isinstance(node, Operation):
+        return node
+    return Operation(node.operator, tuple(exchanged(part, parts) for part in node.operands))
+
+
 _UNARY: Final = 11
 _POWER: Final = 12
 _ATOM: Final = 13

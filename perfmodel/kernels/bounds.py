@@ -49,6 +49,13 @@ class _Search:
     largest: dict[str, int]
     used: list[str]
 
+    @property
+    def name(self) -> str:
+        """What messages call the access."""
+        access = self.access
+        kernel = self.instance.kernel.name
+        return f"kernel {kernel!r}, {access.kind} {access.name or access.buffer!r}"
+
 
 def check_bounds(instance: Instance) -> None:
     """Refuse accesses that reach outside their buffer, or that are misaligned vectors.
@@ -152,20 +159,15 @@ def _check_points(search: _Search, points: Points, length: int, vector: int) -> 
         return
     bad = np.flatnonzero(wrong)
     first = bad[np.lexsort(points[bad].T[::-1])[0]] if search.used else bad[0]
-    access, value = search.access, int(index[first])
-    what = (
-        f"kernel {search.instance.kernel.name!r}, {access.kind} {access.name or access.buffer!r}: "
-    )
+    buffer, value = search.access.buffer, int(index[first])
     if outside.any():
         reach = f"index {value}" if vector == 1 else f"index {value} to {value + vector - 1}"
-        what += f"{reach} is outside buffer {access.buffer!r} of {length} elements"
+        what = f"{reach} is outside buffer {buffer!r} of {length} elements"
         remedy = "guard the access, or make the buffer longer"
     else:
-        what += (
-            f"index {value} of buffer {access.buffer!r} is no multiple of the vector of {vector}"
-        )
+        what = f"index {value} of buffer {buffer!r} is no multiple of the vector of {vector}"
         remedy = "CUDA refuses misaligned vectors: align the index, or use a narrower vector"
-    raise PerfmodelError(f"{what}, in {_thread(search, points[first])}; {remedy}")
+    raise PerfmodelError(f"{search.name}: {what}, in {_thread(search, points[first])}; {remedy}")
 
 
 def _thread(search: _Search, point: Points) -> str:
@@ -195,11 +197,7 @@ def _values(search: _Search, node: Node, points: Points) -> Array:
     try:
         return np.broadcast_to(evaluate(node, known), len(points))
     except PerfmodelError as error:
-        access = search.access
-        raise PerfmodelError(
-            f"kernel {search.instance.kernel.name!r}, {access.kind} "
-            f"{access.name or access.buffer!r}: {error}"
-        ) from None
+        raise PerfmodelError(f"{search.name}: {error}") from None
 
 
 def _corners(search: _Search) -> Points:

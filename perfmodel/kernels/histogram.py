@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Operation, evaluate, substitute
+from perfmodel.expressions import Name, Node, Operation, evaluate, exchanged
 from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.kernels.access import Access
 from perfmodel.records import record
@@ -112,9 +112,7 @@ def histogram(access: Access, bins: int, known: Mapping[str, Any]) -> Histogram:
 def random_part(index: Node) -> tuple[Node, Operation] | None:
     """Return an index with ``bin`` for its ``random(key, n)``, and that; None if it has none."""
     found = _find(index)
-    if found is None:
-        return None
-    return _replaced(index, found), found
+    return None if found is None else (exchanged(index, {found: Name(BIN)}), found)
 
 
 def _find(node: Node) -> Operation | None:
@@ -123,14 +121,6 @@ def _find(node: Node) -> Operation | None:
     if node.operator == "random":
         return node
     return next((f for part in node.operands if (f := _find(part)) is not None), None)
-
-
-def _replaced(node: Node, old: Operation) -> Node:
-    if node == old:
-        return Name(BIN)
-    if isinstance(node, Operation):
-        return Operation(node.operator, tuple(_replaced(part, old) for part in node.operands))
-    return substitute(node, {})
 
 
 def _starts(bins: int) -> Array:

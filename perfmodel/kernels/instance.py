@@ -197,19 +197,20 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
     def spread(table: Mapping[str, Any]) -> Mapping[str, Any]:
         return MappingProxyType({name: _spread(v, shape) for name, v in table.items()})
 
+    def whole(node: Node, what: str, least: int, most: int) -> Any:
+        return _spread(bound.whole(node, what, least, most), shape)
+
     return Instance(
         kernel=kernel,
         shape=shape,
         values=spread(given),
         grid=_three(grid, shape),
         block=_three(block, shape),
-        registers=_spread(bound.whole(launch.registers, "registers", 1, MOST_REGISTERS), shape),
+        registers=whole(launch.registers, "registers", 1, MOST_REGISTERS),
         shared_bytes=_spread(shared_bytes, shape),
-        trips=spread(
+        trips=MappingProxyType(
             {
-                loop.variable: bound.whole(
-                    loop.trips, f"trips of loop {loop.variable!r}", 0, MOST_TRIPS
-                )
+                loop.variable: whole(loop.trips, f"trips of loop {loop.variable!r}", 0, MOST_TRIPS)
                 for loop in kernel.loops
             }
         ),
@@ -226,19 +227,13 @@ def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> I
             for entry in kernel.arithmetic
         ),
         flop=_spread(bound.number(kernel.flop, "flop"), shape),
-        loads_in_flight=(
-            None
-            if in_flight is None
-            else _spread(bound.whole(in_flight, "loads_in_flight", 1, 2**20), shape)
-        ),
+        loads_in_flight=None
+        if in_flight is None
+        else whole(in_flight, "loads_in_flight", 1, 2**20),
         multicast=tuple(
-            _spread(bound.whole(access.multicast, f"multicast of {access.name!r}", 1, 16), shape)
-            for access in kernel.accesses
+            whole(a.multicast, f"multicast of {a.name!r}", 1, 16) for a in kernel.accesses
         ),
-        moves=tuple(
-            _spread(bound.whole(access.moves, f"moves of {access.name!r}", 0, 2**31), shape)
-            for access in kernel.accesses
-        ),
+        moves=tuple(whole(a.moves, f"moves of {a.name!r}", 0, 2**31) for a in kernel.accesses),
         pipeline=None if kernel.pipeline is None else _pipeline(bound, kernel.pipeline),
     )
 

@@ -65,9 +65,9 @@ def source_of(kernel: Kernel) -> Source:
     PerfmodelError
         If it has none, or is no built-in.
     """
-    stem = _stem(kernel)
+    words = [word for word in (kernel.name, kernel.mapping) if word]
+    stem, name = "-".join(words), " ".join(words)
     stated = _stated()
-    name = " ".join(filter(None, (kernel.name, kernel.mapping)))
     if stem in stated["without"]:
         raise PerfmodelError(
             f"kernel {name!r} has no source here: it stands for {stated['without'][stem]}"
@@ -75,10 +75,6 @@ def source_of(kernel: Kernel) -> Source:
     if stem not in stated["kernels"]:
         raise PerfmodelError(f"kernel {name!r} has no source: only built-in kernels have one")
     return _read(stem, stated["kernels"][stem], kernel)
-
-
-def _stem(kernel: Kernel) -> str:
-    return "-".join(filter(None, (kernel.name, kernel.mapping)))
 
 
 @cache

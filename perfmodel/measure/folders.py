@@ -174,12 +174,8 @@ def _stored(recording: Recording) -> dict[str, Any]:
 def _topic(name: str, said: Mapping[str, Any]) -> Topic:
     columns: Mapping[str, list[Value | None]] = said["columns"]
     cells = zip(*columns.values(), strict=True)
-    rows = (
-        Row(name, line, MappingProxyType(_present(columns, row)))
-        for line, row in zip(said["lines"], cells, strict=True)
-    )
+    rows = []
+    for line, row in zip(said["lines"], cells, strict=True):
+        present = {c: cell for c, cell in zip(columns, row, strict=True) if cell is not None}
+        rows.append(Row(name, line, MappingProxyType(present)))
     return Topic(name, tuple(columns), tuple(rows))
-
-
-def _present(columns: Mapping[str, Any], row: tuple[Value | None, ...]) -> dict[str, Value]:
-    return {c: cell for c, cell in zip(columns, row, strict=True) if cell is not None}

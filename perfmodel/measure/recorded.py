@@ -40,9 +40,9 @@ from perfmodel.text_files import read_bytes
 Value = str | int | float
 
 MAX_BYTES: Final = 1 << 26
+"""Largest CSV that is read [B]."""
 _MOST_DIGITS: Final = 300
 """Fewer than any float that is not infinite may have."""
-"""Largest CSV that is read [B]."""
 HARMLESS: Final = ("", "clock unknown")
 """Flags of rows whose times count all the same."""
 
@@ -258,14 +258,14 @@ def parameter_count(columns: Sequence[str]) -> int:
 
 
 def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, where: str) -> Row:
+    where = f"{where}, line {line}"
     if len(cells) != len(columns):
         raise PerfmodelError(
-            f"{where}, line {line} has {len(cells)} cells, but {len(columns)} columns are named: "
+            f"{where} has {len(cells)} cells, but {len(columns)} columns are named: "
             "the line is cut short or broken"
         )
-    place = f"{where}, line {line}"
     values = {
-        name: _value(name, cell, place)
+        name: _value(name, cell, where)
         for name, cell in zip(columns, cells, strict=True)
         if cell != ""
     }
@@ -274,26 +274,24 @@ def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, wh
         if number is None:
             continue
         if not (isinstance(number, int | float) and number > 0):
-            raise PerfmodelError(f"{where}, line {line}: {name} must be above 0, not {number!r}")
+            raise PerfmodelError(f"{where}: {name} must be above 0, not {number!r}")
         if not low <= number <= high:
             raise PerfmodelError(
-                f"{where}, line {line}: {name} is {number:g}, beyond {low:g} to {high:g}, what "
+                f"{where}: {name} is {number:g}, beyond {low:g} to {high:g}, what "
                 f"GPUs have: is it in another unit? It must be: {RESULTS[name]}"
             )
     if "time_us" not in values and "cycles" not in values and "flag" not in values:
         raise PerfmodelError(
-            f"{where}, line {line} has neither a time nor a flag that says why: measure it again"
+            f"{where} has neither a time nor a flag that says why: measure it again"
         )
     for name, allowed in PROTOCOL.items():
         if name in values and values[name] not in allowed:
             raise PerfmodelError(
-                f"{where}, line {line}: {name} must be {' or '.join(allowed)}, "
-                f"not {shown(values[name])}"
+                f"{where}: {name} must be {' or '.join(allowed)}, not {shown(values[name])}"
             )
     if "time_us" in values and "timing" not in values:
         raise PerfmodelError(
-            f"{where}, line {line} has a time, but timing does not say which: "
-            f"{' or '.join(PROTOCOL['timing'])}"
+            f"{where} has a time, but timing does not say which: {' or '.join(PROTOCOL['timing'])}"
         )
     return Row(topic, line, MappingProxyType(values))
 

@@ -61,15 +61,9 @@ class Change:
 def changed(base: Prediction, kind: Kind, what: str, **other: Any) -> Change:
     """Return a change, with what it leaves alone as the launch has it."""
     details = base.details
-    return Change(
-        kind=kind,
-        what=what,
-        cuda=other.get("cuda", ()),
-        kernel=other.get("kernel", details.instance.kernel),
-        params=other.get("params", dict(base.params)),
-        control=other.get("control", details.setting.control),
-        finer=other.get("finer", False),
-    )
+    now: dict[str, Any] = {"kernel": details.instance.kernel, "params": dict(base.params)}
+    now |= {"control": details.setting.control, "cuda": ()}
+    return Change(kind, what, **(now | other))
 
 
 NEVER: Final = (

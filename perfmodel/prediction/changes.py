@@ -275,19 +275,16 @@ def _privatisation(base: Prediction) -> Iterator[Change]:
         return
     kernel = find_kernel(private)
     known = {p.name for p in kernel.parameters}
+    accesses = base.details.instance.kernel.accesses
+    counter = next(a.buffer for a in accesses if a.kind == "atomic")
     yield changed(
         base,
         "privatisation",
         "add up within each block in shared memory, then one global atomic per block",
-        cuda=private_lines(_counter(base)),
+        cuda=private_lines(counter),
         kernel=kernel,
         params={k: v for k, v in base.params.items() if k in known},
     )
-
-
-def _counter(base: Prediction) -> str:
-    """Return the buffer that a launch adds to."""
-    return next(a.buffer for a in base.details.instance.kernel.accesses if a.kind == "atomic")
 
 
 def _is_counter(base: Prediction) -> bool:

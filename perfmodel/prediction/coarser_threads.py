@@ -23,13 +23,12 @@ from perfmodel.prediction.rewrites import (
     ISSUE,
     SETUP,
     TOGETHER,
-    both,
     count_of,
     equal_work,
     fraction,
     kernel_of,
     more_registers,
-    put,
+    moved,
 )
 
 _COPIES: Final = (2, 4)
@@ -87,16 +86,9 @@ def _made(base: Prediction, copies: int, blocks: int) -> Kernel:
         if copy:
             place = place + copy * blocks
         puts: dict[str, Node] = {"blockIdx.x": place, "gridDim.x": Number(grid)}
-        guards = [put(kernel, g, puts) for g in (kernel.guard, access.guard) if g is not None]
-        if (copy + 1) * blocks > grid:
-            guards.append(place < grid)
-        return replace(
-            access,
-            index=put(kernel, access.index, puts),
-            guard=both(guards),
-            name=_named(access.name, copy),
-            needs=_named(access.needs, copy),
-        )
+        there = place < grid if (copy + 1) * blocks > grid else None
+        names = {"name": _named(access.name, copy), "needs": _named(access.needs, copy)}
+        return moved(kernel, access, puts, there, **names)
 
     setup, extra = float(SETUP), 0.0
     arithmetic = []

@@ -18,7 +18,13 @@ from perfmodel.prediction.conditions import Conditions, by_the_models
 from perfmodel.prediction.memory_size import TooLargeForMemoryError, capacity_text, needed_bytes
 from perfmodel.prediction.menu import combinations
 from perfmodel.prediction.predict import predict
-from perfmodel.prediction.predict_many import Predictions, Prepared, predict_columns, prepared
+from perfmodel.prediction.predict_many import (
+    Predictions,
+    Prepared,
+    predict_columns,
+    prepared,
+    some_rows,
+)
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.rows_in_bounds import outside_bounds
 from perfmodel.prediction.sweep import KNOBS
@@ -235,7 +241,7 @@ def _of_kernel(
         for row, reason in refused.items():
             yield np.array([row]), {"refused": reason}
         held = np.delete(held, [*refused])
-    some = _some(params, held)
+    some = some_rows(params, held)
     try:
         if held.size:
             yield held, _columns(predict_columns(kernel, under, some, programs))
@@ -248,12 +254,7 @@ def _of_kernel(
         yield np.array([row]), {"refused": reason}
     held = held[needed <= room]
     if held.size:
-        yield held, _columns(predict_columns(kernel, under, _some(params, held), programs))
-
-
-def _some(params: Mapping[str, Any], rows: Array) -> dict[str, Any]:
-    """Return the parameters of some rows."""
-    return {name: value[rows] if np.ndim(value) else value for name, value in params.items()}
+        yield held, _columns(predict_columns(kernel, under, some_rows(params, held), programs))
 
 
 def _columns(found: Prediction | Predictions) -> _Columns:

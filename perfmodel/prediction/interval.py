@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.doubt import Doubt
 from perfmodel.kernels.kernel import Kernel
@@ -26,7 +26,6 @@ from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.wider import WiderInterval, wider_intervals
 from perfmodel.records import record
 
-Array = npt.NDArray[Any]
 Origin = Literal["measured", "published"]
 
 INTERVALS: Final = Path(__file__).parent / "intervals.toml"

@@ -129,7 +129,8 @@ def _rung(found: list[Prediction], i: int, reference: CublasFp32 | None) -> Rung
     precision = here.details.instance.kernel.precision
     alike = [p for p in found if p.details.instance.kernel.precision == precision]
     others = [p for p in found if p is not here]
-    close = [p for p in others if _close(here, p)]
+    # The order of rungs that are this close cannot be told.
+    close = [p for p in others if abs(math.log(here.time_s / p.time_s)) < math.log1p(APART)]
     faster = sum(p.time_s < here.time_s and p not in close for p in others)
     return Rung(
         prediction=here,
@@ -140,11 +141,6 @@ def _rung(found: list[Prediction], i: int, reference: CublasFp32 | None) -> Rung
         ranks=(faster + 1, faster + 1 + len(close)),
         close=tuple(str(p.mapping) for p in close),
     )
-
-
-def _close(one: Prediction, other: Prediction) -> bool:
-    """Say whether the order of two rungs cannot be told."""
-    return abs(math.log(one.time_s / other.time_s)) < math.log1p(APART)
 
 
 def _removed(here: Prediction, after: Prediction) -> Removed:

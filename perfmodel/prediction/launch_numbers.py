@@ -139,14 +139,10 @@ def prediction_from(
                 moved["l2_read_sectors"] + moved["l2_write_sectors"] + moved["l2_atomic_sectors"],
                 moved["dram_read_bytes"] + moved["dram_write_bytes"],
             ),
-            ceilings=_ceilings(gpu),
+            ceilings=tuple(
+                Ceiling(name, kind, value)  # type: ignore[arg-type]
+                for name, (kind, value) in ceilings(gpu).items()
+            ),
         ),
         behind=behind,
-    )
-
-
-def _ceilings(gpu: Device) -> tuple[Ceiling, ...]:
-    return tuple(
-        Ceiling(name, kind, value)  # type: ignore[arg-type]
-        for name, (kind, value) in ceilings(gpu).items()
     )

@@ -284,7 +284,7 @@ class _Launches:
             self._keep(places, found.time.time_s, found.time.terms_s, totals)
 
     def _bound(self, rows: Array) -> tuple[Array, Instance]:
-        return rows, bind(self.kernel, _chosen(self.params, rows))
+        return rows, bind(self.kernel, some_rows(self.params, rows))
 
     def _keep(
         self, rows: Array, time: Any, terms: Mapping[str, Any], traffic: Mapping[str, Any]
@@ -333,7 +333,7 @@ def batches_of(
     kernel: Kernel, params: Mapping[str, Any], rows: Array
 ) -> Iterator[tuple[Array, Instance]]:
     """Yield configurations that share a block shape and access widths: places, and bound."""
-    instance = bind(kernel, _chosen(params, rows))
+    instance = bind(kernel, some_rows(params, rows))
     returns = [kind.returns for kind in instance.atomics if kind is not None]
     keys = [*instance.block, *instance.element_bytes.values(), *instance.vectors, *returns]
     if instance.pipeline is None:
@@ -347,9 +347,9 @@ def batches_of(
     _, inverse = np.unique(np.stack(differing), axis=1, return_inverse=True)
     for group in range(int(inverse.max()) + 1):
         places = rows[np.ravel(inverse) == group]
-        yield places, bind(kernel, _chosen(params, places))
+        yield places, bind(kernel, some_rows(params, places))
 
 
-def _chosen(params: Mapping[str, Any], rows: Array) -> dict[str, Any]:
+def some_rows(params: Mapping[str, Any], rows: Array) -> dict[str, Any]:
     """Return some rows of columns; what is one for all, as it is."""
     return {name: value[rows] if np.ndim(value) else value for name, value in params.items()}

@@ -20,11 +20,10 @@ from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
 from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.rewrites import (
-    both,
     count_of,
     element_of,
     kernel_of,
-    put,
+    moved,
     times,
     total,
     unused,
@@ -114,14 +113,14 @@ def _private(
     dtype = own[0].dtype
     kind = None if dtype is None else int(np.max(evaluate(dtype, base.details.instance.known)))
 
-    def moved(access: Access) -> Access:
+    def shared_one(access: Access) -> Access:
         # Of integers at an address that it knows, the compiler adds up a warp's by itself.
         alike = kind in _WHOLE and not names(expanded(kernel, access.index))
         return replace(access, buffer=shared, aggregated=access.aggregated or alike)
 
     accesses = (
         Access(shared, "store", first, loop=clear, guard=inside, name=f"clear {shared}"),
-        *(moved(a) if a.buffer == buffer else a for a in kernel.accesses),
+        *(shared_one(a) if a.buffer == buffer else a for a in kernel.accesses),
         Access(shared, "load", last, loop=merge, guard=within, name=f"take {shared}"),
         Access(
             buffer, "atomic", last, loop=merge, guard=within, name=f"add {buffer}",
@@ -210,12 +209,6 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
     place = total(Name("blockIdx.x"), times(Name(turn), blocks))
     puts: dict[str, Node] = {"blockIdx.x": place, "gridDim.x": Number(grid)}
     there = place < grid if grid % blocks else None
-
-    def moved(access: Access) -> Access:
-        guards = [put(kernel, g, puts) for g in (kernel.guard, access.guard) if g is not None]
-        index = put(kernel, access.index, puts)
-        return replace(access, index=index, guard=both([*guards, there]), loop=access.loop or turn)
-
     arithmetic = []
     share = grid / blocks / -(-grid // blocks)
     setup = float(_SETUP_WORK)
@@ -248,7 +241,7 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
             Loop(turn, Number(-(-grid // blocks))),
             *(replace(x, parent=x.parent or turn) for x in kernel.loops),
         ),
-        accesses=tuple(moved(a) for a in kernel.accesses),
+        accesses=tuple(moved(kernel, a, puts, there, loop=a.loop or turn) for a in kernel.accesses),
         arithmetic=tuple(arithmetic),
         paces=tuple(paces),
         loads_in_flight=kernel.loads_in_flight or Number(max(1, inside)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import asdict, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -246,21 +246,10 @@ class Prediction:
             "bottleneck": self.bottleneck,
             "terms_s": dict(self.terms_s),
             "traffic": dict(self.traffic),
-            "occupancy": {
-                "blocks_per_sm": self.occupancy.blocks_per_sm,
-                "warps_per_sm": self.occupancy.warps_per_sm,
-                "fraction": self.occupancy.fraction,
-                "limiter": self.occupancy.limiter,
-                "waves": self.occupancy.waves,
-            },
+            "occupancy": asdict(self.occupancy),
             "roofline": {
-                "flop": self.roofline.flop,
-                "flop_per_s": self.roofline.flop_per_s,
-                "intensity": dict(self.roofline.intensity),
-                "ceilings": [
-                    {"name": c.name, "kind": c.kind, "value": c.value}
-                    for c in self.roofline.ceilings
-                ],
+                **asdict(self.roofline),
+                "ceilings": [asdict(ceiling) for ceiling in self.roofline.ceilings],
             },
             "warnings": list(self.warnings),
             "l2_control": self.behind.circumstances.setting.to_json(),

@@ -13,15 +13,13 @@ from math import log2, prod
 from typing import Any, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.kernels import expanded
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.rewrites import known_values
-
-Array = npt.NDArray[Any]
 
 _BY_VARIABLE: Final = {"int32": 16, "imad": 8, "wide": 2, "conversion": 2, "sfu": 1}
 _BY_CONSTANT: Final = {"int32": 3, "imad": 1, "wide": 2, "conversion": 0, "sfu": 0}
@@ -123,4 +121,4 @@ def _extent(base: Prediction, name: str) -> int:
 
 
 def _evaluated(base: Prediction, index: Node, places: Mapping[str, Any]) -> Array:
-    return np.asarray(evaluate(index, known_values(base) | dict(places)))
+    return np.asarray(evaluate(index, known_values(base.details.instance) | dict(places)))

@@ -14,7 +14,16 @@ from typing import Final
 
 import numpy as np
 
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names, substitute
+from perfmodel.expressions import (
+    Name,
+    Node,
+    Number,
+    Operation,
+    evaluate,
+    exchanged,
+    names,
+    substitute,
+)
 from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction.change import Change, changed
@@ -167,18 +176,18 @@ def _other_pairs(base: Prediction) -> Iterator[Remap]:
     kernel = kernel_of(base)
     nodes = [expanded(kernel, a.index) for a in kernel.accesses]
     for number, width in dict.fromkeys(pair for node in nodes for pair in _divided(node)):
-        known = known_values(base)
+        known = known_values(base.details.instance)
         count = base.block[0] * (base.grid[0] if "blockIdx.x" in names(number) else 1)
         w = int(evaluate(width, known))
         if w < 2 or count % w or count == w or max(base.block[1:]) > 1:
             continue
         h = Number(count // w)
-        puts = {number % width: number // h, number // width: number % h}
+        puts: dict[Node, Node] = {number % width: number // h, number // width: number % h}
         guards = [g for g in (kernel.guard, *(a.guard for a in kernel.accesses)) if g is not None]
         if any("threadIdx.x" in names(expanded(kernel, g)) for g in guards):
             continue
-        moved = [_swapped(node, puts) for node in nodes]
-        if any("threadIdx.x" in names(_swapped(node, dict.fromkeys(puts, Number(0))))
+        moved = [exchanged(node, puts) for node in nodes]
+        if any("threadIdx.x" in names(exchanged(node, dict.fromkeys(puts, Number(0))))
                for node in nodes):  # fmt: skip
             continue
         accesses = tuple(
@@ -209,14 +218,6 @@ def _divided(node: Node) -> Iterator[tuple[Node, Node]]:
             every = Name("blockIdx.x") * Name("blockDim.x") + plain
             if number in (plain, every) and not any("Idx" in n for n in names(width)):
                 yield number, width
-
-
-def _swapped(node: Node, puts: Mapping[Operation, Node]) -> Node:
-    if not isinstance(node, Operation):
-        return node
-    if node in puts:
-        return puts[node]
-    return Operation(node.operator, tuple(_swapped(n, puts) for n in node.operands))
 
 
 def coalescing(base: Prediction) -> Iterator[Change]:

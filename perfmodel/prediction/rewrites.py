@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.expressions import Node, Number, Operation, evaluate, substitute, text
-from perfmodel.kernels import Kernel, expanded
+from perfmodel.kernels import Access, Instance, Kernel, expanded
 from perfmodel.kernels.counted import Unequal
 from perfmodel.prediction.record import Prediction
 
@@ -33,10 +34,9 @@ def kernel_of(base: Prediction) -> Kernel:
     return base.details.instance.kernel
 
 
-def known_values(base: Prediction) -> dict[str, Any]:
+def known_values(instance: Instance) -> dict[str, Any]:
     """Return what is fixed in a launch, by name."""
-    known = base.details.instance.known.items()
-    return {name: np.asarray(value).reshape(-1)[0] for name, value in known}
+    return {name: np.asarray(value).reshape(-1)[0] for name, value in instance.known.items()}
 
 
 def count_of(base: Prediction, node: Node) -> float:
@@ -79,6 +79,18 @@ def both(guards: Iterable[Node | None]) -> Node | None:
 def put(kernel: Kernel, node: Node, puts: Mapping[str, Node]) -> Node:
     """Return an expression with its definitions, and other expressions for some variables."""
     return substitute(expanded(kernel, node), puts)
+
+
+def moved(
+    kernel: Kernel, access: Access, puts: Mapping[str, Node], there: Node | None, **other: Any
+) -> Access:
+    """Return an access with other expressions for some variables, and all guards as its own.
+
+    `there`: one more than the kernel's and the access's.
+    """
+    guards = [put(kernel, g, puts) for g in (kernel.guard, access.guard) if g is not None]
+    index = put(kernel, access.index, puts)
+    return replace(access, index=index, guard=both([*guards, there]), **other)
 
 
 def more_registers(kernel: Kernel, more: int) -> Node:

@@ -13,11 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.hardware import Device, load_device
-from perfmodel.kernels import Instance, Kernel, bind, check_bounds, find_kernel
+from perfmodel.hardware import Device
+from perfmodel.kernels import Instance, Kernel, bind, check_bounds
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.prediction.conditions import device_of, kernel_of
 from perfmodel.prediction.evaluate import checked_occupancy
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.records import record
@@ -48,6 +49,12 @@ class SimulatedLaunch:
     simulation: Simulation
     # What of L2 control has no effect, and what the simulator does not count.
     notes: tuple[str, ...] = ()
+
+    def hit_rates(self, level: str) -> list[float]:
+        """Return the hit rate of "l1" or "l2" in each part where anything was asked."""
+        series = self.simulation.series
+        pairs = zip(series[f"{level}_sectors"], series[f"{level}_hits"], strict=True)
+        return [hits / asked for asked, hits in pairs if asked]
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the JSON object ``perfmodel.simulation/1``."""
@@ -162,8 +169,7 @@ def prepare(
     params: Mapping[str, int | str],
 ) -> tuple[Kernel, Device, Instance]:
     """Return kernel, device and instance, after checking that the launch can run."""
-    chosen = kernel if isinstance(kernel, Kernel) else find_kernel(kernel, mapping)
-    gpu = device if isinstance(device, Device) else load_device(device)
+    chosen, gpu = kernel_of(kernel, mapping), device_of(device)
     instance = bind(chosen, params)
     check_launch(instance)
     check_bounds(instance)

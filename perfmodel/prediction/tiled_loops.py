@@ -10,23 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, evaluate, substitute, text
+from perfmodel.expressions import (
+    Name,
+    Node,
+    Number,
+    Operation,
+    evaluate,
+    exchanged,
+    substitute,
+    text,
+)
 from perfmodel.expressions.evaluate import folded
 from perfmodel.kernels import Access, Instance, Kernel, bind, expanded
 from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
 from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.remaps import Remap, movable, remaps
-from perfmodel.prediction.rewrites import both, element_of, plain_index, times, total
+from perfmodel.prediction.rewrites import (
+    both,
+    element_of,
+    known_values,
+    plain_index,
+    times,
+    total,
+)
 from perfmodel.records import record
-
-Array = npt.NDArray[Any]
 
 _WIDTH: Final = 32
 """Threads of a row of a block of one dimension: a warp."""
@@ -97,7 +111,8 @@ def tiled_loops(base: Prediction) -> Iterator[Change]:
 def _change(
     base: Prediction, made: Kernel, tiles: list[_Tile], depth: int, remap: Remap | None
 ) -> Change:
-    parts = [f"{t.rows} x {t.columns} of {t.buffer!r}" for t in sorted(tiles, key=_buffer)]
+    by_buffer = sorted(tiles, key=lambda tile: tile.buffer)
+    parts = [f"{t.rows} x {t.columns} of {t.buffer!r}" for t in by_buffer]
     return changed(
         base,
         "tiling",
@@ -107,10 +122,6 @@ def _change(
         cuda=(*(remap.cuda(base) if remap else ()), *_lines(base, made, tiles, depth)),
         kernel=made,
     )
-
-
-def _buffer(tile: _Tile) -> str:
-    return tile.buffer
 
 
 def _lines(base: Prediction, kernel: Kernel, tiles: list[_Tile], depth: int) -> Iterator[str]:
@@ -141,7 +152,8 @@ def _read(access: Access, variable: str) -> str:
     """Return where an iteration reads a tile, one element at a time."""
     if access.vector == Number(1):
         return plain_index(access.index)
-    return plain_index(_put(access.index, Name("quad") * access.vector, Name(variable)))
+    quad = Name("quad") * access.vector
+    return plain_index(exchanged(access.index, {quad: Name(variable)}))
 
 
 def _tidy(node: Node) -> Node:
@@ -155,14 +167,6 @@ def _tidy(node: Node) -> Node:
     if node.operator == "+" and nothing in parts:
         return next((p for p in parts if p != nothing), nothing)
     return Operation(node.operator, parts)
-
-
-def _put(node: Node, part: Node, other: Node) -> Node:
-    if node == part:
-        return other
-    if not isinstance(node, Operation):
-        return node
-    return Operation(node.operator, tuple(_put(n, part, other) for n in node.operands))
 
 
 def _tiled(
@@ -200,10 +204,10 @@ def _reads(
     """Return how a loop reads a buffer; None if by no plain steps of threads and iterations."""
     kernel = instance.kernel
     (loop,) = kernel.loops
-    known: dict[str, Any] = {n: np.asarray(v).reshape(-1)[0] for n, v in instance.known.items()}
-    known |= {f"blockIdx.{axis}": 0 for axis in "xyz"} | {"threadIdx.z": 0}
+    known = known_values(instance) | {f"blockIdx.{axis}": 0 for axis in "xyz"}
     thread = np.arange(prod(block))
-    known |= {"threadIdx.x": thread % block[0], "threadIdx.y": thread // block[0]}
+    y, x = np.divmod(thread, block[0])
+    known |= {"threadIdx.x": x, "threadIdx.y": y, "threadIdx.z": 0}
 
     def at(access: Access, iteration: int) -> Array:
         index = expanded(kernel, access.index)
@@ -323,9 +327,8 @@ def _work(instance: Instance, unrolled: int) -> tuple[list[Arithmetic], float]:
 
 def _within(instance: Instance, r: _Reads, index: Node, reach: int) -> Node | None:
     """Return the condition that an index is in its buffer, if the last blocks reach past it."""
-    known: dict[str, Any] = {n: np.asarray(v).reshape(-1)[0] for n, v in instance.known.items()}
     last = {f"blockIdx.{a}": int(np.max(n)) - 1 for a, n in zip("xyz", instance.grid, strict=True)}
     length = int(np.max(instance.lengths[r.buffer]))
-    if int(evaluate(r.origin, known | last)) + reach < length:
+    if int(evaluate(r.origin, known_values(instance) | last)) + reach < length:
         return None
     return index < length

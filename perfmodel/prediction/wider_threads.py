@@ -186,7 +186,7 @@ def _whole_groups(base: Prediction, guard: Node, words: int) -> bool:
         points[variable] = some(int(np.max(trips)))
     chosen = [name for name in points if name in used and name != "threadIdx.x"]
     rows = np.array(list(product(*(points[name] for name in chosen))), dtype=np.int64)
-    known = known_values(base) | {name: rows[:, i : i + 1] for i, name in enumerate(chosen)}
+    known = known_values(instance) | {name: rows[:, i : i + 1] for i, name in enumerate(chosen)}
     known["threadIdx.x"] = np.arange(base.block[0])[None, :]
     passed = np.asarray(evaluate(guard, known)) != 0
     passed = np.broadcast_to(passed, (max(len(rows), 1), base.block[0]))

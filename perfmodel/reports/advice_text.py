@@ -39,7 +39,7 @@ def advice_report(advice: Advice) -> Piece:
             other = numbers.get(_ALTERNATIVES.get(option.kind, ""), len(numbers) + 1)
             parts += _option(numbers[option.kind], option, other)
     else:
-        parts += [plain(advice.reason[:1].upper() + advice.reason[1:] + ".", "bold"), ""]
+        parts += [plain(units.sentence(advice.reason), "bold"), ""]
     if advice.rejected:
         tried = rejected(advice)
         parts.append(plain(f"{tried.title} (the best of each kind):"))

@@ -46,7 +46,12 @@ def kernel_report(kernel: Kernel) -> Piece:
         table(
             ("access", "element", "in loop", "how"),
             [
-                (_label(a), f"{a.buffer}[{text(a.index)}]", a.loop or "-", _how(a))
+                (
+                    f"{a.kind} {a.name or a.buffer}",
+                    f"{a.buffer}[{text(a.index)}]",
+                    a.loop or "-",
+                    _how(a),
+                )
                 for a in kernel.accesses
             ],
         ),
@@ -115,10 +120,6 @@ def _work(kernel: Kernel) -> Iterator[tuple[str, str]]:
 def _dimensions(nodes: Sequence[Node]) -> str:
     most = max((i for i, node in enumerate(nodes) if node != _ONE), default=0)
     return " x ".join(text(node) for node in nodes[: most + 1])
-
-
-def _label(access: Access) -> str:
-    return f"{access.kind} {access.name or access.buffer}"
 
 
 def _how(access: Access) -> str:

@@ -35,7 +35,8 @@ def ladder_report(rungs: Sequence[Rung]) -> Piece:
     ]
     if reference is not None:
         after = max((i for i, r in enumerate(rungs, 1) if r.share_of_cublas is not None), default=0)
-        rows.insert(after, _reference(reference))
+        rate = units.flop_rate(reference.flop_per_s)
+        rows.insert(after, (NAME, rate, "100%", "", "", f"({reference.kind})"))
     of = "of last" if reference is None else "of cuBLAS"
     headers = ("rung", "reaches", of, "gain", "rank", "bound by")
     steps = [
@@ -57,10 +58,6 @@ def ladder_report(rungs: Sequence[Rung]) -> Piece:
         table(("step", "the next rung removes"), steps),
         *(plain(f"warning  {warning}") for warning in warnings),
     )
-
-
-def _reference(found: CublasFp32) -> tuple[str, str, str, str, str, str]:
-    return (NAME, units.flop_rate(found.flop_per_s), "100%", "", "", f"({found.kind})")
 
 
 def _of_cublas(first: Prediction, found: CublasFp32 | None) -> list[str]:

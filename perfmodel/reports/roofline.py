@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Final
 
@@ -249,7 +250,7 @@ def roofline_record(predictions: Sequence[Prediction]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "device": predictions[0].device,
-        "ceilings": [{"name": c.name, "kind": c.kind, "value": c.value} for c in ceilings],
+        "ceilings": [asdict(ceiling) for ceiling in ceilings],
         "ridge_points": [
             {"compute": compute, "memory": memory, "intensity": intensity}
             for (compute, memory), intensity in ridge_points(ceilings).items()

@@ -32,7 +32,6 @@ from perfmodel.reports.roofline import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST: Final = 24
 """Launches of one figure."""
@@ -67,11 +66,6 @@ def roofline_picture(predictions: Sequence[Prediction], arrows: bool = False) ->
             "roofline; choose a kernel that computes, such as gemm"
         )
     return Picture("roofline", found.title, found.text, draw_roofline(found))
-
-
-def roofline_figure(predictions: Sequence[Prediction], arrows: bool = False) -> Figure:
-    """Return the figure of `roofline_picture`."""
-    return roofline_picture(predictions, arrows).wide.figure
 
 
 def draw_roofline(found: Roofline, narrow: bool = False) -> Drawing:

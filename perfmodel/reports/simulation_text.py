@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from perfmodel.models.l2.sides import HIT_LATENCY
@@ -93,9 +93,10 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
             f"{units.count(found.total('atomic_busiest'))} lanes at the busiest of each",
         )
     for level, name in (("l1", "L1 hits"), ("l2", "L2 hits")):
-        rates = hit_rates(launch, level)
+        rates = launch.hit_rates(level)
         if len(rates) > 1:
-            yield f"{name}", f"{_spark(rates)} over time, 0 to 100%"
+            drawn = "".join(_LEVELS[min(7, int(8 * rate))] for rate in rates)
+            yield name, f"{drawn} over time, 0 to 100%"
     if (found.sampled < 1 or found.sets < 1) and not found.interrupted:
         error = (
             "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"
@@ -121,20 +122,6 @@ def _mixed(launch: SimulatedLaunch, near: float) -> str:
         f" (a hit: {device.l2_latency * clocks:.0f} clocks near, "
         f"{device.l2_far_latency * clocks:.0f} far, {float(mean):.0f} in this mix)"
     )
-
-
-def hit_rates(launch: SimulatedLaunch, level: str) -> list[float]:
-    """Return the hit rate of "l1" or "l2" in each part of the launch where anything was asked."""
-    series = launch.simulation.series
-    return [
-        hits / asked
-        for asked, hits in zip(series[f"{level}_sectors"], series[f"{level}_hits"], strict=True)
-        if asked
-    ]
-
-
-def _spark(rates: Sequence[float]) -> str:
-    return "".join(_LEVELS[min(7, int(8 * rate))] for rate in rates)
 
 
 def hit_rate_figure(launch: SimulatedLaunch) -> Figure:

@@ -124,9 +124,10 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
         if access.source != shown:
             shown = access.source
             rows.append((plain(_line(shown, files, several), "bold"), *[None] * 6))
+        more = f", and {access.accesses - 1} more" if access.accesses > 1 else ""
         rows.append(
             (
-                Indented(plain(f"{access.kind} {access.index}{_more(access.accesses)}"), 2),
+                Indented(plain(f"{access.kind} {access.index}{more}"), 2),
                 count(access.requests),
                 "-" if access.sectors_per_request is None else number(access.sectors_per_request),
                 number(access.wavefronts_per_request),
@@ -141,10 +142,6 @@ def source_report(prediction: Prediction, files: Mapping[str, Sequence[str]]) ->
         table(headers, rows, "lrrrrrr"),
         "Sectors and clocks of L1's data stage are a request's; of time: a part of the bottleneck.",
     )
-
-
-def _more(accesses: int) -> str:
-    return f", and {accesses - 1} more" if accesses > 1 else ""
 
 
 def _line(source: str, files: Mapping[str, Sequence[str]], several: bool) -> str:

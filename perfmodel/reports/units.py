@@ -76,6 +76,11 @@ def flop_rate(value: float) -> str:
     return _prefixed(value, "FLOP/s", _DECIMAL, 1000)
 
 
+def sentence(text: str) -> str:
+    """Return a text with a capital at its start and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def percent(share: float) -> str:
     """Return a share of 1 in percent: ``"93%"``, with a decimal below 10."""
     value = 100 * share

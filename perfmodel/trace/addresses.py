@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import Node, Number, Operation, evaluate, names
-from perfmodel.expressions.nodes import COMPARISONS
+from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.kernels.histogram import BIN, Histogram, histogram, random_part
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.intervals import Interval, Ranges
@@ -313,7 +312,8 @@ class Generator:
                 Interval(first % extent, last % extent) if within else Interval(0, extent - 1)
             )
             first, last = first // extent, last // extent
-        return _always(guard, Ranges(ranges))
+        found = Ranges(ranges).of(guard)
+        return found is not None and (found.low > 0 or found.high < 0)
 
     def _full(self, wave: Wave) -> Array:
         """Return which threads of a wave do anything."""
@@ -337,25 +337,3 @@ def _separable(node: Node, moving: frozenset[str]) -> bool:
         # A constant factor keeps the sum a sum; it must be whole, or the parts would not be.
         return len(varying) == 1 and _separable(varying[0], moving)
     return False
-
-
-def _always(node: Node, ranges: Ranges) -> bool:
-    """Say whether interval arithmetic shows that a condition holds for all values."""
-    if isinstance(node, Number):
-        return bool(node.value)
-    if not isinstance(node, Operation):
-        return False
-    if node.operator == "and":
-        return all(_always(operand, ranges) for operand in node.operands)
-    if node.operator not in COMPARISONS:
-        return False
-    left, right = (ranges.of(operand) for operand in node.operands)
-    if left is None or right is None:
-        return False
-    surely = {
-        "<": left.high < right.low,
-        "<=": left.high <= right.low,
-        ">": left.low > right.high,
-        ">=": left.low >= right.high,
-    }
-    return surely.get(node.operator, False)

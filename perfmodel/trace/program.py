@@ -72,7 +72,8 @@ def _walk(body: Body, around: Mapping[str, int], most: int, share: slice | None)
             leaves.append(item)
             continue
         if leaves and (share is None or share.start == 0):
-            yield Batch(tuple(leaves), _constants(around), 1)
+            loops = {name: np.full(1, value, dtype=np.int64) for name, value in around.items()}
+            yield Batch(tuple(leaves), loops, 1)
         leaves = []
         if item is not None:
             yield from _loop(item, around, most, share)
@@ -100,7 +101,3 @@ def _loop(body: Body, around: Mapping[str, int], most: int, share: slice | None)
         loops: dict[str, Array] = {name: np.full(len(flat), v) for name, v in around.items()}
         loops |= dict(zip(names, np.unravel_index(flat, extents), strict=True))
         yield Batch(tuple(leaves), loops, len(flat))
-
-
-def _constants(around: Mapping[str, int]) -> dict[str, Array]:
-    return {name: np.full(1, value, dtype=np.int64) for name, value in around.items()}

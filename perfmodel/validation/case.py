@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 
 from perfmodel.chunks import Workers
+from perfmodel.expressions import evaluate, names, parse
 from perfmodel.rows_file import Columns, RowsFile, decoded, fill
 
 C = TypeVar("C")
@@ -47,6 +48,19 @@ class Case:
     def label(self) -> str:
         """Kernel and sizes, as one text."""
         return " ".join([self.kernel, *(f"{name}={value}" for name, value in self.params.items())])
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Parameters that are no words."""
+        return {name: v for name, v in self.params.items() if not isinstance(v, str)}
+
+    def meets(self, condition: str, where: str, **more: float) -> bool:
+        """Say whether a condition on the numbers holds; not if it names what the case has not.
+
+        `where` names the condition for errors, and `more` are further numbers.
+        """
+        node, known = parse(condition, where=where), {**more, **self.numbers}
+        return names(node) <= known.keys() and bool(evaluate(node, known))
 
     @property
     def error(self) -> float:

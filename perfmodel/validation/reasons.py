@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import evaluate, names, parse
 from perfmodel.tables import check_keys
 from perfmodel.validation.case import Case
 
@@ -33,16 +32,10 @@ def _entries() -> tuple[dict[str, Any], ...]:
 
 
 def _matches(entry: dict[str, Any], case: Case) -> bool:
-    if entry.get("kernel", case.kernel) != case.kernel:
-        return False
-    if entry.get("regime", case.regime) != case.regime:
-        return False
-    if entry.get("timing", case.timing) != case.timing:
-        return False
-    error = "fast" if case.error < 0 else "slow"
-    if entry.get("error", error) != error:
-        return False
-    condition = parse(entry.get("when", "1"), where="reasons.toml, when")
-    known: dict[str, float] = {"measured_us": case.measured_s * 1e6}
-    known |= {name: value for name, value in case.params.items() if not isinstance(value, str)}
-    return names(condition) <= set(known) and bool(evaluate(condition, known))
+    of = {
+        **{key: getattr(case, key) for key in ("kernel", "regime", "timing")},
+        "error": "fast" if case.error < 0 else "slow",
+    }
+    return all(entry.get(key, value) == value for key, value in of.items()) and case.meets(
+        entry.get("when", "1"), "reasons.toml, when", measured_us=case.measured_s * 1e6
+    )

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from perfmodel.expressions import evaluate, names, parse
 from perfmodel.tables import check_keys
 from perfmodel.validation.case import Case
 
@@ -47,7 +46,9 @@ def reached(cases: Sequence[Case]) -> list[Reached]:
     """Return what was reached of every target that has cases, by protocol."""
     found = []
     for target in _targets():
-        every = [case for case in cases if _matches(target, case)]
+        condition = target.get("when", "1")
+        some = [case for case in cases if case.kernel in target["kernels"]]
+        every = [case for case in some if case.meets(condition, "targets.toml, when")]
         use = "validation" if any(case.use == "validation" for case in every) else "fit"
         for protocol in dict.fromkeys((c.timing, c.cache) for c in every if c.use == use):
             some = [c for c in every if (c.timing, c.cache) == protocol]
@@ -105,26 +106,13 @@ def _knee(cases: Sequence[Case], times: Sequence[float]) -> int:
     """
     rates: dict[int, list[float]] = {}
     for case, time in zip(cases, times, strict=True):
-        numbers = _numbers(case)
+        numbers = case.numbers
         size = numbers["bytes"]
         rates.setdefault(size, []).append(size * numbers["iterations"] / time)
     means = np.array([np.mean(rates[size]) for size in sorted(rates)])
     half = np.sqrt(means.max() * means[means.argmax() :].min())
     # A cold set that is read twice is half DRAM's at any size: the last that is nearer to L2's.
     return int(np.flatnonzero(means >= half)[-1]) + 1
-
-
-def _matches(target: Mapping[str, Any], case: Case) -> bool:
-    if case.kernel not in target["kernels"]:
-        return False
-    condition = parse(target.get("when", "1"), where="targets.toml, when")
-    numbers = _numbers(case)
-    return names(condition) <= numbers.keys() and bool(evaluate(condition, numbers))
-
-
-def _numbers(case: Case) -> dict[str, int]:
-    """Return the parameters that are no words."""
-    return {name: value for name, value in case.params.items() if not isinstance(value, str)}
 
 
 @lru_cache(maxsize=1)

@@ -10,14 +10,19 @@ from typing import Any
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from perfmodel import PerfmodelError, Prediction
 from perfmodel.reports.figure_style import LEVEL_COLOURS, LEVEL_MARKERS, check_figure_path
 from perfmodel.reports.page.svg import save_figure
-from perfmodel.reports.roofline_figure import MOST, roofline_figure
+from perfmodel.reports.roofline_figure import MOST, roofline_picture
 
 Predicted = Callable[..., Prediction]
+
+
+def roofline_figure(predictions: list[Prediction]) -> Figure:
+    return roofline_picture(predictions).wide.figure
 
 
 @pytest.fixture

@@ -49,6 +49,12 @@ class Program:
     products: tuple[Scalar, ...]
     outputs: tuple[Any, ...]
 
+    @property
+    def ends(self) -> list[Scalar]:
+        """All scalars that are asked for: the guards', the products and outputs not constant."""
+        outputs = (output for output in self.outputs if isinstance(output, Scalar))
+        return [*(guard.value for guard in self.guards), *self.products, *outputs]
+
 
 @record
 class Moved:

@@ -81,7 +81,8 @@ def kind_of(value: Any) -> Kind:
     return "b" if isinstance(value, bool) else "i" if isinstance(value, int) else "f"
 
 
-def _widest(operands: Sequence[Any]) -> Kind:
+def widest(operands: Sequence[Any]) -> Kind:
+    """Return the kind that holds the values of all operands."""
     return _KINDS[max(_KINDS.index(kind_of(operand)) for operand in operands)]
 
 
@@ -102,7 +103,7 @@ class Scalars:
     def apply(self, name: str, *operands: Any) -> Any:
         """Return what an operator gives: a scalar or a constant."""
         stated = OPERATORS[name]
-        kind = stated.kind or _widest(operands)
+        kind = stated.kind or widest(operands)
         if not any(isinstance(o, Scalar) for o in operands):
             with np.errstate(all="ignore"):
                 found = stated.function(*map(_typed, operands))
@@ -131,7 +132,7 @@ class Scalars:
     def where(self, condition: Any, chosen: Any, other: Any) -> Any:
         """Return one of two operands, as a condition says."""
         condition = self.cast(condition, "b")
-        kind = _widest((chosen, other))
+        kind = widest((chosen, other))
         chosen, other = self.cast(chosen, kind), self.cast(other, kind)
         if not isinstance(condition, Scalar):
             return chosen if condition else other

@@ -17,9 +17,8 @@ PAIR: Final = 3
 
 def sides(program: Program, choices: Collection[str]) -> dict[Scalar, int]:
     """Return what decides each scalar of a program whose inputs of some names are choices."""
-    ends = [*(guard.value for guard in program.guards), *program.products, *program.outputs]
     found: dict[Scalar, int] = {}
-    for scalar in in_order([end for end in ends if isinstance(end, Scalar)]):
+    for scalar in in_order(program.ends):
         found[scalar] = 0
         if scalar.operator == "input":
             found[scalar] = CHOICE if scalar.operands[0] in choices else LAUNCH

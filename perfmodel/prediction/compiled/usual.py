@@ -42,9 +42,8 @@ def of_launches(
 
 def small_truths(program: Program, most: int) -> list[Scalar]:
     """Return truth values that take so many operations at most: asking for them is worth while."""
-    ends = [*(guard.value for guard in program.guards), *program.products, *program.outputs]
     sizes: dict[Scalar, int] = {}
-    for scalar in in_order([end for end in ends if isinstance(end, Scalar)]):
+    for scalar in in_order(program.ends):
         sizes[scalar] = min(1 + sum(sizes[source] for source in sources(scalar)), most + 1)
     return [scalar for scalar, size in sizes.items() if scalar.kind == "b" and size <= most]
 

@@ -10,13 +10,14 @@ import ctypes
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import LARGEST
@@ -39,8 +40,6 @@ _CACHE_LINE: Final = 64
 
 _LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
 """A loop over so many launches, of columns at these places."""
-
-ArrayFunction = Callable[..., tuple[Array, tuple[Any, ...]]]
 
 
 def vector_function(program: Program) -> ArrayFunction:

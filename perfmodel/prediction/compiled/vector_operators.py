@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from perfmodel.prediction.compiled.array_functions import NoProgramError
-from perfmodel.prediction.compiled.scalars import OPERATORS, Kind, Scalar, kind_of
+from perfmodel.prediction.compiled.scalars import OPERATORS, Kind, Scalar, widest
 from perfmodel.prediction.compiled.vector_library import vector_functions
 
 
@@ -173,7 +173,7 @@ class VectorOperators:
         elif by_logarithm(scalar):
             found = self._power_of_floats(*(self._of(operand, "f") for operand in operands))
         else:
-            given = "f" if OPERATORS[name].kind == "f" else _widest(operands)
+            given = "f" if OPERATORS[name].kind == "f" else widest(operands)
             found = self._operation(name, given, [self._of(o, given) for o in operands])
         self._names[scalar, scalar.kind] = found
 
@@ -341,11 +341,6 @@ class VectorOperators:
         self._count += 1
         self.lines.append(f"%v{self._count} = {text}")
         return f"%v{self._count}"
-
-
-def _widest(operands: tuple[Any, ...]) -> Kind:
-    kinds: tuple[Kind, ...] = ("b", "i", "f")
-    return kinds[max(kinds.index(kind_of(operand)) for operand in operands)]
 
 
 def _splat(value: bool | int | float) -> str:

@@ -125,9 +125,7 @@ def in_order(
 
 def uses(program: Program) -> Counter[Scalar]:
     """Return how often each scalar is needed."""
-    ends = [g.value for g in program.guards]
-    ends += [o for o in (*program.products, *program.outputs) if isinstance(o, Scalar)]
-    found = Counter(ends)
+    found = Counter(program.ends)
     left, seen = list(found), set(found)
     while left:
         for source in sources(left.pop()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from perfmodel.prediction.simulated import simulate
 from perfmodel.prediction.sweep import sweep
 from perfmodel.records import record
 from perfmodel.reports import units
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.l2/1"
@@ -121,37 +122,22 @@ class L2Window:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``perfmodel.draw.l2/1``."""
-        window = self.window
         return {
             "schema": SCHEMA,
-            "kernel": self.kernel,
-            "device": self.device,
-            "l2_bytes": self.l2_bytes,
-            "set_aside": self.set_aside,
+            **fields_of(self, "kernel", "device", "l2_bytes", "set_aside"),
             "set_aside_ways": self.ways,
-            "way_bytes": self.way_bytes,
-            "claimed": self.claimed,
+            **fields_of(self, "way_bytes", "claimed"),
             "window": {
-                "buffer": window.buffer,
+                "buffer": self.window.buffer,
                 "buffer_bytes": self.buffer_bytes,
-                "num_bytes": window.num_bytes,
-                "hit_ratio": window.hit_ratio,
-                "hit_prop": window.hit_prop,
-                "miss_prop": window.miss_prop,
+                **fields_of(self.window, "num_bytes", "hit_ratio", "hit_prop", "miss_prop"),
                 "picked": self.picked,
             },
-            "lines": {
-                name: getattr(self.lines, name)
-                for name in ("kept", "spilled", "streaming", "normal")
-            },
+            "lines": asdict(self.lines),
             "rereads_missed": self.rereads_missed,
-            "prediction": _at_record(self.prediction),
-            "hit_ratios": [_at_record(at) for at in self.ratios],
-            "l2_hit_rate_over_time": (
-                None
-                if self.over_time is None
-                else {"window": list(self.over_time.window), "none": list(self.over_time.none)}
-            ),
+            "prediction": asdict(self.prediction),
+            "hit_ratios": [asdict(at) for at in self.ratios],
+            "l2_hit_rate_over_time": self.over_time and fields_of(self.over_time, "window", "none"),
         }
 
 
@@ -254,21 +240,10 @@ def _over_time(prediction: Prediction) -> OverTime:
             sets=_SETS,
             **params,
         )
-        series = found.simulation.series
-        pairs = zip(series["l2_hits"], series["l2_sectors"], strict=True)
-        rates.append(tuple(hits / asked for hits, asked in pairs if asked))
+        rates.append(tuple(found.hit_rates("l2")))
     return OverTime(*rates)
 
 
 def _at(ratio: float, prediction: Prediction) -> AtRatio:
     traffic = prediction.traffic
     return AtRatio(ratio, traffic["dram_read_bytes"], traffic["l2_hit_rate"], prediction.time_s)
-
-
-def _at_record(at: AtRatio) -> dict[str, float]:
-    return {
-        "hit_ratio": at.hit_ratio,
-        "dram_read_bytes": at.dram_read_bytes,
-        "l2_hit_rate": at.l2_hit_rate,
-        "time_s": at.time_s,
-    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 from perfmodel.reports.drawings.canvas import NARROW, WIDE
 from perfmodel.reports.drawings.l2_window import L2Window
 from perfmodel.reports.drawings.l2_window_figure import l2_window_figure
@@ -13,39 +11,29 @@ from perfmodel.reports.drawings.sectors import WarpRequest
 from perfmodel.reports.drawings.sectors_figure import sectors_figure
 from perfmodel.reports.drawings.tiles import BlockTiles
 from perfmodel.reports.drawings.tiles_figure import tiles_figure
+from perfmodel.reports.figure_style import Drawing
 from perfmodel.reports.page.svg import Picture
+from perfmodel.reports.units import sentence
 
 Drawn = WarpRequest | BlockTiles | L2Window | Pipeline
 
 
-@singledispatch
 def picture(found: Drawn, name: str) -> Picture:
     """Return the picture of a record, called by a name."""
-    raise TypeError(f"no picture of a {type(found).__name__}")
-
-
-@picture.register
-def _(found: WarpRequest, name: str) -> Picture:
-    title = f"Lanes and sectors of {found.access}, {found.kernel}"
-    told = f"{found.text}; {found.mean_text}."
-    return Picture(name, title, told, *(sectors_figure(found, w) for w in (WIDE, NARROW)))
-
-
-@picture.register
-def _(found: BlockTiles, name: str) -> Picture:
-    title = f"Tiles of a block, {found.kernel}"
-    told = f"{found.text[:1].upper()}{found.text[1:]}."
-    return Picture(name, title, told, *(tiles_figure(found, w) for w in (WIDE, NARROW)))
-
-
-@picture.register
-def _(found: L2Window, name: str) -> Picture:
-    title = f"L2 set-aside and access policy window, {found.kernel}"
-    told = f"{found.text} {found.ratios_text}"
-    return Picture(name, title, told, *(l2_window_figure(found, w) for w in (WIDE, NARROW)))
-
-
-@picture.register
-def _(found: Pipeline, name: str) -> Picture:
-    title = f"Steps of a block over time, {found.kernel}"
-    return Picture(name, title, found.text, *(pipeline_figure(found, w) for w in (WIDE, NARROW)))
+    drawn: tuple[Drawing, ...]
+    match found:
+        case WarpRequest():
+            title = f"Lanes and sectors of {found.access}"
+            told = f"{found.text}; {found.mean_text}."
+            drawn = tuple(sectors_figure(found, width) for width in (WIDE, NARROW))
+        case BlockTiles():
+            title, told = "Tiles of a block", sentence(found.text)
+            drawn = tuple(tiles_figure(found, width) for width in (WIDE, NARROW))
+        case L2Window():
+            title = "L2 set-aside and access policy window"
+            told = f"{found.text} {found.ratios_text}"
+            drawn = tuple(l2_window_figure(found, width) for width in (WIDE, NARROW))
+        case Pipeline():
+            title, told = "Steps of a block over time", found.text
+            drawn = tuple(pipeline_figure(found, width) for width in (WIDE, NARROW))
+    return Picture(name, f"{title}, {found.kernel}", told, *drawn)

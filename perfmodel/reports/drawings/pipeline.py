@@ -17,6 +17,7 @@ from perfmodel.models.time.tiles import tiles_of
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.pipeline/1"
@@ -96,14 +97,13 @@ class Pipeline:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``perfmodel.draw.pipeline/1``."""
-        names = ("kernel", "device", "ahead", "steps", "stages", "resident", "work_s", "memory_s")
+        names = (
+            *("kernel", "device", "ahead", "steps", "stages", "resident", "work_s", "memory_s"),
+            *("period_s", "pipe", "level", "start_s", "end_s"),
+        )
         return {
             "schema": SCHEMA,
-            **{name: getattr(self, name) for name in names},
-            **{
-                name: getattr(self, name)
-                for name in ("period_s", "pipe", "level", "start_s", "end_s")
-            },
+            **fields_of(self, *names),
             "rows": [
                 {
                     "name": row.name,

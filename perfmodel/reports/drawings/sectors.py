@@ -17,6 +17,7 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.drawings.place import Place, check_place
+from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.sectors/1"
@@ -90,17 +91,10 @@ class WarpRequest:
         """Return it as the object ``perfmodel.draw.sectors/1``."""
         return {
             "schema": SCHEMA,
-            "kernel": self.kernel,
-            "access": self.access,
-            "buffer": self.buffer,
-            "kind": self.kind,
-            "block": list(self.place.block),
-            "warp": self.place.warp,
-            "loops": dict(self.place.loops),
+            **fields_of(self, "kernel", "access", "buffer", "kind"),
+            **fields_of(self.place, "block", "warp", "loops"),
             "bytes_per_lane": self.width,
-            "lanes": list(self.lanes),
-            "sectors": list(self.sectors),
-            "lines": list(self.lines),
+            **fields_of(self, "lanes", "sectors", "lines"),
             "efficiency": self.used,
             "launch": {
                 "requests": self.requests,

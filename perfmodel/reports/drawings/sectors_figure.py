@@ -99,16 +99,13 @@ def _lanes(on: Canvas, found: WarpRequest, y: float) -> None:
             told, style = f"lane {lane}: takes no part", {"edgecolor": FAINT}
         else:
             last = first + found.width - 1
-            told = f"lane {lane}: bytes {first} to {last} of {found.buffer}, {_where(first)}"
+            where = f"sector {first // SECTOR} in line {first // LINE_BYTES}"
+            told = f"lane {lane}: bytes {first} to {last} of {found.buffer}, {where}"
             style = {"edgecolor": INK, "facecolor": "white"}
         on.box((x, y, wide, _LANE), told, linewidth=0.7, **style)
         if lane % every == 0:
             colour = GREY if first is None else INK
             on.text(x + wide / 2, middle, str(lane), ha="center", color=colour, size=9.2)
-
-
-def _where(first: int) -> str:
-    return f"sector {first // SECTOR} in line {first // LINE_BYTES}"
 
 
 def _links(on: Canvas, found: WarpRequest, lines: list[_Line], y: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from perfmodel.records import record
+from perfmodel.reports import units
 from perfmodel.reports.drawings.canvas import MARGIN, Canvas, canvas
 from perfmodel.reports.drawings.tiles import BlockTiles, Part
 from perfmodel.reports.figure_style import AMBER, BAND, BLUE, GREEN, GREY, VERMILION, Drawing
@@ -62,7 +63,7 @@ def tiles_figure(found: BlockTiles, width: float) -> Drawing:
         on.text(x, y, "the block's tiles, enlarged", color=GREY)
         _enlarged(on, found, (x, y + 28, side))
         below = top + half * (2 if width < _TWO else 1) + 8
-        y = on.paragraph(below, f"{found.text[:1].upper()}{found.text[1:]}.")
+        y = on.paragraph(below, units.sentence(found.text))
         on.end(on.legend(y, _legend(found)) + 8)
     return on.made
 

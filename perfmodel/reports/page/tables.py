@@ -180,15 +180,13 @@ def intervals(report: Report) -> Table:
     return Table("90% intervals", columns, rows, note, "rllllrrrrl")
 
 
-def _power(widened: float) -> str:
-    return "" if widened == 1 else f", each to the power {widened:.2f}: translated from PTX"
-
-
 def _interval_row(each: ReportedLaunch) -> tuple[str, ...]:
     p = each.prediction
     found = residual_origin(p.behind.circumstances, p.bottleneck)
     wider = wider_intervals(p.behind.circumstances)
-    factors = f"{found.residuals.low:.3f} to {found.residuals.high:.3f}{_power(found.widened)}"
+    factors = f"{found.residuals.low:.3f} to {found.residuals.high:.3f}"
+    if found.widened != 1:
+        factors += f", each to the power {found.widened:.2f}: translated from PTX"
     return (
         str(each.number),
         each.label,

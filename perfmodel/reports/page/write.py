@@ -199,7 +199,7 @@ def _launch(shown: ReportedLaunch, several: bool, pictures: Mapping[str, str]) -
 def _advice(advice: Advice) -> Iterator[str]:
     yield "### Advice"
     if not advice.options:
-        yield f"{escaped(advice.reason[:1].upper() + advice.reason[1:])}."
+        yield escaped(units.sentence(advice.reason))
     for i, option in enumerate(advice.options, 1):
         then = f"then {option.prediction.bottleneck} binds"
         yield f"{i}. **{gain(option)}**: {escaped(option.what)}; {then}."

@@ -25,7 +25,7 @@ from perfmodel.reports.drawings.sectors import warp_request
 from perfmodel.reports.drawings.tiles import block_tiles
 from perfmodel.reports.ladder_figure import ladder_figure
 from perfmodel.reports.page.svg import Picture, save_figure, standalone
-from perfmodel.reports.roofline_figure import roofline_figure
+from perfmodel.reports.roofline_figure import roofline_picture
 from perfmodel.reports.sweep_figure import sweep_figure
 from perfmodel.reports.timeline_figure import timeline_figure
 
@@ -126,7 +126,7 @@ def figures() -> dict[str, Any]:
     rungs = ladder("gemm", N=512)
     return {
         "ladder": ladder_figure(rungs),
-        "roofline": roofline_figure([rung.prediction for rung in rungs], arrows=True),
+        "roofline": roofline_picture([rung.prediction for rung in rungs], arrows=True).wide.figure,
         "sweep": sweep_figure([swept]),
         "timeline": timeline_figure(predict("atomic-add")),
         **{name: drawn(name) for name in RECORDS},
@@ -163,7 +163,7 @@ def test_other_formats(kind: str, start: bytes, tmp_path: Path) -> None:
 def test_arrows_lead_from_version_to_version() -> None:
     # by hand: three arrows between four launches, in their order; rates are those of predictions
     found = [predict("gemm", mapping=m, N=1024) for m in ("naive", "coalesced", "smem", "warptile")]
-    figure = roofline_figure(found, arrows=True)
+    figure = roofline_picture(found, arrows=True).wide.figure
     from matplotlib.patches import FancyArrowPatch
 
     arrows = [p for p in figure.axes[0].patches if isinstance(p, FancyArrowPatch)]
@@ -173,7 +173,8 @@ def test_arrows_lead_from_version_to_version() -> None:
         assert (y, to_y) == (before.roofline.flop_per_s, after.roofline.flop_per_s)
         assert x in before.roofline.intensity.values()
         assert to_x in after.roofline.intensity.values()
-    assert not [p for p in roofline_figure(found).axes[0].patches if isinstance(p, FancyArrowPatch)]
+    without = roofline_picture(found).wide.figure.axes[0]
+    assert not [p for p in without.patches if isinstance(p, FancyArrowPatch)]
     texts = [text.get_text() for text in figure.texts]
     times = found[1].roofline.flop_per_s / found[0].roofline.flop_per_s
     assert any(f"{units.number(times)} times the one before" in text for text in texts)
