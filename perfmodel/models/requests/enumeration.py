@@ -52,6 +52,8 @@ _STORES: Final = 1 << 11
 _WHOLE_BLOCKS: Final = 1 << 16
 """Lanes of which whole blocks are compared at most: sorting them takes longer than warps."""
 
+_MOST_STORING: Final = 1 << 19
+"""Lanes whose stores are followed at most, to see whether they fill sectors."""
 STORED_LINES: Final = 1 << 16
 STORED_TOGETHER: Final = 1 << 16
 """Lines that L2 may hold sectors of that are stored in part, a little more than
@@ -120,7 +122,7 @@ def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
         float(sample.lanes) * scale * a.pieces,
         min(1.0, samples / different.number),
         float(sample.bits & -sample.bits),
-        _filled(a, different, most) if kind == "store" else 1.0,
+        _filled(a, different) if kind == "store" else 1.0,
         *_of_blocks(a, different, points, sample, scale * samples * a.pieces),
         concentrated is not None,
         *np.sum(sample.sums * scale, axis=0),
@@ -294,9 +296,10 @@ def _some_rows(count: int) -> Array:
     return np.arange(count)
 
 
-def _filled(a: Pattern, different: Executions, most: int) -> float:
+def _filled(a: Pattern, different: Executions) -> float:
     """Return the share of their sectors that the first blocks store before L2 gives lines up."""
-    filled, several = 1.0, STORED_TOGETHER // (a.shape.warps * WARP_SIZE)
+    threads = a.shape.warps * WARP_SIZE
+    filled, several, most = 1.0, STORED_TOGETHER // threads, max(1, _MOST_STORING // threads)
     extents = list(different.extents.values())
     while True:
         # The first blocks: they run together, each iteration of all of them after the last.

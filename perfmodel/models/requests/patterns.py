@@ -20,7 +20,7 @@ from perfmodel.models.grid.geometry import BLOCK_INDICES, BlockShape
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.records import record
 
-MAX_LANES: Final = 1 << 16
+MAX_LANES: Final = 1 << 19
 """Lanes of a sample at most."""
 ALL_LANES: Final = 1 << 23
 """Lanes of the samples of all accesses of a kernel together, at most: time stays in seconds."""
@@ -111,7 +111,7 @@ def pattern_of(a: Addressing) -> tuple[Pattern, *tuple[Any, ...]]:
     pattern = Pattern(
         *(a.access.kind, weighted, a.shape, a.index, a.guards),
         *(a.element, a.width, a.pieces, a.from_shared),
-        lanes=most,
+        lanes=MAX_LANES >> 3 if a.access.kind == "atomic" else most,
         names=tuple(used),
         indices=tuple(indices),
     )
