@@ -33,6 +33,9 @@ LAUNCHES = [
     ("working-set-read", None, "bytes", 1 << 24, 1 << 16),
     ("atomic-add", None, "n", 1 << 24, 1),
     ("atomic-privatized", None, "n", 1 << 24, 1),
+    ("gather", None, "n", 1 << 24, 1),
+    ("embedding", None, "lookups", 1 << 20, 8),
+    ("stream-persistent", None, "stream_bytes", 1 << 30, 1 << 20),
     ("layernorm", None, "rows", 4096, 8),
     ("softmax", None, "rows", 4096, 8),
     ("decode-attention", "flash", "context", 4096, 64),
@@ -100,7 +103,18 @@ def many() -> Iterator[tuple[str, ...]]:
             {"n": sizes, "stride": random.integers(1, 65, MANY)},
         ),
         ("atomic-add", "atomic-add", None, {"n": sizes, "addresses": sizes[::-1]}),
+        ("gather", "gather", None, {"n": sizes, "table_bytes": 64 * sizes[::-1]}),
+        ("gather, runs of 1 to 64", "gather", None, {"n": sizes, "run": 1 << sizes % 7}),
+        ("embedding", "embedding", None, {"lookups": sizes >> 4, "table_bytes": 128 * sizes}),
+        ("data-reset", "data-reset", None, {"in_bytes": sizes & -16, "out_bytes": 16 * sizes}),
+        ("stream-persistent", "stream-persistent", None, {"persistent_bytes": sizes & -16}),
         ("layernorm", "layernorm", None, {"rows": random.integers(1, 1 << 14, MANY)}),
+        (
+            "softmax, any columns",
+            "softmax",
+            None,
+            {"rows": random.integers(1, 1 << 12, MANY), "cols": random.integers(32, 1 << 14, MANY)},
+        ),
         ("decode-attention", "decode-attention", "flash", {"context": sizes >> 4}),
     ]
     peer = cpu(lambda: np.maximum(8.0 * sizes / DEVICE.dram_bandwidth, 2.0 * sizes / 6e13))
