@@ -14,24 +14,22 @@ import numpy.typing as npt
 
 from perfmodel.arrays import Array
 
-MIXED_BY: Final = 0x9E3779B97F4A7C15
-ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+_MIXED_BY: Final = 0x9E3779B97F4A7C15
+_ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _MASK: Final = 2**64 - 1
-_SPREAD: Final = np.uint64(MIXED_BY)
-_STEPS: Final = [(np.uint64(shift), np.uint64(factor)) for shift, factor in ROUNDS]
-LAST: Final = 31
-UPPER_BITS: Final = 2
+_SPREAD: Final = np.uint64(_MIXED_BY)
+_STEPS: Final = [(np.uint64(shift), np.uint64(factor)) for shift, factor in _ROUNDS]
+_LAST, _UPPER = 31, 2
 """Shifts after the rounds."""
-_LAST, _UPPER = np.uint64(LAST), np.uint64(UPPER_BITS)
 
 
 def mixed(key: int, count: int) -> int:
     """Return the number of `key`, from 0 to ``count - 1``."""
-    z = (key + 1) * MIXED_BY & _MASK
-    for shift, factor in ROUNDS:
+    z = (key + 1) * _MIXED_BY & _MASK
+    for shift, factor in _ROUNDS:
         z = (z ^ (z >> shift)) * factor & _MASK
     # The upper bits: what is left fits a signed integer, and a modulo of it is even enough.
-    return int(((z ^ (z >> LAST)) >> UPPER_BITS) % count)
+    return int(((z ^ (z >> _LAST)) >> _UPPER) % count)
 
 
 def mixed_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
@@ -64,8 +62,8 @@ def shuffled_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     left = np.ones(value.shape, dtype=bool)
     while left.any():
         z, m = value[left], mask[left]
-        for _, factor in (*ROUNDS, *ROUNDS):
-            z = ((z + np.uint64(MIXED_BY)) * np.uint64(factor)) & m
+        for _, factor in (*_ROUNDS, *_ROUNDS):
+            z = ((z + np.uint64(_MIXED_BY)) * np.uint64(factor)) & m
             z = z ^ (z >> half[left])
         value[left] = z
         left[left] = z >= limits[left]

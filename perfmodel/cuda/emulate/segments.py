@@ -21,7 +21,7 @@ Made = Callable[[int, Instruction], Step | None]
 class Segment:
     """Instructions that run without a branch or a barrier: `steps` and what comes after.
 
-    Each step is beside what reads its instruction's guard, if it has one.
+    Each step comes with what reads its instruction's guard, None if it has none.
     `copy` numbers those of a loop's iterations that are put together; `joined` is what the barrier
     tells lanes of given blocks of one another's predicates, once all are there.
     """

@@ -44,7 +44,7 @@ from perfmodel.records import record
 _BASE: Final = 1 << 36
 """Any base address [B]: the hash of the tag banks repeats, and buffers are aligned to lines."""
 _PARTS: Final = (SECTOR, LINE // 2, LINE)
-GRANULES: Final = (SECTOR, LINE // 2, LINE, PAGE)
+_GRANULES: Final = (SECTOR, LINE // 2, LINE, PAGE)
 _PIECE: Final = 1 << 15
 """Lanes that are looked at together: what is made of them stays in a core's cache."""
 _STORES: Final = 1 << 11
@@ -236,7 +236,7 @@ def _summed(a: Pattern, address: Array, active: Array) -> tuple[int, int, int, A
         if clocks is None:
             clocks = data_wavefronts(moved + _BASE, a.width, active, a.from_shared)
         waves = clocks, tags_in_order(there)
-        touched = _distinct(ordered, (a.width, *GRANULES))
+        touched = _distinct(ordered, (a.width, *_GRANULES))
         total[piece] = [*touched, *(int(each[takes_part].sum()) for each in waves)]
     requests, lanes = int(np.count_nonzero(takes_part)), int(np.count_nonzero(active))
     return requests, lanes, int(np.bitwise_or.reduce(address, axis=None)), total

@@ -180,8 +180,8 @@ def _cut_data(cut: _Cut, width: int) -> Array:
     part = BANKS * BANK_WORD // width  # lanes, and the banks that they share
     inside = cut.before & part - 1
     own = np.minimum(part, cut.lanes - cut.before + inside)
-    apart = inside - cut.period & part - 1
-    meet = (apart < inside) | (apart + own - inside > part)
+    bank = inside - cut.period & part - 1  # of the second run's first lane, from the first run's
+    meet = (bank < inside) | (bank + own - inside > part)
     twice = (inside > 0) & (inside < own) & meet
     return np.asanyarray((cut.lanes + part - 1) // part + twice)
 

@@ -34,7 +34,8 @@ from perfmodel.models.requests.random_places import (
 from perfmodel.models.requests.request_record import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, TAG_BANKS
 
-_JUST_ABOVE_ONE: Final = 1 + 2.0**-52
+_ABOVE_ONE: Final = 1 + 2.0**-52
+"""The next number: of a single place the logarithm of what is missed would be infinite."""
 TOUCHED = Formula(
     name="granules that random rows touch",
     unit="granules",
@@ -58,7 +59,7 @@ def touched(each: Any, places: Any, rows: Any) -> Array:
 
 def _touched(each: Any, places: Any, rows: Any) -> Any:
     whole = np.floor(places)
-    likely = 1 / np.maximum(places, _JUST_ABOVE_ONE)
+    likely = 1 / np.maximum(places, _ABOVE_ONE)
     missed = whole * np.expm1(rows * np.log1p(-likely)) + np.expm1(rows * np.log(whole / places))
     return -each * missed
 
@@ -85,16 +86,18 @@ class Rows(NamedTuple):
         return np.maximum(places, 1.0)
 
 
-def random_rows(a: Addressing, activity: Activity) -> Requests | None:
+def random_rows(a: Addressing, activity: Activity | None) -> Requests | None:
     """Return the requests of a load of rows at random places; None of others.
 
     Guards that cut blocks short cut their rows as they cut their lanes.
     """
-    found = _rows(a)
-    threads = {v.name for v in a.variables if v.target.startswith("threadIdx")}
-    if found is None or any(agreed(activity.shares[n] < 1) for n in threads & {*activity.shares}):
+    rows = None if activity is None else _rows(a)
+    if activity is None or rows is None:
         return None
-    requests, rows = activity.requests, found
+    threads = {v.name for v in a.variables if v.target.startswith("threadIdx")}
+    if any(agreed(activity.shares[name] < 1) for name in threads & {*activity.shares}):
+        return None
+    requests = activity.requests
     taking = activity.active_lanes / np.maximum(requests * WARP_SIZE, 1e-9)
     warp = np.maximum(rows.warp * taking, 1.0)
     size = rows.size * np.minimum(rows.warp * taking, 1.0)
@@ -103,13 +106,7 @@ def random_rows(a: Addressing, activity: Activity) -> Requests | None:
         for granule in (a.width, SECTOR, LINE // 2, LINE, PAGE)
     )
     data, tags = _wavefronts(a, rows, warp, lines / np.maximum(requests, 1e-9))
-    blocks = requests / a.shape.warps
-    block = np.maximum(rows.block * taking, 1.0)
-    parts = (SECTOR, LINE // 2, LINE)
-    own = [rows.touched(granule, rows.block_size, block) for granule in parts]
-    both = [rows.touched(granule, rows.block_size, 2 * block) for granule in parts]
-    several = np.asanyarray(a.instance.grid[0]) > 1
-    seams = [np.where(several, 2 - two / one, 0.0) for one, two in zip(own, both, strict=True)]
+    own, seams = _of_blocks(a, rows, np.maximum(rows.block * taking, 1.0))
     return Requests(
         access=a.access,
         width=a.width,
@@ -128,9 +125,20 @@ def random_rows(a: Addressing, activity: Activity) -> Requests | None:
         pages=pages,
         random=True,
         drawn=rows.drawn,
-        in_blocks=_stacked([blocks * each for each in own]),
+        in_blocks=_stacked([requests / a.shape.warps * each for each in own]),
         seams=_stacked(seams),
     )
+
+
+def _of_blocks(a: Addressing, rows: Rows, drawn: Array) -> tuple[list[Array], list[Array]]:
+    """Return sectors, halves and lines of a block, and the shares that the next one touches too."""
+    own, seams = [], []
+    several = np.asanyarray(a.instance.grid[0]) > 1
+    for granule in (SECTOR, LINE // 2, LINE):
+        one, two = (rows.touched(granule, rows.block_size, n) for n in (drawn, 2 * drawn))
+        own.append(one)
+        seams.append(np.where(several, 2 - two / one, 0.0))
+    return own, seams
 
 
 def _stacked(parts: Sequence[Array]) -> Array:
@@ -141,7 +149,7 @@ def _rows(a: Addressing) -> Rows | None:
     """Return the rows that an access reads; None where lanes or rows lie otherwise."""
     draws = [*draws_of(a.index)]
     plain = a.shape.regular and a.pieces == 1 and not a.from_shared and a.access.weights is None
-    if not plain or len(draws) != 1 or draws[0].operator != "random":
+    if a.access.kind != "load" or not plain or [d.operator for d in draws] != ["random"]:
         return None
     key, count = draws[0].operands
     first = drawn_at(a.index, first_place)
@@ -151,22 +159,24 @@ def _rows(a: Addressing) -> Rows | None:
     for node in (key, first):
         variables = split_threads(node, a.values, variables) or variables
     keys, place = (plane(node, a.values, variables) for node in (key, first))
-    pitch = _pitch(a, first, count, variables)
+    places = np.asanyarray(evaluate(count, a.values), dtype=float)
+    pitch = _pitch(a, first, places, variables)
     if pitch is None or not (keys.affine and place.affine):
         return None
     found = _laid_out(a, variables, keys, place)
     if found is None:
         return None
-    places = np.asanyarray(evaluate(count, a.values), dtype=float)
     reach = pitch * (places - 1) + found[2]
     for v in variables:
         if not (v.is_block or v.target.startswith("threadIdx")):
             reach = reach + np.abs(place.strides[v.name]) * a.element * (v.extent - 1)
     rows = Rows(places, pitch, *found, Drawn(place.offset * a.element, reach))
-    return rows if _apart(a, variables, rows, place) else None
+    return rows if _aligned(a, variables, rows, place) else None
 
 
-def _pitch(a: Addressing, first: Node, count: Node, variables: Sequence[Variable]) -> Array | None:
+def _pitch(
+    a: Addressing, first: Node, places: Array, variables: Sequence[Variable]
+) -> Array | None:
     """Return the bytes from one place that is drawn to the next; None if that is not one number."""
     steps: list[Array] = []
     for at in (lambda _: Number(1), last_place):
@@ -175,7 +185,6 @@ def _pitch(a: Addressing, first: Node, count: Node, variables: Sequence[Variable
             return None
         steps.append(moved.offset)
     step, last = steps
-    places = np.asanyarray(evaluate(count, a.values), dtype=float)
     return np.abs(step) * a.element if agreed(last == step * (places - 1)) else None
 
 
@@ -208,7 +217,7 @@ def _laid_out(
     return *of_warp, size, rows
 
 
-def _apart(a: Addressing, variables: Sequence[Variable], rows: Rows, place: Plane) -> bool:
+def _aligned(a: Addressing, variables: Sequence[Variable], rows: Rows, place: Plane) -> bool:
     """Say whether rows start at multiples of their size and do not overlap, in all blocks."""
     unit = np.minimum(rows.size, LINE)
     holds = (rows.pitch >= rows.block_size) | (rows.places == 1)

@@ -83,7 +83,8 @@ def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
     if access.kind == "atomic":
         found = _of_atomic(a, activity)
     else:
-        found = _affine(a, activity) or _periodic(a, activity) or _counted(a, activity)
+        closed = _affine(a, activity) or _periodic(a, activity) or random_rows(a, activity)
+        found = closed or _counted(a, activity)
     # Of some configurations no thread may take part.
     return found if np.all(a.taken) else scaled(found, a.taken)
 
@@ -171,9 +172,6 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     known = load and a.shape.regular and not random
     flat = plane(a.index, a.values, a.variables) if known else None
     runs = None if flat is None else run_requests(a, flat)
-    rows = random_rows(a, activity) if random and load and activity is not None else None
-    if rows is not None:
-        return rows
     counted = runs or counted_requests(a)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.

@@ -31,10 +31,6 @@ TAG_BANKS: Final = 4
 # measurements/suite, foundation/tag-banks.csv and coalescer.csv, which it explains exactly
 # for 4 and 8 B accesses. Higher bits: not measured.
 _TAG_BANK_OF_BIT: Final = (1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3, 1, 3, 3)
-TAG_BITS: Final = sum(
-    (bank & 1) << bit | bank >> 1 << 32 + bit for bit, bank in enumerate(_TAG_BANK_OF_BIT)
-)
-"""Bits of a line address that toggle the first bit of its tag bank; 32 further, the second."""
 # Base addresses that tag wavefronts are a mean over: the first warps, and places within a stride by
 # the golden section, which spreads any number of them evenly. Of matrix products' rows, counted for
 # all warps and steps, it is 2.4% off (rms); with eight pseudo-random ones it was 5.3%, and up to
