@@ -226,3 +226,42 @@ def test_shares_go_to_the_slowest_variable_that_moves_in_each_configuration() ->
     assert found is not None
     np.testing.assert_array_equal(found.shares["blockIdx.x"], [0.25, 1])
     np.testing.assert_array_equal(found.shares["warp.x"], [1, 0.25])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 150).filter(lambda n: n % 32 > 0), st.integers(1, 60), st.integers(1, 40))
+def test_rows_that_end_within_a_row(share: int, rows: int, short: int) -> None:
+    # hand: chunks of 32 of every row that takes part, the last one of what is left
+    blocks, trips = -(-rows // 8), -(-share // 32)
+    n = max(1, share * rows - short)
+    own, end = "k*32 + threadIdx.x % 32", f"(blockIdx.x*256 + threadIdx.x) // 32*{share}"
+    guards = [f"{own} < {share}", f"{end} + {own} < {n}"]
+    found = classes(guards, (256, 1, 1), (blocks, 1, 1), trips=trips)
+    assert found is not None
+    expected = Counter(
+        (("lane.x", min(32, share - 32 * k)),) if share - 32 * k > 1 else ()
+        for row in range(-(-n // share))
+        for k in range(trips)
+    )
+    assert found == expected
+
+
+def test_rows_of_another_length_are_counted() -> None:
+    # by definition: the guard's rows are those of the other guard
+    guards = ["k*32 + threadIdx.x % 32 < 50", "threadIdx.x // 32*60 + k*32 + threadIdx.x % 32 < 99"]
+    assert classes(guards, (256, 1, 1), (1, 1, 1), trips=2) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 60), st.integers(0, 200))
+def test_a_bound_on_rows_is_one_on_their_elements(trips: int, rows: int, short: int) -> None:
+    # hand: rows of whole chunks, of which both the rows and the elements end
+    share, blocks = 32 * trips, -(-rows // 8)
+    n = max(1, share * rows - short)
+    row = "(blockIdx.x*256 + threadIdx.x) // 32"
+    guards = [f"{row} < {rows}", f"{row}*{share} + k*32 + threadIdx.x % 32 < {n}"]
+    found = classes(guards, (256, 1, 1), (blocks, 1, 1), trips=trips)
+    expected = Counter(
+        (("lane.x", min(32, n - first)),) if n - first > 1 else () for first in range(0, n, 32)
+    )
+    assert found == expected

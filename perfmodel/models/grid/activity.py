@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation
-from perfmodel.models.agreement import check_alike
+from perfmodel.models.agreement import agreed, check_alike
 from perfmodel.models.derivation import glimpse, skippable
 from perfmodel.models.grid.affine import Plane, Variable, plane
 from perfmodel.records import record
@@ -156,6 +156,10 @@ def _numbers(
         limits = _bounds(f, moving, facts)
         if limits is None:
             check_alike(facts)  # others may be solved alone
+            moving = _rows_of(f, moving, numbers.values())
+            limits = _bounds(f, moving, facts) if moving else None
+        if limits is None:
+            check_alike(facts)
             return None
         start, stop = limits
         bounded = {v.name: moves[v.name] & ~always for v in moving}
@@ -165,7 +169,44 @@ def _numbers(
             start, stop = np.maximum(start, known.start), np.minimum(stop, known.stop)
             bounded = {name: where | known.bounded[name] for name, where in bounded.items()}
         numbers[key] = _Number(moving, start, stop, bounded)
-    return list(numbers.values())
+    return _merged(list(numbers.values()))
+
+
+def _merged(numbers: Sequence[_Number]) -> list[_Number]:
+    """Return the numbers, but those that are the slowest digits of others bound these instead."""
+    found = [*numbers]
+    for number in numbers:
+        names = [v.name for v in number.digits]
+        for at, other in enumerate(found):
+            inner, outer = other.digits[: -len(names)], other.digits[-len(names) :]
+            if inner and [v.name for v in outer] == names:
+                size = math.prod(v.extent for v in inner)
+                start = np.maximum(other.start, number.start * size)
+                stop = np.minimum(other.stop, number.stop * size)
+                both = {n: where | other.bounded[n] for n, where in number.bounded.items()}
+                found[at] = _Number(other.digits, start, stop, {**other.bounded, **both})
+                found = [n for n in found if n is not number]
+                break
+    return found
+
+
+def _rows_of(f: Plane, order: Sequence[Variable], numbers: Iterable[_Number]) -> list[Variable]:
+    """Return the digits of rows that a test lets through, if only in part; none of other tests.
+
+    The fastest digits are a place in a row, a number that another test bounds by the row's length.
+    """
+    for number in numbers:
+        inner, rows = order[: len(number.digits)], order[len(number.digits) :]
+        if not rows or [v.name for v in inner] != [v.name for v in number.digits]:
+            continue
+        step = f.strides[inner[0].name]
+        whole, reach = (step < 0) & (number.start == 0), np.asanyarray(1.0)
+        for v in inner:
+            whole = whole & (f.strides[v.name] == step * reach)
+            reach = reach * v.extent
+        if agreed(whole & (f.strides[rows[0].name] == step * number.stop)):
+            return [*rows]
+    return []
 
 
 def _activity(numbers: Sequence[_Number], variables: Sequence[Variable]) -> Activity | None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from perfmodel.arrays import Array, summed
 from perfmodel.models.agreement import agreed
+from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads
 from perfmodel.models.latency.leading_blocks import extents_at_work
@@ -110,11 +111,16 @@ def in_step(r: Requests, warps: Array) -> Array:
     if r.strides is None:
         return every
     extents = [
-        Extent(r.strides[v.name], v.extent)
+        Extent(r.strides[v.name], np.maximum(v.extent * _lanes_let_in(r, v), 1.0))
         for v in r.variables
         if not v.is_block and v.target.startswith("threadIdx")
     ]
     return np.minimum(every, footprint(extents, r.width, SECTOR))
+
+
+def _lanes_let_in(r: Requests, v: Variable) -> Array:
+    """Return the share of a variable's values that guards let in, where it is a lane's."""
+    return np.asanyarray(r.shares.get(v.name, 1.0) if v.in_lane else 1.0)
 
 
 def new_sectors(b: BatchLoads) -> tuple[Array, Array]:
