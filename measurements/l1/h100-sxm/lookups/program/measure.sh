@@ -3,6 +3,7 @@
 set -u
 out=$(realpath "$1")
 cd "$(dirname "$0")/../../../../source-kernels/h100-sxm"
+drive=$(realpath ../drive.py)
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv
 loads=l1tex__t_sectors_pipe_lsu_mem_global_op_ld
 reads=lts__t_sectors_srcunit_tex_op_read
@@ -17,7 +18,8 @@ for session in mixed-sizes varied-sizes further-sizes; do
     first=0
     for part in $(seq 0 40); do
       ncu --profile-from-start off --clock-control none --cache-control all --metrics $metrics \
-        --csv --page raw --log-file part$part.csv python3 drive.py $first marker > part$part.txt 2>&1
+        --csv --page raw --log-file part$part.csv \
+        python3 "$drive" $first marker > part$part.txt 2>&1
       grep -q "all done" part$part.txt && break
       first=$(( $(cat marker) + 1 ))
     done

@@ -16,7 +16,8 @@ metrics+=,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum
 first=0
 for part in $(seq 0 40); do
   ncu --profile-from-start off --clock-control none --cache-control all --metrics $metrics --csv \
-    --page raw --log-file "$out/part$part.csv" python3 drive.py $first marker > "$out/part$part.txt" 2>&1
+    --page raw --log-file "$out/part$part.csv" \
+    python3 ../../../drive.py $first marker > "$out/part$part.txt" 2>&1
   grep -q "all done" "$out/part$part.txt" && break
   first=$(( $(cat marker) + 1 ))
 done

@@ -1,10 +1,10 @@
 """Launches the kernels of launches.json, each between start and stop of a profiler.
 
-    python3 drive.py FIRST MARKER
+    python3 ../../../drive.py FIRST MARKER
 
-begins at launch FIRST and keeps the number of the one at work in the file MARKER, so that a launch
-that fails can be left out by whoever starts it again. Buffers that state no fill hold floats in
-[0, 1).
+in a session's folder of programs, beside their cubins, begins at launch FIRST and keeps the number
+of the one at work in the file MARKER, so that a launch that fails can be left out by whoever starts
+it again. Buffers that state no fill hold floats in [0, 1).
 """
 
 from __future__ import annotations
