@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array, largest, smallest, summed
-from perfmodel.models.agreement import agreed, agreed_order
+from perfmodel.models.agreement import agreed, agreed_order, check_alike
 from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
@@ -21,6 +21,10 @@ BESIDE: Final = 1 / 24
 """Part of a loop's step by which a load before it still counts as one of it, if there are others
 at it: a neighbour's. Loads of iterations that are put together fill the step and end before it."""
 _ROUNDED: Final = 1e-9
+_MOST_PARTS: Final = 16
+_DIGITS: Final = 6
+_NEAR: Final = 0.25
+"""Parts of a step by which members may lie beside it, such as neighbours in a row."""
 
 
 class Spread(NamedTuple):
@@ -28,6 +32,11 @@ class Spread(NamedTuple):
 
     reach: Array  # steps from the first to the last
     copies: Array  # members at distinct steps
+
+    def count(self, values: Array) -> Array:
+        """Return the distinct steps that members are at while a variable takes so many values."""
+        # Members close to each other overlap; those far from each other are copies.
+        return np.asanyarray(np.minimum(values + self.reach, values * self.copies))
 
 
 class Star(NamedTuple):
@@ -45,7 +54,8 @@ class Group:
     counts: Mapping[str, Array]  # values of each variable
     strides: Mapping[str, Array]  # bytes that a step of each moves the address
     width: int  # bytes that a lane moves at once, at most
-    spreads: Mapping[str, Spread]  # of the members' offsets, by variable
+    # of the members' offsets, by variable; one for each part of a step that they are at
+    spreads: Mapping[str, Sequence[Spread]]
     # what that leaves of the offsets: the places that members start at, and their distance
     rest: Extent
     start: Array  # where the first of these lies [B]
@@ -72,7 +82,7 @@ class Group:
         self,
         window: Mapping[str, Array],
         granule: int,
-        spreads: Mapping[str, Spread],
+        spreads: Mapping[str, Sequence[Spread]],
         start: Array | None = None,
     ) -> Array:
         """Return the distinct granules of members that lie apart as `spreads` say.
@@ -82,11 +92,13 @@ class Group:
         extents = []
         for name, stride in self.strides.items():
             count = np.minimum(window.get(name, 1.0), self.counts[name])
-            spread = spreads.get(name)
-            if spread is not None:
-                # Members close to each other overlap; those far from each other are copies.
-                count = np.minimum(count + spread.reach, count * spread.copies)
-            extents.append(Extent(stride, np.asanyarray(count)))
+            parts = spreads.get(name, ())
+            if len(parts) == 1:
+                count = parts[0].count(count)
+            elif parts:
+                count = summed(part.count(count) for part in parts)
+            step = stride / len(parts) if len(parts) > 1 else stride
+            extents.append(Extent(step, np.asanyarray(count)))
         known = start is not None
         first = self.start if start is None else start
         return footprint([*extents, self.rest], self.width, granule, first, known)
@@ -251,7 +263,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         order = [order[i] for i in agreed_order([-np.abs(strides[v.name]) for v in order])]
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
     width = max(requests[i].width for i in members)
-    moved, between, left = _steps(offsets, order, strides, width)
+    moved, between, left = _steps(offsets, order, strides, counts, width)
     rest = _distinct(left + between)
     start = np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float)
     threads = (v.name for v in order if v.is_block or v.target.startswith("threadIdx"))
@@ -260,7 +272,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         counts=counts,
         strides=strides,
         width=width,
-        spreads={name: _distinct(steps_of) for name, steps_of in moved.items()},
+        spreads={name: _by_parts(steps_of) for name, steps_of in moved.items()},
         rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
         start=start,
         period=_joint_period([requests[i] for i in members]),
@@ -269,7 +281,11 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
 
 
 def _steps(
-    offsets: Array, order: Sequence[Variable], strides: Mapping[str, Array], width: int
+    offsets: Array,
+    order: Sequence[Variable],
+    strides: Mapping[str, Array],
+    counts: Mapping[str, Array],
+    width: int,
 ) -> tuple[dict[str, Array], Array, Array]:
     """Return the steps of variables from the first of some offsets to each, and what is left [B].
 
@@ -280,14 +296,16 @@ def _steps(
     between = np.zeros_like(left)
     threads = [v for v in order if v.target.startswith("threadIdx")]
     moved: dict[str, Array] = {}
-    for v in order:
+    for at, v in enumerate(order):
         stride = strides[v.name]
         if not v.is_block and v not in threads:
             middles = _middles(left, _span(strides, threads, width))
             between, left = between + middles, left - middles
-        steps = left / np.where(stride == 0, 1, stride)
+        steps, parts = left / np.where(stride == 0, 1, stride), 1
         if v.is_block or v in threads:
-            steps = np.rint(steps)
+            row = summed(np.abs(strides[u.name]) * (counts[u.name] - 1) for u in order[at + 1 :])
+            parts = _parts(steps, np.abs(stride) / (row + width))
+            steps = np.rint(steps * parts)
         else:  # loads of an unrolled loop lie between two of its steps
             steps = np.copysign(_whole_steps(np.abs(steps)), steps)
         separate = stride != 0
@@ -295,8 +313,9 @@ def _steps(
             # Threads in a row have neighbours' data next to theirs, be they of the block or not.
             gaps = np.diff(np.sort(left, axis=0), axis=0)
             separate = separate & (gaps.max(axis=0, initial=0.0) > np.abs(stride))
-        moved[v.name] = np.where(separate, steps, 0.0)
-        left = left - moved[v.name] * stride
+        steps = np.where(separate, steps, 0.0)
+        moved[v.name] = steps / parts
+        left = left - steps * (stride / parts)
     return moved, between, left
 
 
@@ -347,6 +366,31 @@ def _tiled(v: Variable, others: Sequence[Variable], strides: Mapping[str, Array]
         and agreed(np.abs(strides[u.name] * u.extent) == np.abs(strides[v.name]))
         for u in others
     )
+
+
+def _parts(steps: Array, most: Array) -> int:
+    """Return in how many parts members divide a step evenly, as rows of pools and convolutions do.
+
+    1 where they are at whole steps, or at some of the parts only, and where `most` rows, of what
+    faster variables walk over, are as long as the step: these would overlap.
+    """
+    for parts in range(1, min(_MOST_PARTS, len(steps)) + 1):
+        at = np.rint(steps * parts)
+        near = np.all(np.abs(steps * parts - at) <= _NEAR, axis=0)
+        every = [np.any(np.mod(at, parts) == part, axis=0) for part in range(parts)]
+        if agreed(np.logical_and.reduce([near, *every])):
+            return parts if agreed(parts <= most) else 1
+    return 1
+
+
+def _by_parts(steps: Array) -> list[Spread]:
+    """Return how members lie from each other that are at the same part of a step, for each part."""
+    own = np.round(steps - np.floor(steps), _DIGITS)  # thirds are not exact
+    if not np.any(own):
+        return [_distinct(steps)]
+    check_alike([*own])
+    first = own.reshape(len(own), -1)[:, 0]
+    return [_distinct(steps[first == part]) for part in np.unique(first)]
 
 
 def _distinct(values: Array) -> Spread:
