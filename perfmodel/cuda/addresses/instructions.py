@@ -230,8 +230,15 @@ class Interpreter:
                 for i in range(len(targets))
             ]
         if kind[:1] in "bsu" and kind[1:].isdecimal():
-            return [self.datum(at, sources, kind, i) for i in range(len(targets))]
+            mixed = self._partly_computed(used)
+            return [self.datum(at, sources, kind, i, mixed) for i in range(len(targets))]
         return [Unknown(sources)] * len(targets)
+
+    def _partly_computed(self, values: Iterable[Value]) -> bool:
+        """Say whether numbers are among values that no load gives, and that are not followed."""
+        read = (v.names if isinstance(v, Sum) else frozenset() for v in values)
+        made = (self.data[name] for each in read for name in each if name in self.data)
+        return any(datum.computed or not datum.sources for datum in made)
 
     @staticmethod
     def _destination(instruction: ptx.Instruction) -> str:

@@ -47,8 +47,8 @@ class Datum:
     high: int
     """Range of its type."""
     computed: bool = False
-    """Whether a loop computes it from turn to turn: data decides, but it is not just what was
-    read."""
+    """Whether data decides it, but it is not just what was read: a loop computes it from turn to
+    turn, or something else that is not followed is in it."""
     shuffled: bool = False
     """Whether it differs at all places that it is read at."""
 

@@ -67,3 +67,28 @@ def test_rows_in_the_order_of_a_permutation_are_each_read(fill: str, read: float
     found = predict(kernel, device="h100-sxm").traffic
     wanted = ROWS * 4 + read * ROWS * WIDTH * 4
     assert found["dram_read_bytes"] == pytest.approx(wanted, rel=0.01)
+
+
+TILES = """
+  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [t]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+  mad.lo.s32 %r4, %r2, 256, %r1; cvt.u64.u32 %d6, %r4; add.s64 %d6, %d2, %d6;
+  ld.global.u8 %r5, [%d6]; cvt.rn.f32.u32 %f1, %r2; mul.f32 %f1, %f1, 0f3D800000;
+  cvt.rzi.s32.f32 %r6, %f1; shl.b32 %r6, %r6, 8; or.b32 %r6, %r6, %r5;
+  cvt.u64.u32 %d7, %r6; add.s64 %d7, %d1, %d7; ld.global.u8 %r7, [%d7];
+  st.shared.b32 [s], %r7; ret;
+"""
+
+
+def test_a_place_in_a_row_that_floats_choose_is_not_anywhere() -> None:
+    # hand: a warp reads 32 bytes, and 32 places that they say in a row of 8 sectors, which the
+    # block's number as a float over 16 chooses: 8*(1 - (7/8)**32) of them
+    pointers = ".param .u64 x, .param .u64 t"
+    buffers = {
+        "x": Buffer(ROWS // 16 * 256),
+        "t": Buffer(ROWS * 256, dtype="u8", fill="uniform", below=256),
+    }
+    module = written(TILES, pointers, declared=".shared .align 4 .b8 s[4];")
+    kernel = translated(program(module), launch(ROWS, WIDTH, **buffers))
+    found = predict(kernel).traffic
+    expected = WARPS * (1 + 8 * (1 - (7 / 8) ** 32))
+    assert found["global_load_sectors"] == pytest.approx(expected, rel=0.01)
