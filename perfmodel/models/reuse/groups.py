@@ -33,7 +33,7 @@ class Spread(NamedTuple):
     reach: Array  # steps from the first to the last
     copies: Array  # members at distinct steps
 
-    def count(self, values: Array) -> Array:
+    def steps(self, values: Array) -> Array:
         """Return the distinct steps that members are at while a variable takes so many values."""
         # Members close to each other overlap; those far from each other are copies.
         return np.asanyarray(np.minimum(values + self.reach, values * self.copies))
@@ -94,9 +94,9 @@ class Group:
             count = np.minimum(window.get(name, 1.0), self.counts[name])
             parts = spreads.get(name, ())
             if len(parts) == 1:
-                count = parts[0].count(count)
+                count = parts[0].steps(count)
             elif parts:
-                count = summed(part.count(count) for part in parts)
+                count = summed(part.steps(count) for part in parts)
             step = stride / len(parts) if len(parts) > 1 else stride
             extents.append(Extent(step, np.asanyarray(count)))
         known = start is not None
