@@ -26,6 +26,7 @@ FIRST = {  # launches, then median, ninetieth percentile and inside of the first
     "varied-sizes": (236, 0.059, 0.189, 222),
     "further-sizes": (180, 0.050, 0.190, 170),
     "independent": (256, 0.082, 0.442, 224),
+    "blind-domains": (264, 0.061, 0.202, 250),
 }
 Key = tuple[str, str, int]
 
@@ -147,3 +148,18 @@ def test_rows_of_a_triangle_are_read_once() -> None:
     assert many == pytest.approx([1, 1], abs=0.05)
     assert off("trmv_lower", "l2_read_sectors", least=1e6) == pytest.approx([1, 1], abs=0.05)
     assert off("trmv_lower", "time_us", least=50) == pytest.approx([1, 1], abs=0.16)
+
+
+@needs_nvcc
+def test_planes_and_rows_between_those_of_neighbours_are_read_once_a_block() -> None:
+    # measured: a field halved along three directions; L2 read 2.4 times, and 52% of the time
+    many = off("coarsen_full_weight", "l2_read_sectors", least=1e5)
+    assert many == pytest.approx([1.2, 1.2], abs=0.1)
+    assert off("coarsen_full_weight", "time_us", least=9) == pytest.approx([0.93, 0.93], abs=0.05)
+
+
+@needs_nvcc
+def test_bytes_choose_a_place_in_the_row_that_a_position_chooses() -> None:
+    # measured: 8 sectors of 256 curves a request, not 32 of all of them; 73% of the time
+    many = off("contrast_by_tiles", "global_load_sectors", least=1e6)
+    assert many == pytest.approx([1, 1], abs=0.03)
