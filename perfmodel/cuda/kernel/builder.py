@@ -37,6 +37,7 @@ from perfmodel.cuda.kernel.parts import (
     lanes_in_data,
     renamed,
     unwrapped,
+    where_guarded,
 )
 from perfmodel.cuda.kernel.sizes import elements_of, lengths_of
 from perfmodel.cuda.kernel.work import constant_bytes, work_of
@@ -310,6 +311,7 @@ class Builder:
             return word * self._threads + self._thread
         if not self._data(elements):
             return written(elements)
+        elements = where_guarded(elements, p.access.guard)
         key = self._key(p, indices)
         data = self.start.interpreter.data
         drawing = Drawing(length - wide + 1, key, p.access.guard, data, self.algebra)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.conditions import conjuncts
+from perfmodel.cuda.addresses.conditions import FALSE, TRUE, conjuncts, negated
 from perfmodel.cuda.addresses.records import Datum
 from perfmodel.cuda.addresses.sums import Factors, Sum, by_factor, ordered, single, sum_of, written
-from perfmodel.expressions import Name, Node, Number, Operation, names, substitute
+from perfmodel.expressions import Name, Node, Number, Operation, exchanged, names, substitute
 from perfmodel.expressions.evaluate import folded
 from perfmodel.kernels.intervals import Interval
 from perfmodel.records import record
@@ -88,6 +88,14 @@ def range_under(value: Sum, guard: Node, algebra: Algebra) -> Interval:
         else:
             low = max(low, -found)
     return Interval(low, high)
+
+
+def where_guarded(value: Sum, guard: Node) -> Sum:
+    """Return a value without the other sides of choices by what a guard says."""
+    known: dict[Node, Node] = {}
+    for part in conjuncts(guard):
+        known |= {part: TRUE, negated(part): FALSE}
+    return sum_of(folded(exchanged(written(value), known), {}))
 
 
 def _bounds(guard: Node, algebra: Algebra) -> Iterable[tuple[Sum, int]]:

@@ -92,3 +92,28 @@ def test_a_place_in_a_row_that_floats_choose_is_not_anywhere() -> None:
     found = predict(kernel).traffic
     expected = WARPS * (1 + 8 * (1 - (7 / 8) ** 32))
     assert found["global_load_sectors"] == pytest.approx(expected, rel=0.01)
+
+
+DIGITS = """
+  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [t]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+  ld.param.u32 %r3, [n]; mad.lo.s32 %r4, %r2, 256, %r1; setp.ge.s32 %p1, %r4, %r3;
+  mul.wide.s32 %d6, %r4, 4; add.s64 %d6, %d2, %d6; mov.u32 %r5, -1;
+  @!%p1 ld.global.u32 %r5, [%d6]; @%p1 bra END;
+  shr.u32 %r6, %r5, 28; mad.lo.s32 %r6, %r6, 4096, %r2;
+  mul.wide.s32 %d7, %r6, 4; add.s64 %d7, %d1, %d7; ld.global.u32 %r7, [%d7];
+  st.shared.b32 [s], %r7;
+  END: ret;
+"""
+
+
+def test_a_digit_of_a_key_is_any_though_others_have_keys_of_their_own() -> None:
+    # hand: lanes without a key, which leave, would have digit 15; the others' are 16 sectors, a row
+    # of blocks' numbers each: 16*(1 - (15/16)**32) of them, and 4 of keys
+    pointers = ".param .u64 x, .param .u64 t, .param .u32 n"
+    keys = Buffer(ROWS * 256 * 4, dtype="u32", fill="uniform", below=(1 << 32) - 1)
+    buffers = {"x": Buffer(ROWS * 16 * 4), "t": keys}
+    module = written(DIGITS, pointers, declared=".shared .align 4 .b8 s[4];")
+    kernel = translated(program(module), launch(ROWS, WIDTH, n=ROWS * WIDTH - 32, **buffers))
+    found = predict(kernel).traffic
+    expected = WARPS * (4 + 16 * (1 - (15 / 16) ** 32))
+    assert found["global_load_sectors"] == pytest.approx(expected, rel=0.01)
