@@ -22,6 +22,7 @@ from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.conflict_latency import PASS_CLOCKS, most_passes
 from perfmodel.models.requests.footprint import RUN_GRANULES
+from perfmodel.models.reuse.groups import grouped
 from perfmodel.models.reuse.placement import buffer_bytes
 
 DRAM_SPREAD: Final = Coefficient("latency.batches.dram_spread")
@@ -92,7 +93,12 @@ def _reads_apart(b: BatchLoads, missing: Array) -> Array:
     """Return the DRAM reads of a batch, by how much later the slowest of them is: its `m`."""
     device = b.execution.device
     most = MOST_SPREAD(device)
-    every = np.clip(b.unroll * len(b.members) * missing, 1.0, most)
+    loads = b.unroll * len(b.members)
+    if b.loop is not None and b.in_order:
+        # Loads of a line, such as bytes one after the other, miss together.
+        lines = summed(g.granules({b.loop: b.unroll}, LINE) for g in grouped(b.own))
+        loads = np.minimum(loads, np.maximum(lines, 1.0))
+    every = np.clip(loads * missing, 1.0, most)
     if b.loop is None or not b.in_order:
         return np.asanyarray(every)
     strides = np.broadcast_arrays(*(np.abs(r.strides[b.loop]) for r in b.own if r.strides))
