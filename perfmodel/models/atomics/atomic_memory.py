@@ -19,6 +19,8 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient, CoefficientTable
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
+from perfmodel.models.atomics.to_slices import operands_of, packets_of
 from perfmodel.models.dram.throughput import rows_cost
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -96,9 +98,9 @@ class AtomicMemory(NamedTuple):
     write_cost: Array
 
 
-def l2_passes(r: Requests) -> Array:
-    """Return the L2 sectors that a request counts: an atomic's come once for each lane in turn."""
-    return r.sectors if r.sharing is None else r.requests * r.shared.conflicts.passes
+def l2_passes(instance: Instance, r: Requests) -> Array:
+    """Return the L2 sectors that an atomic counts: once for each lane in turn that it has left."""
+    return r.sectors if r.sharing is None else packets_of(r, operands_of(instance, r)).passes
 
 
 @record

@@ -76,7 +76,8 @@ def l2_stage(accesses: GlobalAccesses, l1: L1) -> L2:
     asked = l1.asked_sectors
     reads = summed(asked[i] for i in accesses.of("load"))
     writes, write_cost = _stored(accesses, l1)
-    passes = summed(l2_passes(accesses.requests[i]) for i in accesses.of("atomic"))
+    changing = (accesses.requests[i] for i in accesses.of("atomic"))
+    passes = summed(l2_passes(accesses.instance, r) for r in changing)
     missed = summed(misses.sectors[i] for i in accesses.of("load", "atomic"))
     every = reads + writes + passes
     return L2(
