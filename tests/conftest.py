@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,11 +71,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
+@cache
 def is_slow(path: Path) -> bool:
     """Say whether a file, or a folder that it is in, is listed as slow."""
     return any(_within(path, slow) for slow in SLOW)
 
 
+@cache
 def _turn(path: Path) -> int:
     """Return when a file's tests run: by the first that it is in of those that take longest."""
     places = (at for at, name in enumerate(_LONGEST) if _within(path, name))

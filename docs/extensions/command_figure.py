@@ -15,9 +15,12 @@ import commands_here
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 FOLDER = "generated/figures"
+
+_drawn: set[tuple[BuildEnvironment, str]] = set()  # that two pages show, for one
 
 
 class CommandFigure(SphinxDirective):
@@ -35,12 +38,9 @@ class CommandFigure(SphinxDirective):
         """Run the command, and return the figure."""
         command = " ".join(self.arguments[0].split())
         name = f"{hashlib.sha256(command.encode()).hexdigest()[:16]}.svg"
-        target = Path(self.env.srcdir) / FOLDER / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         page = Path(self.env.doc2path(self.env.docname)).parent
-        words = [*shlex.split(command)[1:], "-o", str(target)]
-        code, _, told = commands_here.run(words, page / self.options.get("cwd", "."))
-        if code != 0:
+        told = _draw(self.env, command, page / self.options.get("cwd", "."), name)
+        if told is not None:
             raise self.error(f"{command}: {told.strip()}")
         image = nodes.image(uri=f"/{FOLDER}/{name}", alt=self.options["alt"])
         figure = nodes.figure("", image)
@@ -51,6 +51,19 @@ class CommandFigure(SphinxDirective):
         text += nodes.literal("", command)
         figure += text
         return [figure]
+
+
+def _draw(env: BuildEnvironment, command: str, folder: Path, name: str) -> str | None:
+    """Have a command write a picture, once in a build; return what it said if it failed."""
+    if (env, name) in _drawn:
+        return None
+    target = Path(env.srcdir) / FOLDER / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    code, _, told = commands_here.run([*shlex.split(command)[1:], "-o", str(target)], folder)
+    if code != 0:
+        return told
+    _drawn.add((env, name))
+    return None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

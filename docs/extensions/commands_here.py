@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 from sphinxcontrib.programoutput import Command, ProgramOutputCache
 
 from perfmodel.cli import main
+from perfmodel.prediction.conditions import by_the_models
 
 NAME: Final = "perfmodel"
 
@@ -34,6 +35,7 @@ def run(words: Sequence[str], folder: Path) -> tuple[int, str, str]:
         patch.object(sys.modules["__main__"], "__package__", None),
         redirect_stdout(out),
         redirect_stderr(err),
+        by_the_models(),  # of few launches that are alike: sooner than making programs
     ):
         try:
             main()

@@ -219,13 +219,14 @@ def _topic(name: str, content: bytes, described: Mapping[str, Any], where: str) 
         raise PerfmodelError(f"{where} is empty: its first line must name the columns")
     columns = tuple(lines[0])
     _check_columns(columns, described, where)
-    rows = tuple(
-        _row(name, columns, cells, number, where)
-        for number, cells in enumerate(lines[1:], 2)
-        if cells
-    )
+    known: tuple[dict[str, Value], ...] = tuple({} for _ in columns)
+    rows = []
+    for number, cells in enumerate(lines[1:], 2):
+        if cells:
+            place = f"{where}, line {number}"
+            rows.append(_row(name, _values(columns, cells, known, place), number, place))
     _check_points(columns, rows, where)
-    return Topic(name, columns, rows)
+    return Topic(name, columns, tuple(rows))
 
 
 def _check_columns(columns: Sequence[str], described: Mapping[str, Any], where: str) -> None:
@@ -257,18 +258,27 @@ def parameter_count(columns: Sequence[str]) -> int:
     return next((i for i, name in enumerate(columns) if name in RESULTS), len(columns))
 
 
-def _row(topic: str, columns: Sequence[str], cells: Sequence[str], line: int, where: str) -> Row:
-    where = f"{where}, line {line}"
+def _values(
+    columns: Sequence[str], cells: Sequence[str], known: Sequence[dict[str, Value]], where: str
+) -> dict[str, Value]:
+    """Return what the cells of a line hold; those read before, by column and text, are `known`."""
     if len(cells) != len(columns):
         raise PerfmodelError(
             f"{where} has {len(cells)} cells, but {len(columns)} columns are named: "
             "the line is cut short or broken"
         )
-    values = {
-        name: _value(name, cell, where)
-        for name, cell in zip(columns, cells, strict=True)
-        if cell != ""
-    }
+    values = {}
+    for name, cell, before in zip(columns, cells, known, strict=True):
+        if cell == "":
+            continue
+        value = before.get(cell)
+        if value is None:
+            value = before[cell] = _value(name, cell, where)
+        values[name] = value
+    return values
+
+
+def _row(topic: str, values: dict[str, Value], line: int, where: str) -> Row:
     for name, (low, high) in PLAUSIBLE.items():
         number = values.get(name)
         if number is None:
@@ -329,7 +339,7 @@ def _check_points(columns: Sequence[str], rows: Sequence[Row], where: str) -> No
     keys += [name for name in columns if name not in RESULTS and name not in keys]
     seen: dict[tuple[Value | None, ...], int] = {}
     for row in rows:
-        point = tuple(row.values.get(key) for key in keys)
+        point = tuple(map(row.values.get, keys))
         if point in seen:
             raise PerfmodelError(
                 f"{where}, line {row.line} repeats the point of line {seen[point]}: keep one"

@@ -18,7 +18,6 @@ from perfmodel.measure.recorded import Recording
 from perfmodel.validation.refit import refit_intervals
 from perfmodel.validation.validate import find_recordings
 
-FOLDERS = bundled()
 LISTED = {
     device: [folders.name(path) for path in paths]
     for device, paths in (*folders.published().items(), *folders.measured().items())
@@ -29,6 +28,12 @@ def drilled() -> list[Measured]:
     """Return the cells that drills' solutions read."""
     sources = [step.source for drill in load_drills() for step in drill.steps]
     return [source for source in sources if isinstance(source, Measured)]
+
+
+@pytest.fixture(scope="module")
+def bundle() -> dict[str, Recording]:
+    """Return what the folders have; read once, before any test hides them."""
+    return bundled()
 
 
 @pytest.fixture
@@ -46,29 +51,29 @@ def same(found: Recording, expected: Recording) -> bool:
     return dict(found.session) == session and dict(found.topics) == dict(expected.topics)
 
 
-def test_the_table_has_what_the_folders_have() -> None:
+def test_the_table_has_what_the_folders_have(bundle: dict[str, Recording]) -> None:
     # independent: the repository's folders; `python -m perfmodel.measure.bundle` writes it anew
     table = read_table(folders.TABLE, folders.root())
-    assert list(table) == sorted(FOLDERS)
-    for name, expected in FOLDERS.items():
+    assert list(table) == sorted(bundle)
+    for name, expected in bundle.items():
         assert same(table[name], expected), name
         assert list(table[name].topics) == list(expected.topics)
 
 
-def test_the_table_has_every_recording_that_drills_read() -> None:
+def test_the_table_has_every_recording_that_drills_read(bundle: dict[str, Recording]) -> None:
     # independent: the folders that the drills' solutions name
     named = {source.folder for source in drilled()}
     assert "l2/h200-sxm/after-use" in named
-    assert named <= set(FOLDERS)
+    assert named <= set(bundle)
 
 
 @pytest.mark.usefixtures("without_repository")
-def test_without_the_repository_the_table_is_read() -> None:
+def test_without_the_repository_the_table_is_read(bundle: dict[str, Recording]) -> None:
     for device in ("h100-sxm", "a100-sxm-80"):
         found = find_recordings(device)
         named = [folders.name(recording.folder) for recording in found]
         assert named == LISTED[device]
-        assert all(same(r, FOLDERS[name]) for r, name in zip(found, named, strict=True))
+        assert all(same(r, bundle[name]) for r, name in zip(found, named, strict=True))
 
 
 def test_drills_read_the_same_without_the_repository(request: pytest.FixtureRequest) -> None:

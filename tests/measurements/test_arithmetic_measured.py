@@ -7,6 +7,8 @@ H200. Instructions are counted in the machine code that ptxas makes here.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,16 +35,22 @@ MEMORY = (
 pytestmark = pytest.mark.skipif(find_tool("nvcc") is None, reason="the PTX is nvcc's")
 
 
+@cache
+def compiled(source: Path) -> Program:
+    ptx = compile_ptx(source).ptx
+    module = parse_ptx(ptx, source.name)
+    made = resources(module, ptx, "sm_90")
+    names = parameter_names(source.read_text())
+    return Program(source.name, module, "", "sm_90", None, made, names)
+
+
 def counted(kernel: str, launch: int) -> tuple[float, float]:
     """Return instructions over those counted, and time over that measured."""
     (row,) = rows("arithmetic", FOLDER, kernel=kernel, launch=launch)
     source = SOURCES / f"{row['source']}.cu"
-    ptx = compile_ptx(source).ptx
-    module = parse_ptx(ptx, source.name)
-    made = resources(module, ptx, "sm_90")
-    made[kernel] = replace(made[kernel], registers=int(row["registers"]))
-    names = parameter_names(source.read_text())
-    program = Program(source.name, module, "", "sm_90", None, made, names)
+    program = compiled(source)
+    made = replace(program.resources[kernel], registers=int(row["registers"]))
+    program = replace(program, resources={**program.resources, kernel: made})
     stated = list(read_launches(source.with_suffix(".toml")))[launch - 1]
     found = predict(translated(program, stated), device="h200-sxm")
     memory = sum(found.traffic[name] for name in MEMORY)

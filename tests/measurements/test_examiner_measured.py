@@ -6,13 +6,13 @@ One row was fitted on, its stored sectors; all others were in view when what the
 from __future__ import annotations
 
 import csv
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.launch_file import read_launches
@@ -34,11 +34,15 @@ def measured(source: str, launch: int, column: str) -> float:
     return float(ROWS[source, launch, "cold"][column])
 
 
-@lru_cache
+@cache
+def program(source: str) -> Program:
+    return load_program(SOURCES / f"{source}.cu", "sm_90")
+
+
+@cache
 def predicted(source: str, number: int) -> Prediction:
     launch = read_launches(SOURCES / f"{source}.toml")[number - 1]
-    program = load_program(SOURCES / f"{source}.cu", "sm_90", kernel=str(launch.kernel))
-    return predict(translated(program, launch), device="h100-sxm")
+    return predict(translated(program(source), launch), device="h100-sxm")
 
 
 def test_rows_are_as_recorded() -> None:

@@ -5,14 +5,15 @@ Nothing is fitted on them; what was wrong in view of them was mended in general.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from measured import FOLDER, rows
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.launch_file import read_launches
@@ -23,12 +24,17 @@ MANY = 20_000  # sectors from which on they matter
 needs_nvcc = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 
-@lru_cache
+@cache
+def compiled(source: Path, kernel: str) -> Program:
+    return load_program(source, "sm_90", kernel=kernel)
+
+
+@cache
 def misses(session: str, source: str, number: int) -> float:
     """Return the sectors that a launch's loads bring into L1, as predicted."""
     programs = MEASUREMENTS / "source-kernels/h100-sxm" / session / "program"
     launch = read_launches(programs / f"{source}.toml")[number - 1]
-    program = load_program(programs / f"{source}.cu", "sm_90", kernel=str(launch.kernel))
+    program = compiled(programs / f"{source}.cu", str(launch.kernel))
     traffic = predict(translated(program, launch), device="h100-sxm").traffic
     return traffic["global_load_sectors"] - traffic["l1_hit_sectors"]
 

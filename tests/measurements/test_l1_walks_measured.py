@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
 
 from perfmodel import load_device, predict
-from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
@@ -46,10 +47,14 @@ def test_l1_keeps_part_of_what_it_cannot_hold() -> None:
     assert abs(np.mean(found - shares)) < 0.03
 
 
+@cache
+def program() -> Program:
+    return load_program(WALKS / "program" / "walks.cu", "sm_90")
+
+
 def walked(block: int, blocks: int, deep: int) -> tuple[Prediction, dict[str, str]]:
     """Return what is predicted of threads that go 20 times through words of their own, and seen."""
     name = "_Z7columnsPfPKfiii"
-    program = load_program(WALKS / "program" / "walks.cu", "sm_90", kernel=name)
     key = ("columns", f"{block}", f"{blocks}", f"{deep}")
     row = next(
         r
@@ -66,7 +71,7 @@ def walked(block: int, blocks: int, deep: int) -> tuple[Prediction, dict[str, st
             *(Scalar(deep), Scalar(20), Scalar(threads)),
         ),
     )
-    return predict(translated(program, launch), device="h100-sxm"), row
+    return predict(translated(program(), launch), device="h100-sxm"), row
 
 
 @needs_nvcc
@@ -116,7 +121,6 @@ def test_rows_that_threads_write_leave_an_sm_line_by_line(warps: int, blocks: in
     # measured: a word of each row at a time, on few SMs as fast as these send and on all as fast as
     # L2 takes them, within a sixth
     name = "_Z4rowsILb0ELb1EEvPfPKfii"
-    program = load_program(WALKS / "program" / "walks.cu", "sm_90", kernel=name)
     key = ("writes", str(32 * warps), str(blocks))
     chosen = (
         r for r in rows("private-walks/rows.csv") if (r["kernel"], r["block"], r["blocks"]) == key
@@ -129,5 +133,5 @@ def test_rows_that_threads_write_leave_an_sm_line_by_line(warps: int, blocks: in
         kernel=name,
         positional=(size, size, Scalar(512), Scalar(1032)),
     )
-    found = predict(translated(program, launch), device="h100-sxm").time_s * 1e6
+    found = predict(translated(program(), launch), device="h100-sxm").time_s * 1e6
     assert found == pytest.approx(measured, rel=1 / 6)

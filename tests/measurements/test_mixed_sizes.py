@@ -6,13 +6,14 @@ Nothing is fitted on them; what was wrong in view of them was mended in general.
 from __future__ import annotations
 
 import csv
-from functools import lru_cache
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.launch_file import read_launches
@@ -44,12 +45,16 @@ def launches_of(kernel: str) -> list[Key]:
     return [key for key, row in ROWS.items() if row["kernel"] == kernel]
 
 
-@lru_cache
+@cache
+def compiled(source: Path) -> Program:
+    return load_program(source, "sm_90")
+
+
+@cache
 def predicted(session: str, source: str, number: int) -> Prediction:
     programs = FOLDER / session / "program"
     launch = read_launches(programs / f"{source}.toml")[number - 1]
-    program = load_program(programs / f"{source}.cu", "sm_90", kernel=str(launch.kernel))
-    return predict(translated(program, launch), device="h100-sxm")
+    return predict(translated(compiled(programs / f"{source}.cu"), launch), device="h100-sxm")
 
 
 def off(kernel: str, column: str, least: float = 1000) -> list[float]:

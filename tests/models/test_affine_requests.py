@@ -15,7 +15,7 @@ STRIDE = st.one_of(st.integers(-40, 40), st.integers(-3000, 3000), st.integers(1
 BOX = st.tuples(st.integers(1, 32), STRIDE, st.integers(1, 32), STRIDE)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(BOX, min_size=1, max_size=12), st.booleans())
 def test_equal_boxes_cost_the_same(boxes: list[tuple[int, int, int, int]], kept: bool) -> None:
     # independent: every box at every residue, with the rows as far apart as they are

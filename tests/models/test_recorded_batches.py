@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from perfmodel.prediction import predict_many
 
 TOGETHER = 6
 EVERY = 3  # of the topics
+PARTS = 7
 
 
-def together() -> dict[str, list[str]]:
+@cache
+def batches() -> dict[str, list[str]]:
     """Return some launches of each topic that differ in numbers alone."""
     topics = dict.fromkeys(tuple(name.split()[:3]) for name in LAUNCHES)
     found: dict[str, list[str]] = {}
@@ -43,14 +46,18 @@ def _named(value: Any) -> str:
     return str(id(value)) if isinstance(value, Kernel) else repr(value)
 
 
-BATCHES = together()
+def test_there_are_batches_of_many_topics() -> None:
+    # of 71 topics 22 have no three launches that are alike
+    assert len(batches()) >= 45
 
 
-@pytest.mark.parametrize("topic", BATCHES)
-def test_a_batch_has_the_times_of_its_launches(topic: str) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_batch_has_the_times_of_its_launches(part: int) -> None:
     # regression: the committed record; property: whoever is predicted beside a launch
-    launches = [launch_arguments(name) for name in BATCHES[topic]]
-    numbers = {n: [each[n] for each in launches] for n, v in launches[0].items() if type(v) is int}
-    found = predict_many(**launches[0] | numbers)
-    expected = [recorded(name)["time_s"] for name in BATCHES[topic]]
-    assert found.time_s == pytest.approx(np.array(expected), rel=1e-9)
+    for topic in list(batches())[part::PARTS]:
+        launches = [launch_arguments(name) for name in batches()[topic]]
+        first = launches[0]
+        numbers = {n: [each[n] for each in launches] for n, v in first.items() if type(v) is int}
+        found = predict_many(**first | numbers)
+        expected = [recorded(name)["time_s"] for name in batches()[topic]]
+        assert found.time_s == pytest.approx(np.array(expected), rel=1e-9), topic

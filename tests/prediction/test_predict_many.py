@@ -229,23 +229,26 @@ def test_deeper_products_never_go_faster(mapping: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 3000), st.sampled_from(DEVICES))
-def test_predictions_are_possible(m: int, n: int, k: int, device: str) -> None:
-    for mapping in ("naive", "coalesced"):
-        found = predict("gemm", mapping=mapping, device=device, M=m, N=n, K=k)
-        t = found.traffic
-        assert all(np.isfinite(value) and value >= 0 for value in t.values()), t
-        assert t["l1_hit_sectors"] <= t["global_load_sectors"]
-        assert t["l2_read_sectors"] <= t["global_load_sectors"]
-        assert 0 <= t["l2_hit_rate"] <= 1
-        # Each byte of A and B is read from DRAM once at least, by atoms of 64 B.
-        # The mean over alignments of A's and B's rows is within a thousandth of a whole atom count.
-        assert t["dram_read_bytes"] >= 4 * (m * k + k * n) * 0.998
-        assert found.time_s >= max(found.terms_s.values()) - 1e-12
-        assert found.interval_s[0] < found.time_s < found.interval_s[1]
-        assert found.roofline.flop == 2 * m * n * k
-        gpu = found.details.device
-        assert t["dram_read_bytes"] / found.time_s < gpu.dram_bandwidth
+@given(
+    *(st.integers(1, 3000) for _ in "MNK"),
+    st.sampled_from(DEVICES),
+    st.sampled_from(("naive", "coalesced")),
+)
+def test_predictions_are_possible(m: int, n: int, k: int, device: str, mapping: str) -> None:
+    found = predict("gemm", mapping=mapping, device=device, M=m, N=n, K=k)
+    t = found.traffic
+    assert all(np.isfinite(value) and value >= 0 for value in t.values()), t
+    assert t["l1_hit_sectors"] <= t["global_load_sectors"]
+    assert t["l2_read_sectors"] <= t["global_load_sectors"]
+    assert 0 <= t["l2_hit_rate"] <= 1
+    # Each byte of A and B is read from DRAM once at least, by atoms of 64 B.
+    # The mean over alignments of A's and B's rows is within a thousandth of a whole atom count.
+    assert t["dram_read_bytes"] >= 4 * (m * k + k * n) * 0.998
+    assert found.time_s >= max(found.terms_s.values()) - 1e-12
+    assert found.interval_s[0] < found.time_s < found.interval_s[1]
+    assert found.roofline.flop == 2 * m * n * k
+    gpu = found.details.device
+    assert t["dram_read_bytes"] / found.time_s < gpu.dram_bandwidth
 
 
 @settings(max_examples=30, deadline=None)

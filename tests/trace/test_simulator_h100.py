@@ -7,6 +7,7 @@ size. Left out, because they are known to be off: sets that are read again and a
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import median
 
 import pytest
@@ -27,15 +28,17 @@ DIRTY_ERROR = 0.06 * H100.l2_size
 """Bytes that what stays dirty in L2 at the end is off at most, as on an H200."""
 QUICK = 1 << 29
 """Bytes of the largest launches that are simulated here, in a second each."""
-ROWS = {
-    folder: [
+
+
+@cache
+def rows(folder: str) -> list[tuple[Sweep, Row]]:
+    """Return the cold launches of a folder whose bytes the profiler counted, but the largest."""
+    return [
         (sweep, row)
         for sweep, row in matched(read_recording(root() / folder))
         if row.timing == "profiler" and row.cache == "cold" and row.values.get("dram_read_bytes")
         if all(row.values.get(size, 0) <= QUICK for size in ("bytes", "stream_bytes", "out_bytes"))
     ]
-    for folder in ("suite/h100-sxm/sweeps", "l2/h100-sxm/set-aside")
-}
 
 
 def simulated(sweep: Sweep, row: Row) -> Simulation:
@@ -47,7 +50,7 @@ def simulated(sweep: Sweep, row: Row) -> Simulation:
 
 def held(folder: str, name: str, step: int) -> list[tuple[Simulation, Row]]:
     """Return every `step`-th launch of a sweep with its simulation."""
-    found = [(sweep, row) for sweep, row in ROWS[folder] if sweep.name == name]
+    found = [(sweep, row) for sweep, row in rows(folder) if sweep.name == name]
     assert found
     return [(simulated(sweep, row), row) for sweep, row in found[::step]]
 

@@ -30,13 +30,10 @@ HEAD = "kernel,bytes,vector,block,use,timing,cache,repeats,time_us\n"
 COUNT = 20
 
 
-@pytest.fixture
-def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recording:
-    """Copies of several sizes, which are predicted three together however few they are."""
-    monkeypatch.setattr(module, "_TOGETHER", 3)
-    monkeypatch.setattr(module, "_WORTH_WORKERS", 1)
-    folder = tmp_path / "mine"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Copies of several sizes."""
+    folder = tmp_path_factory.mktemp("mine")
     uses = ("validation", "fit", "fit")
     timings = ("profiler,cold", "events,warm")
     lines = [
@@ -49,54 +46,70 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recording:
     return read_recording(folder)
 
 
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have three rows predicted together, however few there are."""
+    monkeypatch.setattr(module, "_TOGETHER", 3)
+    monkeypatch.setattr(module, "_WORTH_WORKERS", 1)
+
+
+@pytest.fixture(scope="module")
+def here(recording: Recording) -> tuple[Case, ...]:
+    """Return the recording's cases, predicted in this process and not written."""
+    return tuple(cases_of([recording], H200))
+
+
 def rows_in(folder: Path, suffix: str = ".csv") -> RowsFile:
     return RowsFile(folder / f"rows{suffix}", origin("a", 1))
 
 
 @pytest.mark.parametrize("cluster", [None, "local:2"])
 def test_who_predicts_changes_nothing(
-    recording: Recording, cluster: str | None, monkeypatch: pytest.MonkeyPatch
+    recording: Recording,
+    here: tuple[Case, ...],
+    cluster: str | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # property: also with a mechanism switched off, which is for one call
     if cluster is not None:
         pytest.importorskip("distributed")
-    here = cases_of([recording], H200)
     with without("cold_start"):
         less = cases_of([recording], H200)
     given: list[list[Case]] = []
     with workers(2, cluster) as some:
         with without("cold_start"):
             assert cases_of([recording], H200, workers=some) == less
-        assert cases_of([recording], H200, workers=some) == here
+        assert cases_of([recording], H200, workers=some) == [*here]
         monkeypatch.setattr(module, "SAMPLE", 5)
         found = cases_of(
             [recording], H200, workers=some, sampled=lambda sample, step: given.append(sample)
         )
-    assert found == here
-    assert given == [here[::4]]  # by hand: 20 cases in a sample of 5
+    assert found == [*here]
+    assert given == [[*here[::4]]]  # by hand: 20 cases in a sample of 5
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_cases_are_read_as_they_were_written(
-    suffix: str, recording: Recording, tmp_path: Path
+    suffix: str, recording: Recording, here: tuple[Case, ...], tmp_path: Path
 ) -> None:
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    expected = cases_of([recording], H200)
     rows = rows_in(tmp_path, suffix)
     told: list[tuple[int, int]] = []
     found = cases_of([recording], H200, lambda *done: told.append(done), rows=rows)
-    assert found == expected
+    assert found == [*here]
     assert told[0] == (0, COUNT)
     assert told[-1] == (COUNT, COUNT)
     # a second time they are read
-    assert cases_of([recording], H200, workers=_nobody(), rows=rows) == expected
+    assert cases_of([recording], H200, workers=_nobody(), rows=rows) == [*here]
 
 
 def test_an_interrupted_run_goes_on(
-    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recording: Recording,
+    here: tuple[Case, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    expected = cases_of([recording], H200)
     rows, predict = rows_in(tmp_path), module.one_case
     lines: list[int] = []
 
@@ -110,7 +123,7 @@ def test_an_interrupted_run_goes_on(
     monkeypatch.setattr(module, "one_case", stopped)
     with pytest.raises(KeyboardInterrupt):
         cases_of([recording], H200, rows=rows)
-    assert cases_of([recording], H200, rows=rows) == expected
+    assert cases_of([recording], H200, rows=rows) == [*here]
     # by hand: of three in a chunk two chunks were whole, so the seventh and eighth come again
     assert lines == [*range(2, 10), *range(8, 22)]
     with rows.path.open(newline="") as file:

@@ -117,8 +117,9 @@ class Counter:
         if at in self._constants:
             read = self.counts.setdefault(at, Count(width))
             words = (lanes >> 5 << 32) + (address.astype(np.int64) >> 2 & 0xFFFFFFFF)
-            read.requests += len(np.unique(lanes >> 5))
-            read.data += len(np.unique(words)) * -(-width // 4)
+            words.sort()
+            read.requests += self._requests(lanes)[1]
+            read.data += int(np.count_nonzero(first_of_equals(words))) * -(-width // 4)
             return
         self.touches.take(at, address, lanes)
         count = self.counts.get(at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from programs import launch, program, written
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import load_program
+from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
@@ -97,13 +98,18 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@cache
+def compiled(source: str) -> Program:
+    return load_program(ROOT / "instructions/h200-sxm/branches/program" / source)
+
+
 needs_nvcc = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 
 @needs_nvcc
 def test_words_of_constant_memory_take_two_clocks_each() -> None:
     # The rows of 528 blocks were fitted, those of 132 are apart; 92% short before.
-    source = load_program(ROOT / "instructions/h200-sxm/branches/program" / "tables.cu")
+    source = compiled("tables.cu")
     taken = [r for r in rows("tables") if r["kernel"] == "constants" and r["threads"] != "32"]
     taken = [r for r in taken if r["ways"] in ("8", "32")]
     assert len(taken) == 6  # 8 and 32 ways side by side, 32 apart; two grids
@@ -121,7 +127,7 @@ def test_words_of_constant_memory_take_two_clocks_each() -> None:
 @pytest.mark.parametrize(("size", "band"), [(4, 0.20), (8, 0.20), (16, 0.10)])
 def test_copies_take_the_passes_of_one_side(size: int, band: float) -> None:
     # Of 16 bytes a lane 65% long before, when both sides had passes of their own.
-    source = load_program(ROOT / "instructions/h200-sxm/branches/program" / "branches.cu")
+    source = compiled("branches.cu")
     row = next(
         r for r in rows("branches") if (r["kernel"], r["threads"]) == (f"async_{size}", "1024")
     )

@@ -75,7 +75,7 @@ def test_translation_and_prediction_of_a_source_cost_the_same_at_any_size(name: 
 
 
 def _costs_alike(small: Work, large: Work, most: int, more: float, besides: int = 0) -> None:
-    small(), large()  # what is worked out once for all sizes is known then
+    # both were done before, to see that they are possible: what is worked out once is known
     costs = [cost(work) for work in (small, large)]
     calls = [each.calls for each in costs]
     assert max(calls) <= more * min(calls) + besides
