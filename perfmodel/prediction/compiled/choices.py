@@ -34,8 +34,8 @@ from perfmodel.prediction.predict_many import batches_of
 Times = Callable[[Mapping[str, Any]], Array]
 """Gives the models' times of launches [s], by columns of their parameters."""
 
-_AT_ONCE: Final = 128
-"""Launches whose choices are bounded at a time: few enough for a core's caches."""
+_AT_ONCE: Final = 512
+"""Launches whose choices are bounded at a time: more leave a core's caches, fewer pay for calls."""
 _DECIDED: Final = 1 << 16
 """Launches that are decided together."""
 _KEPT: Final = 64
