@@ -37,6 +37,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # loaded_bytes = "8*n"                # that all blocks load, each as often as one does
     # loaded_sectors = "n // 4"           # the same in sectors, and in lines
     # loaded_lines = "n // 16"
+    # asked_sectors = "n // 2"            # of all requests for these, at most
     # distinct_bytes = "4*n"              # of what they load, each once
     # stored_bytes = "4*n"                # that all blocks store
 
