@@ -72,6 +72,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
     menus = {
         "menus": [fields_of(menu, "parameters", "rows") for menu in kernel.menus],
         "offered": text(kernel.offered),
+        **fields_of(kernel, "alike"),
     }
     return {
         "schema": KERNEL_SCHEMA,
