@@ -12,7 +12,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     dependent = false                     # optional: a loop's instructions wait for one another
     longest = 1                           # optional: work of the longest block over the average
     # offered = "split == 1 or n > 4096"  # which combinations of menus there are; default all
-    # alike = "64*min(BM, n) + split"     # the same number: a launch takes the same time
+    # alike = "min(split, n)"             # the same number: a launch takes the same time
     # precision = "dtype"                 # or a parameter with words such as "bf16", "fp8"
 
     [parameters]                          # in order; a default may use those before it
