@@ -12,6 +12,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     dependent = false                     # optional: a loop's instructions wait for one another
     longest = 1                           # optional: work of the longest block over the average
     # offered = "split == 1 or n > 4096"  # which combinations of menus there are; default all
+    # alike = "min(split, n)"             # the same number: a launch takes the same time
     # precision = "dtype"                 # or a parameter with words such as "bf16", "fp8"
 
     [parameters]                          # in order; a default may use those before it
@@ -37,6 +38,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # loaded_bytes = "8*n"                # that all blocks load, each as often as one does
     # loaded_sectors = "n // 4"           # the same in sectors, and in lines
     # loaded_lines = "n // 16"
+    # asked_sectors = "n // 2"            # of all requests for these, at most
     # distinct_bytes = "4*n"              # of what they load, each once
     # stored_bytes = "4*n"                # that all blocks store
 

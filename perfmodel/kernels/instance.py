@@ -73,6 +73,7 @@ class PipelineValues:
     loaded_bytes: Integers
     loaded_sectors: Integers
     loaded_lines: Integers
+    asked_sectors: Integers
     distinct_bytes: Integers
     stored_bytes: Integers
 

@@ -179,6 +179,8 @@ class Pipeline:
     loaded_bytes: Node = _ZERO
     loaded_sectors: Node = _ZERO  # with those that rows have only a part of
     loaded_lines: Node = _ZERO
+    # Sectors of all requests for these, at most; 0 means four times the bytes.
+    asked_sectors: Node = _ZERO
     distinct_bytes: Node = _ZERO  # of what is loaded, each once
     stored_bytes: Node = _ZERO
 
@@ -254,6 +256,8 @@ class Kernel:
         Choices that are made independently of each other: the fastest combination is meant.
     offered : Node
         Which combinations of menus there are for a launch, by its parameters; any, where none is.
+    alike : Node or None
+        A number that is the same for combinations with which a launch takes the same time.
     translated : bool
         Whether a program wrote it from PTX, which leaves more open than a person's description.
     constants : Node
@@ -298,6 +302,7 @@ class Kernel:
     pipeline: Pipeline | None = None
     menus: tuple[Menu, ...] = ()
     offered: Node = _ONE
+    alike: Node | None = None
     translated: bool = False
     constants: Node = _ZERO
     unequal: Unequal | None = None

@@ -48,14 +48,14 @@ from perfmodel.tables import (
 
 _STATED: Final = ("global", "shared")
 """Spaces that a file may state; local memory comes from PTX only."""
-_WHOLE: Final = ("strands", "offered")
+_WHOLE: Final = ("strands", "offered", "alike")
 _NUMBERS: Final = ("flop", "loads_in_flight", "loads_a_wait", "longest")
 """Expressions of a kernel that all threads share: whole numbers, and what may be a fraction."""
 KERNEL_KEYS: Final = (
     *("name", "summary", "mapping", "guard", "flop", "precision", "loads_in_flight"),
     *("loads_a_wait", "dependent", "longest", "parameters", "menu", "offered", "pipeline"),
     *("launch", "definitions", "buffers", "loops", "accesses", "arithmetic", "barriers", "paces"),
-    *("strands", "compute_capability"),
+    *("alike", "strands", "compute_capability"),
 )
 LOOP_KEYS: Final = ("variable", "trips", "parent")
 MOST_ROWS: Final = 256

@@ -67,11 +67,12 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
     pipeline = (
         *("tiles", "launched", "resident", "waits", "parts", "parts_ns"),
         *("part_bytes", "result_bytes", "loaded_bytes", "loaded_sectors", "loaded_lines"),
-        *("distinct_bytes", "stored_bytes"),
+        *("asked_sectors", "distinct_bytes", "stored_bytes"),
     )
     menus = {
         "menus": [fields_of(menu, "parameters", "rows") for menu in kernel.menus],
         "offered": text(kernel.offered),
+        **fields_of(kernel, "alike"),
     }
     return {
         "schema": KERNEL_SCHEMA,

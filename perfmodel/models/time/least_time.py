@@ -55,7 +55,9 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
     out = moved.stored / tiles.tiles
     every = besides_steps(tiles.turns, tiles.waves, out, device)
     first = besides_steps(np.ones(1), tiles.waves / tiles.turns, out, device)
-    waits = waits_time(instance, tiles, work, lambda: device.l2_far_latency or device.l2_latency)
+    late = (moved.loaded > 0) & (moved.once > COLD_SHARE(device) * moved.asked)
+    touch = np.where(late, cold_start_of(tiles.tiles, device), 0.0)
+    waits = waits_time(instance, tiles, work, lambda: _latency(moved, touch, device))
     steps = together(
         OVERLAP(device),
         **_memory(moved, tiles, device),
@@ -63,11 +65,10 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
         between=np.maximum(every - first, 0.0),
         waits=np.zeros_like(work) if waits is None else waits,
     )
-    late = (moved.loaded > 0) & (moved.once > COLD_SHARE(device) * _SPREAD * moved.loaded)
     ramp = RAMP_TIME(
         fetch=code_fetch(device, tiles.tiles),
         block=np.where(late, device.dram_latency, min(device.dram_latency, device.l2_latency)),
-        touch=np.where(late, cold_start_of(tiles.tiles, device), 0.0),
+        touch=touch,
     )
     floor = launch_floor(device, timing, cold, works=bool(instance.kernel.accesses))
     parts = parts_time(instance, device)
@@ -82,10 +83,12 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
 class _Moved:
     """What launches move at least, arrays over configurations."""
 
-    # loaded, stored and once: by all blocks, and from DRAM for what they load [B]
+    # loaded, stored and once: by all blocks, and from DRAM for what they load; asked: of sectors
+    # that are asked for, at most [B]
     loaded: Array
     stored: Array
     once: Array
+    asked: Array
     # sectors and lines: into all SMs; reads: sectors that L2 gives out for these [1]
     sectors: Array
     lines: Array
@@ -96,11 +99,11 @@ def _moved(instance: Instance, cold: bool) -> _Moved:
     """Return what launches move at least, as the kernel states it."""
     stated = instance.pipeline
     assert stated is not None
-    loaded, sectors, lines, once, stored = (
+    loaded, sectors, lines, asked, once, stored = (
         np.asanyarray(number, dtype=float)
         for number in (
             *(stated.loaded_bytes, stated.loaded_sectors, stated.loaded_lines),
-            *(stated.distinct_bytes, stated.stored_bytes),
+            *(stated.asked_sectors, stated.distinct_bytes, stated.stored_bytes),
         )
     )
     sectors = np.maximum(sectors, loaded / SECTOR)
@@ -108,10 +111,19 @@ def _moved(instance: Instance, cold: bool) -> _Moved:
         loaded=loaded,
         stored=stored,
         once=once if cold else _NONE,
+        asked=np.where(asked > 0, asked * SECTOR, _SPREAD * loaded),
         sectors=sectors,
         lines=np.maximum(lines, loaded / LINE),
         reads=sectors / _shared(instance),
     )
+
+
+def _latency(moved: _Moved, touch: Array, device: Device) -> Array:
+    """Return when the last of a step's sectors arrives at least, some of them from DRAM [s]."""
+    far = device.l2_far_latency or device.l2_latency
+    share = moved.once / np.maximum(moved.asked, SECTOR)
+    late = np.maximum(device.dram_latency + touch - far, 0.0)
+    return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
 def _shared(instance: Instance) -> Array:

@@ -15,8 +15,12 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import evaluate
 from perfmodel.kernels import Instance, bind
+from perfmodel.kernels.expansion import expanded
+from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.agreement import DisagreementError
+from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
@@ -34,8 +38,8 @@ from perfmodel.prediction.predict_many import batches_of
 Times = Callable[[Mapping[str, Any]], Array]
 """Gives the models' times of launches [s], by columns of their parameters."""
 
-_AT_ONCE: Final = 128
-"""Launches whose choices are bounded at a time: few enough for a core's caches."""
+_AT_ONCE: Final = 512
+"""Launches whose choices are bounded at a time: more leave a core's caches, fewer pay for calls."""
 _DECIDED: Final = 1 << 16
 """Launches that are decided together."""
 _KEPT: Final = 64
@@ -77,6 +81,8 @@ _HELD: Final = 0.1
 """Launches that it is made of at most, and the share of all that there has to be of them."""
 _SMALL: Final = 200
 """Operations of what such launches may be asked, at most."""
+_CACHED: Final = 1 << 13
+"""Choices of which an expression is evaluated at a time: few enough for a core's caches."""
 _CALL: Final = 1 << 9
 """Launches for which NumPy takes as long as its calls do themselves."""
 
@@ -141,7 +147,9 @@ class Choices:
             columns = {name: column[launch] for name, column in given.items()}
             place = likely.place[launch, at]
             columns |= {name: values[place] for name, values in self.rows.items()}
-            times[launch, at] = self._timed(columns, worth)
+            first, which = self._distinct(launch, likely.least[launch, at], columns)
+            columns = {name: column[first] for name, column in columns.items()}
+            times[launch, at] = self._timed(columns, worth)[which]
             likely.least[launch, at] = np.inf
             best, together = times.min(axis=1), together * _NEXT
         found = likely.place[np.arange(len(times)), first_of_fastest(times)]
@@ -161,6 +169,26 @@ class Choices:
             some = {name: column[part] for name, column in given.items()}
             found.put(part, self.least.take(some, self.rows, self.words))
         return found
+
+    def _distinct(
+        self, launch: Array, least: Array, columns: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        """Return where choices are that may differ in time, and the place of each among these.
+
+        Those that a launch takes the same time with take as long at least, too.
+        """
+        kernel, every = self.forms.kernel, np.stack([launch, least.view(np.int64)])
+        first, which = distinct_columns(every)
+        if kernel.alike is None or len(first) == len(which):
+            return np.arange(len(which)), np.arange(len(which))
+        several = np.flatnonzero(np.bincount(which)[which] > 1)
+        number = -1 - np.arange(len(which))
+        for at in range(0, len(several), _CACHED):
+            some = several[at : at + _CACHED]
+            given = {name: column[some] for name, column in columns.items()}
+            known = parameter_values(kernel, {**given, **self.words})
+            number[some] = evaluate(expanded(kernel, kernel.alike), known)
+        return distinct_columns(np.stack([launch, number]))
 
     def _timed(self, columns: Mapping[str, Array], worth: int) -> Array:
         """Return the times of launches with all parameters given [s].

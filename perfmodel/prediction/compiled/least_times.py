@@ -83,7 +83,7 @@ class LeastTimes:
         least = np.full((size, choices), np.nan)
         functions = self.compiled.setdefault(tuple(rows), [])
         for function in functions:
-            function.put(least, given, rows)
+            function.put(least, given)
         left = np.flatnonzero(~np.isfinite(least.min(axis=1)))  # or there is none of all choices
         for at in range(0, len(left), _AT_ONCE):
             some = {name: column[left[at : at + _AT_ONCE]] for name, column in given.items()}

@@ -6,7 +6,7 @@ What only the launch or only the choice decides is worked out once for it, befor
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -31,10 +31,10 @@ _LOOPS: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_
 
 
 class PairFunction:
-    """Gives the one output of a program, a float, for pairs of launches and choices."""
+    """Gives the one output of a program, a float, for pairs of launches and some choices."""
 
-    def __init__(self, program: Program, choices: Collection[str]) -> None:
-        """Compile a program, in which the inputs of these names are the choices'.
+    def __init__(self, program: Program, choices: Mapping[str, Array]) -> None:
+        """Compile a program, in which the inputs of these names are the choices', and run those.
 
         Raises
         ------
@@ -63,16 +63,17 @@ class PairFunction:
         }
         text = _nested(order, self.passed[LAUNCH], self.passed[CHOICE], end)
         self.engine, (self.loops,) = machine_code(text, ["pairs"], _LOOPS)
+        held, numbers = self._once(CHOICE, choices)
+        self.columns = np.flatnonzero(held)
+        self.width = -(-len(self.columns) // LANES) * LANES
+        self.of_choices = [np.resize(number[held], self.width) for number in numbers]
 
-    def put(
-        self, found: Array, launches: Mapping[str, Array], choices: Mapping[str, Array]
-    ) -> None:
+    def put(self, found: Array, launches: Mapping[str, Array]) -> None:
         """Put the numbers of pairs that are NaN into an array of (launches, choices).
 
         Those of which the program does not hold stay NaN.
         """
-        held, of_choices = self._once(CHOICE, choices)
-        columns = np.flatnonzero(held)
+        columns, width = self.columns, self.width
         rows = np.flatnonzero(np.isnan(found[:, columns]).any(axis=1))
         if not len(rows):
             return
@@ -80,10 +81,8 @@ class PairFunction:
         rows = rows[held]
         if not len(rows):
             return
-        width = -(-len(columns) // LANES) * LANES
         numbers = [np.ascontiguousarray(number[held]) for number in of_launches]
-        numbers += [np.resize(number[columns], width) for number in of_choices]
-        numbers.append(np.empty((len(rows), width)))
+        numbers += [*self.of_choices, np.empty((len(rows), width))]
         places = (ctypes.c_void_p * len(numbers))(*(each.ctypes.data for each in numbers))
         self.loops(len(rows), width, places)
         some = np.ix_(rows, columns)

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from perfmodel import load_device, predict, predict_many
+from perfmodel.expressions import evaluate
 from perfmodel.kernels import bind, find_kernel
+from perfmodel.kernels.expansion import expanded
+from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction import conditions, menu
 from perfmodel.prediction.compiled import choices, least_times
@@ -166,6 +169,13 @@ def test_no_tile_takes_less_than_it_must(
     assert np.all(least <= times * (1 + 1e-12))
     # and it tells something: of half of the tiles nearly all that they take
     assert np.median(least / times) > 0.95
+    # those that are made alike take the same
+    alike = evaluate(expanded(PRODUCT, PRODUCT.alike), parameter_values(PRODUCT, every))
+    _, first, which = np.unique(
+        np.stack([every["M"], alike]), axis=1, return_index=True, return_inverse=True
+    )
+    assert len(first) < len(times)
+    np.testing.assert_allclose(times[first][which.ravel()], times, rtol=1e-15)
 
 
 def test_a_general_program_holds_for_more_launches() -> None:

@@ -28,7 +28,7 @@ SIZES, TILES = (
 
 def function_of(program: Program) -> PairFunction:
     try:
-        return PairFunction(program, ["tile"])
+        return PairFunction(program, TILES)
     except NoProgramError as error:
         if "expected type" in str(error):
             pytest.skip("an LLVM of before its version 15")
@@ -47,7 +47,7 @@ def test_pairs_of_which_a_program_holds() -> None:
     )
     program = Program(("size", "tile"), guards, (do.apply("multiply", SIZE, TILE),), (time,))
     found = np.full((39, 9), np.nan)
-    function_of(program).put(found, SIZES, TILES)
+    function_of(program).put(found, SIZES)
     with np.errstate(all="ignore"):
         held, (times,) = array_function(program)(SIZES["size"][:, None], TILES["tile"])
     assert 0 < held.sum() < held.size
@@ -60,7 +60,7 @@ def test_what_is_known_stays() -> None:
     function = function_of(program)
     found = np.zeros((39, 9))
     found[3, 1:] = np.nan
-    function.put(found, SIZES, TILES)
+    function.put(found, SIZES)
     np.testing.assert_allclose(found[3, 1:7], 28 / TILES["tile"][1:7])
     found[3, 1:] = 0
     assert not found.any()
@@ -68,4 +68,4 @@ def test_what_is_known_stays() -> None:
 
 def test_a_number_of_the_launch_alone() -> None:
     with pytest.raises(NoProgramError):
-        PairFunction(Program(("size", "tile"), (), (), (do.cast(SIZE, "f"),)), ["tile"])
+        PairFunction(Program(("size", "tile"), (), (), (do.cast(SIZE, "f"),)), TILES)
