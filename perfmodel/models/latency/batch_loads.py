@@ -84,7 +84,7 @@ class BatchLoads:
 
         Where places are not random, neighbours miss together.
         """
-        return np.asanyarray((self.count > 1) | (self.loop is None and not self.scattered))
+        return np.asanyarray((self.count > 1) | (not self.scattered))
 
 
 def batch_loads(
