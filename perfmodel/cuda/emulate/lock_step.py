@@ -27,6 +27,7 @@ from perfmodel.cuda.emulate.rest import Rest, assumed_end, drift, rest, told
 from perfmodel.cuda.emulate.result import (
     Emulation,
     gave_up,
+    in_longest_loop,
     looping,
     never_ended,
     run_doubt,
@@ -91,7 +92,6 @@ class LockStep:
         self.warps = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.threads = np.zeros(len(self.flow.blocks), dtype=np.int64)
         self.work = np.zeros(self.sample.lanes // LANES)
-        self.looped = np.zeros(self.sample.lanes // LANES, dtype=bool)
         self.edges: dict[tuple[int, int], int] = {}
         self.history: list[tuple[float, Array]] = []
         self.left: list[str] = []
@@ -100,7 +100,7 @@ class LockStep:
         self.stuck = False
         self.waits = wait_exits(function, self.flow)
         self.tried = exits_of_tries(function, self.flow)
-        self.headers = {loop.header for loop in self.flow.loops}
+        self.came = {loop.header: np.zeros(len(self.work), bool) for loop in self.flow.loops}
         self.rounds: dict[int, int] = {}
         self.waited = False
         self.told: list[str] = []
@@ -218,8 +218,8 @@ class LockStep:
         if segment.starts:
             self.warps[segment.block] += active.warps
             self.threads[segment.block] += len(active.lanes)
-            if segment.block in self.headers:
-                self.looped[active.numbers] = True
+            if segment.block in self.came:
+                self.came[segment.block][active.numbers] = True
         for run, guard in segment.steps:
             if guard is None:
                 run(active)
@@ -351,6 +351,12 @@ class LockStep:
         """Return what was counted."""
         mark_deciding(self.function, self.counter.counts, self.regions)
         work = self.work.reshape(len(self.sample.numbers), -1)
+        steps = np.zeros(len(self.flow.blocks))
+        for segment in self.segments:
+            steps[segment.block] += len(segment.steps) + 1
+        looped = np.zeros(len(self.work), dtype=bool)
+        if self.came:
+            looped = in_longest_loop(self.flow, self.warps * steps, self.came)
         notes = [
             *self.told,
             *self.arrivals.counted(self.counter),
@@ -370,7 +376,7 @@ class LockStep:
             counts=self.counter.counts,
             reuse=self.counter.touches.reuse(),
             unequal=unequal(work),
-            looping=looping(work, self.looped.reshape(work.shape)),
+            looping=looping(work, looped.reshape(work.shape)),
             regions=self.regions,
             notes=tuple(notes),
             odd=self.odd.shares(),

@@ -14,7 +14,7 @@ from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
 from perfmodel.cuda.emulate.reuse import Reuse
-from perfmodel.cuda.parse.control_flow import Loop, control_flow
+from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
 from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.counted import Unequal
@@ -134,6 +134,15 @@ def looping(work: Array, looped: Array) -> Unequal:
         slowest=round(float(slowest.mean()), 4),
         longest=round(float(slowest.max()), 4),
     )
+
+
+def in_longest_loop(flow: ControlFlow, work: Array, came: Mapping[int, Array]) -> Array:
+    """Return which warps come to the loop that most of a launch's work is in.
+
+    `work` is that of basic blocks; `came`, by the loops' headers, which warps come to each.
+    """
+    inside = {loop.header: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
+    return came[max(inside, key=inside.__getitem__)]
 
 
 def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:

@@ -9,34 +9,19 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array, largest, smallest, summed
-from perfmodel.models.agreement import agreed, agreed_order, check_alike
+from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.spreads import Spread, by_parts, distinct_steps, parts_of_steps
 from perfmodel.records import record
 
 BESIDE: Final = 1 / 24
 """Part of a loop's step by which a load before it still counts as one of it, if there are others
 at it: a neighbour's. Loads of iterations that are put together fill the step and end before it."""
 _ROUNDED: Final = 1e-9
-_MOST_PARTS: Final = 16
-_DIGITS: Final = 6
-_NEAR: Final = 0.25
-"""Parts of a step by which members may lie beside it, such as neighbours in a row."""
-
-
-class Spread(NamedTuple):
-    """How far the members of a group lie from each other, in steps of one variable."""
-
-    reach: Array  # steps from the first to the last
-    copies: Array  # members at distinct steps
-
-    def steps(self, values: Array) -> Array:
-        """Return the distinct steps that members are at while a variable takes so many values."""
-        # Members close to each other overlap; those far from each other are copies.
-        return np.asanyarray(np.minimum(values + self.reach, values * self.copies))
 
 
 class Star(NamedTuple):
@@ -264,7 +249,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
     offsets = np.stack(np.broadcast_arrays(*(requests[i].offset for i in members)))
     width = max(requests[i].width for i in members)
     moved, between, left = _steps(offsets, order, strides, counts, width)
-    rest = _distinct(left + between)
+    rest = distinct_steps(left + between)
     start = np.asanyarray(offsets.min(axis=0) + left.min(axis=0), dtype=float)
     threads = (v.name for v in order if v.is_block or v.target.startswith("threadIdx"))
     return Group(
@@ -272,7 +257,7 @@ def _group(members: list[int], requests: Sequence[Requests]) -> Group:
         counts=counts,
         strides=strides,
         width=width,
-        spreads={name: _by_parts(steps_of) for name, steps_of in moved.items()},
+        spreads={name: by_parts(steps_of) for name, steps_of in moved.items()},
         rest=Extent(rest.reach / np.maximum(rest.copies - 1, 1), rest.copies),
         start=start,
         period=_joint_period([requests[i] for i in members]),
@@ -304,7 +289,7 @@ def _steps(
         steps, parts = left / np.where(stride == 0, 1, stride), 1
         if v.is_block or v in threads:
             row = summed(np.abs(strides[u.name]) * (counts[u.name] - 1) for u in order[at + 1 :])
-            parts = _parts(steps, np.abs(stride) / (row + width))
+            parts = parts_of_steps(steps, np.abs(stride) / (row + width))
             steps = np.rint(steps * parts)
         else:  # loads of an unrolled loop lie between two of its steps
             steps = np.copysign(_whole_steps(np.abs(steps)), steps)
@@ -366,35 +351,3 @@ def _tiled(v: Variable, others: Sequence[Variable], strides: Mapping[str, Array]
         and agreed(np.abs(strides[u.name] * u.extent) == np.abs(strides[v.name]))
         for u in others
     )
-
-
-def _parts(steps: Array, most: Array) -> int:
-    """Return in how many parts members divide a step evenly, as rows of pools and convolutions do.
-
-    1 where they are at whole steps, or at some of the parts only, and where `most` rows, of what
-    faster variables walk over, are as long as the step: these would overlap.
-    """
-    for parts in range(1, min(_MOST_PARTS, len(steps)) + 1):
-        at = np.rint(steps * parts)
-        near = np.all(np.abs(steps * parts - at) <= _NEAR, axis=0)
-        every = [np.any(np.mod(at, parts) == part, axis=0) for part in range(parts)]
-        if agreed(np.logical_and.reduce([near, *every])):
-            return parts if agreed(parts <= most) else 1
-    return 1
-
-
-def _by_parts(steps: Array) -> list[Spread]:
-    """Return how members lie from each other that are at the same part of a step, for each part."""
-    own = np.round(steps - np.floor(steps), _DIGITS)  # thirds are not exact
-    if not np.any(own):
-        return [_distinct(steps)]
-    check_alike([*own])
-    first = own.reshape(len(own), -1)[:, 0]
-    return [_distinct(steps[first == part]) for part in np.unique(first)]
-
-
-def _distinct(values: Array) -> Spread:
-    """Return how far some values lie from each other, and how many distinct ones there are."""
-    ordered = np.sort(values, axis=0)
-    several = 1.0 + np.sum(ordered[1:] != ordered[:-1], axis=0)
-    return Spread(np.asanyarray(ordered[-1] - ordered[0]), np.asanyarray(several))
