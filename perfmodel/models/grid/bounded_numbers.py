@@ -78,7 +78,7 @@ def bounded_numbers(
 def _merged(numbers: Sequence[BoundedNumber]) -> list[BoundedNumber]:
     """Return the numbers, but those that are the slowest digits of others bound these instead."""
     found = [*numbers]
-    for number in numbers:
+    for number in sorted(numbers, key=lambda n: -len(n.digits)):  # whom others join, before these
         names = [v.name for v in number.digits]
         for at, other in enumerate(found):
             inner, outer = other.digits[: -len(names)], other.digits[-len(names) :]

@@ -181,8 +181,8 @@ def _cut_data(cut: _Cut, width: int) -> Array:
     inside = cut.before & part - 1
     own = np.minimum(part, cut.lanes - cut.before + inside)
     bank = inside - cut.period & part - 1  # of the second run's first lane, from the first run's
-    meet = (bank < inside) | (bank + own - inside > part)
-    twice = (inside > 0) & (inside < own) & meet
+    overlaps = (bank < inside) | (bank + own - inside > part)
+    twice = (inside > 0) & (inside < own) & overlaps
     return np.asanyarray((cut.lanes + part - 1) // part + twice)
 
 

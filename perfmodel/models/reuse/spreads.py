@@ -13,7 +13,7 @@ _LEAST_PARTS: Final = 2
 _MOST_PARTS: Final = 16
 _DIGITS: Final = 6
 _NEAR: Final = 0.25
-"""Parts of a step by which members may lie beside it, such as neighbours in a row."""
+"""Parts of a step by which members may be off it, such as neighbours in a row."""
 
 
 class Spread(NamedTuple):
