@@ -116,7 +116,7 @@ def layouts(base: Prediction) -> Iterator[tuple[Layout, Kernel]]:
 def _rows(r: Requests, element: int, unit: int) -> Iterator[int]:
     """Yield row lengths that could tell conflicting lanes apart: their distances, or all banks."""
     distances = [] if r.strides is None else [
-        abs(float(np.max(r.strides[v.name]))) for v in r.variables if v.in_lane
+        abs(float(np.max(r.strides[v.name]))) for v, _ in r.lanes
     ]  # fmt: skip
     for length in (*distances, float(_ROW)):
         row = int(length) // element

@@ -166,7 +166,7 @@ def _gaps(requests: Sequence[Requests], members: Sequence[int]) -> Array:
     for i in members:
         r = requests[i]
         assert r.strides is not None
-        lanes = [np.abs(r.strides[v.name]) for v in r.variables if v.in_lane]
+        lanes = [np.abs(r.strides[v.name]) for v, _ in r.lanes]
         if lanes:
             most = np.maximum(most, smallest(*lanes))
     run = sum(requests[i].width for i in members)

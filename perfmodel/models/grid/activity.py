@@ -16,6 +16,7 @@ import numpy as np
 
 from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation
+from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.agreement import check_alike
 from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
@@ -126,6 +127,40 @@ def warp_classes(
     if found is None:
         check_alike(facts)  # others may be solved alone
     return found
+
+
+def let_in(
+    guards: Sequence[Node], values: Mapping[str, Any], variables: Sequence[Variable]
+) -> Activity | None:
+    """Return what guards leave of the variables of irregular blocks: no classes, as for `_counted`.
+
+    Warps that pass in part are whole: threads are in warps by their numbers in the block.
+    """
+    tests = conditions(guards)
+    numbers = None if tests is None else bounded_numbers(tests, values, variables, [])
+    if numbers is None:
+        return None
+    shares: dict[str, Array] = {}
+    whole: dict[str, Array] = {}
+    bounded: dict[str, Array] = {}
+    for number in numbers:
+        count = np.maximum(number.stop - number.start, 0.0)
+        every = math.prod(np.asanyarray(v.extent, dtype=float) for v in number.digits)
+        shares |= _shares(number.digits, count)
+        whole |= _shares(
+            number.digits, np.minimum(_in_whole_warps(number, count, variables), every)
+        )
+        bounded |= number.bounded
+    return Activity((), shares, whole, bounded)
+
+
+def _in_whole_warps(number: BoundedNumber, count: Array, variables: Sequence[Variable]) -> Array:
+    """Return so many of a number's values with those of the rest of their warps."""
+    at = next((i for i, v in enumerate(variables) if v.is_thread and v in number.digits), None)
+    if at is None:
+        return count
+    each = math.prod(v.extent for v in variables[:at])  # threads of the axes before it
+    return np.asanyarray(np.ceil(count * each / WARP_SIZE) * WARP_SIZE / each)
 
 
 def _activity(numbers: Sequence[BoundedNumber], variables: Sequence[Variable]) -> Activity | None:

@@ -60,13 +60,13 @@ def pages_at_once(requests: Sequence[Requests], device: Device) -> Array:
 def extents_at_work(r: Requests, lanes: bool = False) -> list[Extent]:
     """Return where a block's threads go that the kernel's guard lets in, or only a warp's lanes."""
     assert r.strides is not None
+    every = ((v, v.extent) for v in r.variables if v.target.startswith("threadIdx"))
     return [
-        Extent(r.strides[v.name], _at_work(r, v))
-        for v in r.variables
-        if (v.in_lane if lanes else v.target.startswith("threadIdx"))
+        Extent(r.strides[v.name], _at_work(r, v, count))
+        for v, count in (r.lanes if lanes else every)
     ]
 
 
-def _at_work(r: Requests, v: Variable) -> Array:
+def _at_work(r: Requests, v: Variable, count: Array) -> Array:
     share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
-    return np.asanyarray(np.maximum(v.extent * np.asanyarray(share), 1.0))
+    return np.asanyarray(np.maximum(count * np.asanyarray(share), 1.0))

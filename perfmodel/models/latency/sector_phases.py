@@ -51,11 +51,9 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
     for r, missed in zip(b.own, _not_kept(b), strict=True):
         assert r.strides is not None
         reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
-        steps = np.minimum(_phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR, 1.0)
-        often = np.maximum(often, steps * missed)
-        for v in r.variables:
-            if v.in_lane:
-                together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
+        often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * missed)
+        for v, _ in r.lanes:
+            together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
         rows = np.maximum(rows, footprint(extents_at_work(r, lanes=True), r.width, LINE))
     first = np.clip(np.maximum(new, often), 0.0, 1.0)
     device, own = b.execution.device, latencies
@@ -126,28 +124,44 @@ def _lanes_let_in(r: Requests, v: Variable) -> Array:
 def new_sectors(b: BatchLoads) -> tuple[Array, Array]:
     """Return `advance` and `new` of a `Batch` of loads in order in a loop."""
     assert b.loop is not None
-    trips = np.asanyarray(b.execution.instance.trips[b.loop], dtype=float)
-    batches = np.maximum(trips / np.maximum(b.unroll, 1.0), 1.0)
     advance = apart = np.zeros(1)
     for r in b.own:
-        assert r.strides is not None
-        turn = Extent(r.strides[b.loop], trips)
-        lanes = extents_at_work(r, lanes=True)
         # Arrays side by side reach new sectors in the same steps, as do lanes sectors apart.
-        stepping = _phases(r) * np.abs(r.strides[b.loop]) * b.unroll / SECTOR
-        on = np.minimum(footprint([turn, *lanes], r.width, SECTOR) / batches, stepping)
-        advance = np.maximum(advance, on)
-        apart = apart + _walked(b, r) / batches
+        advance = np.maximum(advance, _steps_on(b, r))
+        apart = apart + _walked(b, r) / _batches(b)
     new = np.minimum(b.filled / b.part / np.maximum(apart, 1e-9), 1.0)
     return np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(b.fresh, 1.0))
+
+
+def _batches(b: BatchLoads) -> Array:
+    """Return how many batches of a thread's loads its loop makes."""
+    assert b.loop is not None
+    trips = np.asanyarray(b.execution.instance.trips[b.loop], dtype=float)
+    return np.asanyarray(np.maximum(trips / np.maximum(b.unroll, 1.0), 1.0))
+
+
+def _steps_on(b: BatchLoads, r: Requests) -> Array:
+    """Return how often a batch's load comes to new sectors: more than once where lanes part.
+
+    Lanes whole sectors apart come to theirs together, and lanes side by side share what they touch.
+    """
+    assert b.loop is not None
+    assert r.strides is not None
+    stride = r.strides[b.loop]
+    turn = Extent(stride, np.asanyarray(b.execution.instance.trips[b.loop], dtype=float))
+    lanes = [
+        Extent(np.where(e.stride % SECTOR == 0, 0.0, e.stride), e.count)
+        for e in extents_at_work(r, lanes=True)
+    ]
+    touched = footprint([turn, *lanes], r.width, SECTOR) / _batches(b)
+    return np.asanyarray(np.minimum(touched, _phases(r) * np.abs(stride) * b.unroll / SECTOR))
 
 
 def _phases(r: Requests) -> Array:
     """Return how many places in their sectors the lanes of a warp are at."""
     assert r.strides is not None
     found = np.ones(1)
-    for v in r.variables:
-        if v.in_lane:
-            apart = np.abs(np.asanyarray(r.strides[v.name])).astype(np.int64)
-            found = found * np.minimum(v.extent, SECTOR // np.gcd(apart, SECTOR))
+    for v, count in r.lanes:
+        apart = np.abs(np.asanyarray(r.strides[v.name])).astype(np.int64)
+        found = found * np.minimum(count, SECTOR // np.gcd(apart, SECTOR))
     return np.asanyarray(np.minimum(found, SECTOR))

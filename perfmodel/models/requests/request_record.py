@@ -75,6 +75,21 @@ class Requests:
         return self.sharing
 
     @property
+    def lanes(self) -> tuple[tuple[Variable, Array], ...]:
+        """What tells the lanes of a warp apart, and how many values of it a warp has.
+
+        A warp of an irregular block has its lanes along x first, then along y and z.
+        """
+        found, left = [], np.asanyarray(WARP_SIZE)
+        for v in self.variables:
+            if v.in_lane:
+                found.append((v, v.extent))
+            elif v.is_thread:
+                found.append((v, np.minimum(v.extent, left)))
+                left = -(-left // v.extent)
+        return tuple(found)
+
+    @property
     def executions(self) -> Array:
         """Warp executions of the access, were there no guards."""
         every = threads = np.ones(1)
@@ -109,10 +124,9 @@ class Requests:
         Of the first configuration. Warps that guards cut have at least this share.
         """
         places = np.zeros(1, dtype=np.int64)
-        for v in self.variables:
-            if v.in_lane:
-                steps = np.arange(int(np.ravel(v.extent)[0])) * int(np.ravel(strides[v.name])[0])
-                places = np.add.outer(places, steps).ravel()
+        for v, count in self.lanes:
+            steps = np.arange(int(np.ravel(count)[0])) * int(np.ravel(strides[v.name])[0])
+            places = np.add.outer(places, steps).ravel()
         # From each element up to the next: all of it, unless the next one starts before its end.
         reached = np.minimum(np.diff(np.sort(places)), self.width).sum() + self.width
         return float(reached / (len(places) * self.width))

@@ -16,7 +16,7 @@ from perfmodel.kernels.counted import Counted
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import scope
-from perfmodel.models.grid.activity import Activity, conditions, warp_classes
+from perfmodel.models.grid.activity import Activity, conditions, let_in, warp_classes
 from perfmodel.models.grid.affine import (
     Plane,
     Variable,
@@ -173,6 +173,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     flat = plane(a.index, a.values, a.variables) if known else None
     runs = None if flat is None else run_requests(a, flat)
     counted = runs or counted_requests(a)
+    everything = with_threads(a.variables, a.shape)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
         requests = a.pieces * activity.requests
@@ -181,11 +182,15 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             scaled(counted, np.where(counted.requests > 0, times, 1.0)),
             requests=requests,
             active_lanes=a.pieces * activity.active_lanes,
-            shares=activity.shares,
-            warp_shares=activity.warp_shares,
-            bounded=activity.bounded,
         )
-    everything = with_threads(a.variables, a.shape)
+    passing = activity if a.shape.regular else let_in(a.guards, a.values, everything)
+    if passing is not None:
+        counted = replace(
+            counted,
+            shares=passing.shares,
+            warp_shares=passing.warp_shares,
+            bounded=passing.bounded,
+        )
     mostly = None if random else _mostly(a, flat, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
