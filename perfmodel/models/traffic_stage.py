@@ -18,6 +18,7 @@ from perfmodel.models.l1.local_memory import is_local
 from perfmodel.models.l1.stage import L1, l1_stage
 from perfmodel.models.l2.stage import L2, l2_stage
 from perfmodel.models.launch.occupancy import Occupancy
+from perfmodel.models.requests.drawn_walks import with_walks
 from perfmodel.models.requests.random_places import Drawn, drawn_together
 from perfmodel.models.requests.warp_requests import ActivityCache, Requests, access_requests
 from perfmodel.models.reuse.irregular_unions import Union
@@ -58,7 +59,7 @@ def _requests(instance: Instance, shape: BlockShape) -> Asked:
     kernel = instance.kernel
     known: ActivityCache = {}
     every = [access_requests(instance, i, shape, known) for i in range(len(kernel.accesses))]
-    every = _with_common_draws(every)
+    every = with_walks(_with_common_draws(every))
     on_chip = [r for r in every if kernel.buffer(r.access.buffer).space == "shared"]
     return [r for r in every if kernel.buffer(r.access.buffer).space != "shared"], on_chip
 

@@ -96,6 +96,8 @@ class Builder:
     kept: dict[str, Any] = field(default_factory=dict)
     """What follows from the way alone that following took: see `perfmodel.cuda.kernel.ways`."""
 
+    draws: dict[frozenset[Node], int] = field(default_factory=dict)
+    """By number, what data decides of accesses' places."""
     buffers: dict[str, Buffer] = field(default_factory=dict)
     elements: Mapping[str, int] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
@@ -213,6 +215,7 @@ class Builder:
                     dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
                     aggregated=p.access.at in together,
+                    draw=self._draw(p),
                     source=self._source(p),
                     counted=self._counted(p),
                     copied=copied and loads and not p.moved.bulk,
@@ -222,6 +225,13 @@ class Builder:
             if not p.counted:
                 indices[p.access.at] = index
         return accesses
+
+    def _draw(self, p: Placed) -> int:
+        """Return which of the numbers that data gives decides where an access goes; 0 for none."""
+        if p.offset is None or not self._data(p.offset):
+            return 0
+        factors = frozenset(data_factors(p.offset, self.start.interpreter.data))
+        return self.draws.setdefault(factors, len(self.draws) + 1)
 
     def _launch(self) -> Launch:
         """Return grid, block and what they need.

@@ -107,7 +107,7 @@ def l2_passes(instance: Instance, r: Requests) -> Array:
 class _Elements:
     """The elements that an atomic goes to, arrays over configurations."""
 
-    asked: Array  # passes through sectors
+    asked: Array  # passes through sectors, but for those that lanes are at already
     sectors: Array  # distinct ones that the launch touches
     lines: Array
     pitch: Array  # bytes from one element to the next
@@ -148,7 +148,8 @@ def atomic_memory(accesses: GlobalAccesses, r: Requests) -> AtomicMemory:
 def _elements(r: Requests, size: Array) -> _Elements:
     """Return the elements that an atomic goes to, in a buffer of so many bytes."""
     shared = r.shared
-    asked = r.requests * shared.conflicts.passes
+    come = 1.0 if r.walked is None else r.walked[0]
+    asked = r.requests * shared.conflicts.passes * come
     some = r.random and r.sampled is not None and r.sampled < 1
     pitch = shared.pitch
     if some:  # rows at random places fill their lines, whatever the sample left out between them
@@ -160,7 +161,7 @@ def _elements(r: Requests, size: Array) -> _Elements:
     def touched(granule: int) -> Array:
         if some:
             every = np.maximum(np.minimum(places, size / granule), 1.0)
-            drawn = r.sectors if granule == SECTOR else r.lines
+            drawn = (r.sectors if granule == SECTOR else r.lines) * come
             return np.asanyarray(every * -np.expm1(-drawn / every))
         # A sample or a modulo touches all; random elements miss some granules.
         granules = np.minimum(shared.addresses, np.ceil(span / granule))

@@ -174,10 +174,12 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
     together: Array = np.minimum(fills, r.in_blocks[0])
     if r.access.loop is None:
         return together
-    times = accesses.blocks * np.maximum(accesses.instance.runs(r.access.loop), 1.0)
-    step = r.in_blocks[2] * LINE / times * accesses.blocks_on_sm
     device = accesses.device
-    resident = resident_share(DRIFT(device) * step, accesses.l1_size, reuse_knee(device))
+    times = accesses.blocks * np.maximum(accesses.instance.runs(r.access.loop), 1.0)
+    step, knee = DRIFT(device) * r.in_blocks[2] * LINE, reuse_knee(device)
+    if r.walked is not None:  # each thread has sectors of its own until it goes on
+        step, knee = r.in_blocks[0] / r.walked[0] * SECTOR, l1_knee(device)
+    resident = resident_share(step / times * accesses.blocks_on_sm, accesses.l1_size, knee)
     return np.asanyarray(resident * together + (1 - resident) * fills)
 
 

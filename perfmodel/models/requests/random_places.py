@@ -16,6 +16,7 @@ from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, Operation, evaluate
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Plane, Variable, fixed, nearly_plane, plane
+from perfmodel.models.requests.footprint import Extent
 
 
 class Places(NamedTuple):
@@ -53,6 +54,15 @@ class Drawn(NamedTuple):
 
     start: Array  # [B]
     size: Array  # [B]
+
+
+class DrawnWalk(NamedTuple):
+    """The way of a load from the place that its thread has drawn."""
+
+    draws: tuple[Operation, ...]  # what is drawn: loads that draw the same are at the same place
+    pitch: Array  # from one place to the next [B]
+    offset: Array  # from the place drawn to the first word [B]
+    turns: tuple[Extent, ...]  # of loops that stay at it
 
 
 def drawn_together(parts: Sequence[Drawn | None]) -> Drawn | None:

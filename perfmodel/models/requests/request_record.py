@@ -16,7 +16,7 @@ from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.bank_conflicts import BankConflicts
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.contention import Sharing
-from perfmodel.models.requests.random_places import Drawn, Places
+from perfmodel.models.requests.random_places import Drawn, DrawnWalk, Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 from perfmodel.records import record
 
@@ -62,6 +62,9 @@ class Requests:
     # of blocks, and shares of these that the next block along x touches too, at random places.
     in_blocks: Array | None = None
     seams: Array | None = None
+    walk: DrawnWalk | None = None  # from the places that lanes draw, one each
+    # share of its sectors, halves and lines that lanes come to, and are not at already, on walks
+    walked: Array | None = None
     filled: Array | None = None  # share of their sectors that neighbouring blocks store in time
     places: Places | None = None  # where random places lie, if each block has a part of its own
     # part of the buffer that random places lie in, if all blocks draw from the same

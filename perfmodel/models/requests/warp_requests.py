@@ -34,6 +34,7 @@ from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.contention import Sharing, counted_sharing
+from perfmodel.models.requests.drawn_walks import drawn_walk
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
 from perfmodel.models.requests.periodic_requests import periodic_requests
@@ -85,6 +86,8 @@ def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
     else:
         closed = _affine(a, activity) or _periodic(a, activity) or random_rows(a, activity)
         found = closed or _counted(a, activity)
+    if found.random and access.kind != "store":
+        found = replace(found, walk=drawn_walk(a, with_threads(a.variables, shape)))
     # Of some configurations no thread may take part.
     return found if np.all(a.taken) else scaled(found, a.taken)
 
