@@ -141,6 +141,16 @@ def test_warps_that_come_to_no_loop_are_not_in_the_average() -> None:
     assert looping(work, np.zeros((3, 2), dtype=bool)) == unequal(work)
 
 
+def test_a_loop_of_few_warps_is_part_of_what_they_are_compared_with() -> None:
+    # by hand: all come to the longest loop and do 10 there; one of two has 6 more in another, which
+    # whoever is counted has too, so that the slowest does no more than the average one, not 16/13
+    work = np.array([[16.0, 10.0]])
+    every = np.ones((1, 2), dtype=bool)
+    assert looping(work, every, beside=3.0).slowest == 1.0
+    assert looping(work, every).slowest == pytest.approx(16 / 13, abs=1e-4)
+    assert looping(work, every, beside=10.0).slowest == 1.0
+
+
 @pytest.mark.parametrize(("held", "rounds"), [(1, 1), (4, 1), (8, 4)])
 def test_the_busiest_sm_of_unequal_blocks(held: int, rounds: int) -> None:
     # independent: sums of random work, drawn; in the last of several rounds the others are even

@@ -121,14 +121,18 @@ def unequal(work: Array) -> Unequal:
     )
 
 
-def looping(work: Array, looped: Array) -> Unequal:
+def looping(work: Array, looped: Array, beside: float = 0.0) -> Unequal:
     """Return how the warps of some blocks differ that come to a loop, if any do: see `unequal`.
 
-    From the average one of them: others have none of the iterations that are counted.
+    From the average one of them: others have none of the iterations that are counted. It is counted
+    with what it does `beside`, in loops that not all of them come to.
     """
     if not looped.any():
         return unequal(work)
-    slowest = np.where(looped, work, 0.0).max(axis=1)[looped.any(axis=1)] / work[looped].mean()
+    average = work[looped].mean() + beside
+    slowest = np.where(looped, work, 0.0).max(axis=1)[looped.any(axis=1)] / average
+    if beside:
+        slowest = np.maximum(slowest, 1.0)
     return replace(
         unequal(work),
         slowest=round(float(slowest.mean()), 4),
@@ -136,13 +140,23 @@ def looping(work: Array, looped: Array) -> Unequal:
     )
 
 
-def in_longest_loop(flow: ControlFlow, work: Array, came: Mapping[int, Array]) -> Array:
-    """Return which warps come to the loop that most of a launch's work is in.
+def in_longest_loop(
+    flow: ControlFlow, work: Array, came: Mapping[int, Array]
+) -> tuple[Array, float]:
+    """Return which warps come to the loop that most of a launch's work is in, and work beside it.
 
-    `work` is that of basic blocks; `came`, by the loops' headers, which warps come to each.
+    That is of those who come to another loop, as far as not all of these do. `work` is that of
+    basic blocks; `came`, by the loops' headers, which warps come to each.
     """
-    inside = {loop.header: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
-    return came[max(inside, key=inside.__getitem__)]
+    inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
+    longest = max(inside, key=inside.__getitem__)
+    found, beside = came[longest.header], 0.0
+    for loop in flow.loops:
+        some = came[loop.header]
+        if loop.parent is None and some.any() and not loop.blocks & longest.blocks:
+            there = np.count_nonzero(some & found) / np.count_nonzero(found)
+            beside += inside[loop] / np.count_nonzero(some) * (1 - there)
+    return found, beside
 
 
 def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
