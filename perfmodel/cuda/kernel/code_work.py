@@ -12,7 +12,7 @@ from perfmodel.cuda.kernel.warp_work import Took, WarpWork, entered_share, loops
 from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.sass.frequencies import Issued, Runs, issued
 from perfmodel.cuda.sass.machine_code import BRANCH, MachineCode
-from perfmodel.cuda.sass.machine_pace import MEETING, body_takes
+from perfmodel.cuda.sass.machine_pace import BARRIER, MEETING, body_takes
 from perfmodel.cuda.sass.opcodes import latencies, opcodes
 from perfmodel.cuda.sass.tensor_work import tensor_clocks, waits_for_products
 from perfmodel.hardware.device import WARP_SIZE
@@ -81,9 +81,9 @@ def _paces(
     loops = loops_of_blocks(kernel.found)
     clocks: dict[str | None, float] = dict.fromkeys((None, *loops.values()), 0.0)
     waits = dict(clocks)
-    for part, took in _taken(kernel, parts, numbers.steps):
+    for part, took, waiting in _taken(kernel, parts, numbers.steps):
         clocks[loops.get(part.block)] += took[0] * part.times
-        waits[loops.get(part.block)] += took[1] * part.times
+        waits[loops.get(part.block)] += took[1] * waiting
     shares = {b: runs[b] / turns[loops[b]] for b in runs}
     found = {}
     for loop, taken in clocks.items():
@@ -99,8 +99,11 @@ def _paces(
 
 def _taken(
     kernel: Analysed, parts: Sequence[Issued], steps: Mapping[str | None, int]
-) -> Iterator[tuple[Issued, tuple[float, float]]]:
-    """Yield each block of machine code with its clocks and waits, body by body."""
+) -> Iterator[tuple[Issued, tuple[float, float], float]]:
+    """Yield each block of machine code with its clocks and waits, body by body.
+
+    And how often a warp waits there, or for another of its block: at barriers of loops all do.
+    """
     loops = loops_of_blocks(kernel.found)
     warps = math.ceil(math.prod(kernel.launch.block) / WARP_SIZE)
     bodies: dict[int | None, list[Issued]] = {}
@@ -108,7 +111,11 @@ def _taken(
         bodies.setdefault(part.loop, []).append(part)
     for number, inside in bodies.items():
         step = steps.get(loops.get(inside[0].block) or "", 0)
-        yield from zip(inside, body_takes(inside, number is not None, step, warps), strict=True)
+        met = number is not None and any(i.opcode == BARRIER for part in inside for i in part.code)
+        most = max(part.times for part in inside)
+        takes = body_takes(inside, number is not None, step, warps)
+        for part, took in zip(inside, takes, strict=True):
+            yield part, took, min(part.times * warps, most) if met else part.times
 
 
 def _with_products(kernel: Analysed, clocks: float, blocks: Sequence[tuple[int, float]]) -> float:

@@ -33,6 +33,12 @@ ENDS: Final = frozenset({0x14D, 0x150})
 """EXIT and RET."""
 _LOCAL: Final = frozenset({0x180, 0x183, 0x185, 0x187})
 """LD, LDL, ST and STL: what may go to local memory."""
+NOP: Final = 0x118
+_ALWAYS: Final = 0x7
+_NEVER: Final = 0xF
+"""Guards PT and !PT: the latter has what stands before LDGSTS (@!PT LDS RZ, [RZ])."""
+_WAITS_FOR_GROUPS: Final = 0x11A
+"""DEPBAR.LE: waits until a barrier holds so many groups of copies at most."""
 _PLAIN_BRANCH: Final = 0x947
 """BRA to a place that the instruction holds, without .DIV or .U."""
 _WIDTHS: Final = (1, 1, 2, 2, 4, 8, 16, 16)
@@ -86,9 +92,10 @@ def decoded(code: bytes, sm: int = 90) -> MachineCode:
 
 
 def _instruction(at: int, low: int, high: int, sm: int) -> MachineInstruction:
-    opcode = low & _OPCODE
+    guard = low >> 12 & 0xF
+    opcode = low & _OPCODE if guard != _NEVER else NOP
     target = None
-    guarded = low >> 12 & 0xF != 7
+    guarded = guard != _ALWAYS
     conditional = guarded
     if opcode == BRANCH:
         conditional = guarded or high >> 23 & 0xF != 7 or low & 0xFFF != _PLAIN_BRANCH
@@ -96,13 +103,16 @@ def _instruction(at: int, low: int, high: int, sm: int) -> MachineInstruction:
     diverged = opcode == BRANCH and high >> 27 & 1
     if opcode in (BRANCH, CALL) and not diverged:
         target = at + 1 + _moved_by(low, high, sm) // BYTES
+    waits = tuple(b for b in range(BARRIERS) if high >> 52 + b & 1)
+    if opcode == _WAITS_FOR_GROUPS and low >> 38 & 0x3F == 0:
+        waits = (*waits, low >> 44 & 7)
     held = (high >> 46 & 7, high >> 49 & 7)
     result, operands = (b if b < BARRIERS else None for b in held)
     return MachineInstruction(
         opcode,
         guarded,
         high >> 41 & 15,
-        tuple(b for b in range(BARRIERS) if high >> 52 + b & 1),
+        waits,
         result,
         operands,
         target,

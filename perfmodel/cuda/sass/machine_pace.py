@@ -28,7 +28,7 @@ OPERANDS: Final = 10.0
 """Clocks until an instruction of memory has read its operands: assumed."""
 MEETING: Final = 0x141
 """BSYNC: takes as long as a branch (measurements/instructions/h200-sxm/one-warp)."""
-_BARRIER: Final = 0x11D
+BARRIER: Final = 0x11D
 _MOST_KNOWN: Final = 256
 """Bodies whose clocks are kept, the latest."""
 _ROUNDS: Final = 4
@@ -86,7 +86,7 @@ def _take(
     far = _run(steps, count, again, loop, FAR)
     waits = [(f - n) / (FAR - NEAR) for f, n in zip(far, near, strict=True)]
     clocks = [n - w * NEAR for n, w in zip(near, waits, strict=True)]
-    if loop and any(s.code.opcode == _BARRIER for s in steps):
+    if loop and any(s.code.opcode == BARRIER for s in steps):
         # What others of the block do meanwhile hides loads that are used behind a barrier.
         beside = [_run(steps, count, again, loop, clocks_, warps) for clocks_ in (FAR, NEAR)]
         waits = [(f - n) / (FAR - NEAR) for f, n in zip(*beside, strict=True)]

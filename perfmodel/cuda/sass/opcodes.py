@@ -78,7 +78,8 @@ def opcodes() -> Opcodes:
     latency: dict[int, float | None] = {
         code: known.pipe[name] for code, name in pipe.items() if name in _VARIABLE
     }
-    latency |= {code: getattr(known, name) for code, name in others.items()}
+    for code, name in others.items():
+        latency[code] = None if name == "far" else getattr(known, name)
     for code, name in access.items():
         if name != "store":
             latency[code] = None if name == "load" else getattr(known, name)

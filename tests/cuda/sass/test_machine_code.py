@@ -24,7 +24,7 @@ from perfmodel.cuda.sass.machine_code import (
     read_cubin,
 )
 from perfmodel.cuda.sass.machine_pace import FAR, NEAR, body_takes
-from perfmodel.cuda.sass.opcodes import latencies
+from perfmodel.cuda.sass.opcodes import latencies, opcodes
 from perfmodel.measure.folders import root
 
 SAMPLE = Path(__file__).parents[1] / "ptx" / "nvcc-13.0-lone.cubin.gz"
@@ -216,3 +216,37 @@ def test_each_instruction_has_a_line_of_the_kernel() -> None:
         text_of = {i.line: i.opcode for i in kernel.instructions}
         assert len(used & lines) > len(lines) / 4
         assert {text_of[line] for line in stores if line in text_of} <= {"st"}
+
+
+def test_a_wait_for_all_copies_waits_for_their_barrier() -> None:
+    # hand: DEPBAR.LE SB0, 0x0 and SB2, 0x1, as nvcc 13.0 writes __pipeline_wait_prior of 0 and 1
+    codes = [0x000080000000791A, 0x000080400000791A | 2 << 44]
+    found = decoded(b"".join(struct.pack("<QQ", low, 0x000FC80000000000) for low in codes), 90)
+    assert [i.waits for i in found] == [(0,), ()]
+
+
+def test_what_is_never_run_accesses_nothing() -> None:
+    # hand: @!PT LDS RZ, [RZ], three of which stand before a copy to shared memory
+    (found,) = decoded(struct.pack("<QQ", 0xFFFFF984, 0x000FE20000000800), 90)
+    assert found.opcode not in opcodes().access
+    (plain,) = decoded(struct.pack("<QQ", 0xFF7984, 0x000FE20000000800), 90)
+    assert opcodes().access[plain.opcode] == "shared"
+
+
+def test_copies_to_shared_memory_are_waited_for() -> None:
+    # hand: LDGDEPBAR holds barrier 0 until the copies before it are there, which DEPBAR waits for:
+    # one wait a turn, and none where a group may be left
+    held, left = (
+        decoded(
+            struct.pack("<QQ", 0x79AF, 0x000E220000000000)
+            + struct.pack("<QQ", wait, 0x000FC80000000000)
+            + struct.pack("<QQ", 0xFFFFFFFC00FC7947, 0x000FEA000383FFFF),
+            90,
+        )
+        for wait in (0x000080000000791A, 0x000080400000791A)
+    )
+    assert held[0].result == 0
+    assert [
+        round(sum(w for _, w in body_takes([Issued(code, 1.0, 0, 0)], True)), 3)
+        for code in (held, left)
+    ] == [1.0, 0.0]
