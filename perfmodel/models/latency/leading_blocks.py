@@ -19,6 +19,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
+from perfmodel.kernels.instance import Instance
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.footprint import Extent, footprint
@@ -65,6 +66,12 @@ def extents_at_work(r: Requests, lanes: bool = False) -> list[Extent]:
         Extent(r.strides[v.name], _at_work(r, v, count))
         for v, count in (r.lanes if lanes else every)
     ]
+
+
+def turns_taken(instance: Instance, r: Requests, loop: str) -> Array:
+    """Return the iterations of a loop that guards let a request into, whole or in part."""
+    trips = np.asanyarray(instance.trips[loop], dtype=float)
+    return np.asanyarray(np.ceil(trips * r.shares.get(loop, 1.0) - 1e-9))
 
 
 def _at_work(r: Requests, v: Variable, count: Array) -> Array:

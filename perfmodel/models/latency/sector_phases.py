@@ -25,7 +25,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads
-from perfmodel.models.latency.leading_blocks import extents_at_work
+from perfmodel.models.latency.leading_blocks import extents_at_work, turns_taken
 from perfmodel.models.launch.waves import side_by_side, warps_let_in
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -51,7 +51,9 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
     for r, missed in zip(b.own, _not_kept(b), strict=True):
         assert r.strides is not None
         reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
-        often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * missed)
+        # Turns that a guard keeps it out of come to nothing.
+        there = turns_taken(b.execution.instance, r, b.loop) / _turns(b)
+        often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * there * missed)
         for v, _ in r.lanes:
             together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
         rows = np.maximum(rows, footprint(extents_at_work(r, lanes=True), r.width, LINE))
@@ -133,11 +135,16 @@ def new_sectors(b: BatchLoads) -> tuple[Array, Array]:
     return np.asanyarray(advance), np.asanyarray(1 - (1 - new) ** np.maximum(b.fresh, 1.0))
 
 
-def _batches(b: BatchLoads) -> Array:
-    """Return how many batches of a thread's loads its loop makes."""
+def _turns(b: BatchLoads) -> Array:
+    """Return how many iterations the loop makes, at least one."""
     assert b.loop is not None
     trips = np.asanyarray(b.execution.instance.trips[b.loop], dtype=float)
-    return np.asanyarray(np.maximum(trips / np.maximum(b.unroll, 1.0), 1.0))
+    return np.asanyarray(np.maximum(trips, 1.0))
+
+
+def _batches(b: BatchLoads) -> Array:
+    """Return how many batches of a thread's loads its loop makes."""
+    return np.asanyarray(np.maximum(_turns(b) / np.maximum(b.unroll, 1.0), 1.0))
 
 
 def _steps_on(b: BatchLoads, r: Requests) -> Array:
