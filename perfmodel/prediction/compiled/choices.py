@@ -264,7 +264,8 @@ class Choices:
         """Return the times of launches by one program [s], NaN where it does not hold."""
         times = np.full(inputs.shape[1], np.nan)
         first, *others = self.forms.working(form)
-        working = [(first, self._function(first, len(times))), *((f, f.made) for f in others)]
+        functions = (self._function(first, len(times)), *(other.made for other in others))
+        working = [(f, of, None) for f, of in zip((first, *others), functions, strict=True)]
         for block in blocks(working, [*inputs]):
             block.put(block.outputs[0], times)
         return times

@@ -36,8 +36,11 @@ _MANY: Final = 0.05
 """Share of launches from which on a program is compiled, if any is."""
 
 Columns = Mapping[str, Array]
-Working = tuple[Form[LaunchNumbers], ArrayFunction | None]
-"""A program, and the function of it that works launches out."""
+_PARTED: Final = 0.75
+"""Share of launches up to which those that a program may hold for are put together first."""
+Working = tuple[Form[LaunchNumbers], ArrayFunction | None, ArrayFunction | None]
+"""A program, the function of it that works launches out, and one that says which it may hold for:
+none where that is not asked first."""
 
 
 def prepare(
@@ -76,7 +79,8 @@ def prepare(
     useful = [(held.mean(), form) for form, held in shares.items() if held.mean() >= _FEW]
     useful.sort(key=lambda each: -each[0])
     compiled = _MANY if size >= COMPILED else math.inf
-    return tuple((f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful)
+    functions = ((f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful)
+    return tuple((f, function, f.screen if len(useful) > 1 else None) for f, function in functions)
 
 
 @record
@@ -112,16 +116,33 @@ def blocks(programs: Sequence[Working], inputs: Sequence[Array]) -> Iterator[Blo
     `inputs` are the columns of the programs' inputs, in their order.
     """
     left: range | Array = range(len(inputs[0]))
-    for form, function in programs:
+    for form, function, screen in programs:
         missed = []
-        for start in range(0, len(left), _BLOCK):
-            some = left[start : start + _BLOCK]
-            places = slice(some.start, some.stop) if isinstance(some, range) else some
-            held, outputs = _outputs(function, [column[places] for column in inputs])
+        if screen is not None and len(left) > 0:
+            with np.errstate(all="ignore"):
+                parts = [screen(*given)[0].copy() for _, given in _pieces(left, inputs)]
+            may = np.concatenate(parts)
+            if may.mean() <= _PARTED:
+                missed.append(np.asarray(left)[~may])
+                left = np.asarray(left)[may]
+        for some, given in _pieces(left, inputs):
+            held, outputs = _outputs(function, given)
             if held.any():
+                places = slice(some.start, some.stop) if isinstance(some, range) else some
                 yield Block(form, places, held, outputs)
             missed.append(np.asarray(some)[~held])
         left = np.concatenate(missed) if missed else left
+
+
+def _pieces(
+    launches: range | Array, inputs: Sequence[Array]
+) -> Iterator[tuple[range | Array, list[Array]]]:
+    """Yield some of the launches at a time, and their columns of the inputs."""
+    count = max(1, round(len(launches) / _BLOCK))
+    for start in range(0, len(launches), most := -(-len(launches) // count) or 1):
+        some = launches[start : start + most]
+        places = slice(some.start, some.stop) if isinstance(some, range) else some
+        yield some, [column[places] for column in inputs]
 
 
 def _shares(

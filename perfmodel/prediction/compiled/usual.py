@@ -17,6 +17,8 @@ from perfmodel.prediction.compiled.writer import in_order, sources
 
 _USUAL: Final = 0.9
 """Share of launches that have to decide alike for a program to be made of these alone."""
+_QUICK: Final = 32
+"""Operations of a guard at most that is asked before its program is run."""
 
 
 def of_launches(
@@ -42,10 +44,23 @@ def of_launches(
 
 def small_truths(program: Program, most: int) -> list[Scalar]:
     """Return truth values that take so many operations at most: asking for them is worth while."""
+    return [scalar for scalar in _small(program, most) if scalar.kind == "b"]
+
+
+def screen(program: Program) -> Program:
+    """Return the guards of a program that take few operations: most that it fails, these say."""
+    small = _small(program, _QUICK, of_call=_QUICK)
+    guards = tuple(guard for guard in program.guards if guard.value in small)
+    return Program(program.inputs, guards, (), ())
+
+
+def _small(program: Program, most: int, of_call: int = 1) -> dict[Scalar, int]:
+    """Return scalars that take so many operations at most, a call of a function so many."""
     sizes: dict[Scalar, int] = {}
     for scalar in in_order(program.ends):
-        sizes[scalar] = min(1 + sum(sizes[source] for source in sources(scalar)), most + 1)
-    return [scalar for scalar, size in sizes.items() if scalar.kind == "b" and size <= most]
+        own = of_call if scalar.operator == "call" else 1
+        sizes[scalar] = min(own + sum(sizes[source] for source in sources(scalar)), most + 1)
+    return {scalar: size for scalar, size in sizes.items() if size <= most}
 
 
 def _usual(

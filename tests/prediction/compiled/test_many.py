@@ -16,6 +16,7 @@ class Form:
 
     def __init__(self, made: Any) -> None:
         self.made = self.of_many = self.of_arrays = made
+        self.screen = None
 
 
 def test_launches_left_by_several_calls_are_worth_a_program(
@@ -82,7 +83,7 @@ def test_outputs_go_where_the_program_holds(places: Any, value: Any) -> None:
 def test_blocks_ask_each_program_for_what_is_left() -> None:
     # by hand: one program holds for even numbers, the next for those over 5
     def of(holds: Any) -> Any:
-        return None, lambda numbers: (holds(numbers), (numbers * 1.0,))
+        return None, lambda numbers: (holds(numbers), (numbers * 1.0,)), None
 
     numbers = np.arange(10)
     found = np.full(10, np.nan)
@@ -90,6 +91,32 @@ def test_blocks_ask_each_program_for_what_is_left() -> None:
     for block in many.blocks(every, [numbers]):
         block.put(block.outputs[0], found)
     expected = [0, np.nan, 2, np.nan, 4, np.nan, 6, 7, 8, 9]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_program_is_run_for_those_that_its_screen_lets_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # by hand: of 0 to 9 the first program may hold for multiples of 3 and does for even ones, three
+    # at a time; the columns that a screen gives are written again at its next call
+    monkeypatch.setattr(many, "_BLOCK", 3)
+    asked: list[int] = []
+    kept = np.zeros(4, dtype=bool)
+
+    def screen(numbers: Any) -> Any:
+        kept[: len(numbers)] = numbers % 3 == 0
+        return kept[: len(numbers)], ()
+
+    def first(numbers: Any) -> Any:
+        asked.extend(numbers.tolist())
+        return numbers % 2 == 0, (numbers * 1.0,)
+
+    every: Any = [(None, first, screen), (None, lambda n: (n > 6, (n * 10.0,)), None)]
+    found = np.full(10, np.nan)
+    for block in many.blocks(every, [np.arange(10)]):
+        block.put(block.outputs[0], found)
+    assert asked == [0, 3, 6, 9]
+    expected = [0, *[np.nan] * 5, 6, 70, 80, 90]
     np.testing.assert_array_equal(found, expected)
 
 
