@@ -14,22 +14,22 @@ import numpy.typing as npt
 
 from perfmodel.arrays import Array
 
-_MIXED_BY: Final = 0x9E3779B97F4A7C15
-_ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+MIXED_BY: Final = 0x9E3779B97F4A7C15
+ROUNDS: Final = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _MASK: Final = 2**64 - 1
-_SPREAD: Final = np.uint64(_MIXED_BY)
-_STEPS: Final = [(np.uint64(shift), np.uint64(factor)) for shift, factor in _ROUNDS]
-_LAST, _UPPER = 31, 2
+_SPREAD: Final = np.uint64(MIXED_BY)
+_STEPS: Final = [(np.uint64(shift), np.uint64(factor)) for shift, factor in ROUNDS]
+LAST, UPPER = 31, 2
 """Shifts after the rounds."""
 
 
 def mixed(key: int, count: int) -> int:
     """Return the number of `key`, from 0 to ``count - 1``."""
-    z = (key + 1) * _MIXED_BY & _MASK
-    for shift, factor in _ROUNDS:
+    z = (key + 1) * MIXED_BY & _MASK
+    for shift, factor in ROUNDS:
         z = (z ^ (z >> shift)) * factor & _MASK
     # The upper bits: what is left fits a signed integer, and a modulo of it is even enough.
-    return int(((z ^ (z >> _LAST)) >> _UPPER) % count)
+    return int(((z ^ (z >> LAST)) >> UPPER) % count)
 
 
 def mixed_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
@@ -40,8 +40,8 @@ def mixed_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     for shift, factor in _STEPS:
         z ^= z >> shift
         z *= factor
-    z ^= z >> _LAST
-    z >>= _UPPER
+    z ^= z >> LAST
+    z >>= UPPER
     limit, z = np.asarray(count).astype(np.uint64), z.reshape(key.shape)
     # NumPy divides by one number in a third of the time that "%" takes.
     found = z - z // limit * limit if limit.ndim == 0 else z % limit
@@ -62,8 +62,8 @@ def shuffled_arrays(key: Array, count: Array) -> npt.NDArray[np.int64]:
     left = np.ones(value.shape, dtype=bool)
     while left.any():
         z, m = value[left], mask[left]
-        for _, factor in (*_ROUNDS, *_ROUNDS):
-            z = ((z + np.uint64(_MIXED_BY)) * np.uint64(factor)) & m
+        for _, factor in (*ROUNDS, *ROUNDS):
+            z = ((z + np.uint64(MIXED_BY)) * np.uint64(factor)) & m
             z = z ^ (z >> half[left])
         value[left] = z
         left[left] = z >= limits[left]

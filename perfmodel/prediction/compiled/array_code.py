@@ -13,7 +13,7 @@ from perfmodel.prediction.compiled.calls import Call
 from perfmodel.prediction.compiled.expression_scalars import GROWING
 from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.python_code import BINARY, LARGEST, function
-from perfmodel.prediction.compiled.scalars import Scalar
+from perfmodel.prediction.compiled.scalars import OPERATORS, Scalar
 from perfmodel.prediction.compiled.writer import Writer
 
 _ONE: Final = ("floor", "ceil", "rint", "sign", "sqrt", "log", "log2", "exp", "expm1", "log1p")
@@ -24,6 +24,7 @@ _NAMED: Final[dict[str, Any]] = {
     "_absolute": np.absolute,
     "_whole": np.int64,
     "_float": np.float64,
+    "_random": OPERATORS["random"].function,
     "inf": np.inf,
     "nan": np.nan,
     **{f"_{name}": getattr(np, name) for name in (*_ONE, *_TWO)},
@@ -89,7 +90,7 @@ class _OnArrays(Writer):
         "truth": "({0} != 0)",
         "where": "_where({0}, {1}, {2})",
         **{name: f"_{name}({{0}})" for name in _ONE},
-        **{name: f"_{name}({{0}}, {{1}})" for name in _TWO},
+        **{name: f"_{name}({{0}}, {{1}})" for name in (*_TWO, "random")},
     }
 
     def holds(self, guard: Guard) -> None:

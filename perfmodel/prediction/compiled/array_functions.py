@@ -81,6 +81,8 @@ def universal(scalars: Scalars, name: str, inputs: Sequence[Any], truths: bool) 
         return each(lambda v: scalars.apply("not_equal", v, v), *inputs)
     if name == "clip":
         return clip(scalars, *inputs)
+    if name == "square":
+        return each(lambda v: scalars.apply("multiply", v, v), *inputs)
     name = _NAMES.get(name, name)
     name = _OF_TRUTHS.get(name, name) if truths else name
     if name not in OPERATORS:

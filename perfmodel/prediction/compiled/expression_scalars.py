@@ -34,6 +34,7 @@ _OPERATORS: Final = {
     "max": "maximum",
     "log2": "log2",
     "sqrt": "sqrt",
+    "random": "random",
 }
 GROWING: Final = {"multiply": "{0} * 1.0 * {1}", "integer_power": "({0} * 1.0)**{1}"} | {
     "left_shift": "{0} * 2.0**{1}"

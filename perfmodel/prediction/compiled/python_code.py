@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from perfmodel.expressions.mixing import mixed
 from perfmodel.prediction.compiled.calls import Call
 from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.scalars import Scalar
@@ -29,6 +30,7 @@ BINARY: Final = {
 _MATH: Final = ("sqrt", "log", "log2", "exp", "expm1", "log1p", "copysign", "gcd")
 _NAMED: Final[dict[str, Any]] = {
     "_power": math.pow,
+    "_random": mixed,
     "_divided": lambda a, b: float(np.divide(a, b)),
     "inf": math.inf,
     "nan": math.nan,
@@ -91,6 +93,7 @@ class _OnNumbers(Writer):
         "maximum": "({0} if {0} > {1} else {1})",
         "where": "({1} if {0} else {2})",
         "power": "_power({0}, {1})",
+        "random": "_random({0}, {1})",
         **{name: f"_{name}({{0}})" for name in _MATH[:6]},
         **{name: f"_{name}({{0}}, {{1}})" for name in _MATH[6:]},
     }

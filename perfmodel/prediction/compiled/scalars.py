@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from perfmodel.expressions.mixing import mixed_arrays
 from perfmodel.records import record
 
 Kind = Literal["b", "i", "f"]
@@ -60,6 +61,7 @@ OPERATORS: Final[dict[str, Operator]] = {
     },
     **{name: Operator(getattr(np, name), "i") for name in ("gcd", "left_shift", "right_shift")},
     "integer_power": Operator(np.power, "i"),
+    "random": Operator(lambda key, count: mixed_arrays(np.asarray(key), count), "i"),
     "and": Operator(np.bitwise_and),
     "or": Operator(np.bitwise_or),
     "xor": Operator(np.bitwise_xor),

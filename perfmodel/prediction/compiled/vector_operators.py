@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from perfmodel.expressions.mixing import LAST, MIXED_BY, ROUNDS, UPPER
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.scalars import OPERATORS, Kind, Scalar, widest
 from perfmodel.prediction.compiled.vector_library import vector_functions
@@ -246,6 +247,20 @@ class VectorOperators:
 
     def _gcd_i(self, first: str, second: str) -> str:
         return self._by_lanes("gcd", "i", [first, second])
+
+    def _random_i(self, key: str, count: str) -> str:
+        """Return what `mixed_arrays` does: products wrap around, shifts bring zeros in."""
+        do, z = self._operation, self._operation("add", "i", [key, _splat(1)])
+        z = do("multiply", "i", [z, _splat(MIXED_BY - 2**64)])
+        for shift, factor in ROUNDS:
+            z = do("multiply", "i", [self._folded(z, shift), _splat(factor - 2**64)])
+        z = self._line(f"lshr {TYPES['i']} {self._folded(z, LAST)}, {_splat(UPPER)}")
+        return self._divided(z, count)[1]
+
+    def _folded(self, value: str, shift: int) -> str:
+        return self._operation(
+            "xor", "i", [value, self._line(f"lshr {TYPES['i']} {value}, {_splat(shift)}")]
+        )
 
     def _floor_divide_i(self, first: str, second: str) -> str:
         return self._divided(first, second)[0]
