@@ -37,6 +37,16 @@ def test_the_gpc_with_most_decides_where_blocks_have_no_work() -> None:
     assert load(264) == load(80, blocks=400) == load(80, blocks=132, held=1) == 1
 
 
+def test_launches_together_have_the_load_of_each_alone() -> None:
+    # property: of many launches each pair of blocks at work and rounds is worked out once
+    random = np.random.default_rng(8)
+    busy = random.integers(1, 600, 400).astype(float)
+    blocks, held = busy + random.integers(0, 200, 400), random.integers(1, 5, 400).astype(float)
+    found = busiest_gpc(busy, blocks, held, H100)
+    each = [load(b, int(n), int(h)) for b, n, h in zip(busy, blocks, held, strict=True)]
+    assert found.tolist() == each and 0.1 < np.mean(found > 1) < 0.9
+
+
 @pytest.mark.parametrize(
     ("parts", "us"),
     [(32, 15.74), (48, 15.78), (80, 16.03), (112, 18.75), (160, 26.98), (240, 27.81)],

@@ -26,6 +26,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.derivation import definition
+from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.models.formula import Formula
 from perfmodel.models.mechanism import mechanism
 
@@ -93,10 +94,13 @@ def _busiest(
         return np.ones(there.shape)
     together = (there < every) & (every > sms) & (every <= room * sms) & (there >= 1)
     load = np.ones(there.shape)
-    for place in np.argwhere(together):
-        busy_here, rounds = int(there[tuple(place)]), -(-int(every[tuple(place)]) // sms)
-        most = _most(busy_here, rounds, sms, gpcs, whole, separate[3])
-        load[tuple(place)] = most * sms / busy_here
+    pairs = there[together].astype(np.int64), -(-every[together].astype(np.int64) // sms)
+    chosen, of = distinct_columns(np.stack(pairs))
+    each = [
+        _most(busy_here, rounds, sms, gpcs, whole, separate[3]) * sms / busy_here
+        for busy_here, rounds in zip(*(pair[chosen].tolist() for pair in pairs), strict=True)
+    ]
+    load[together] = np.array(each)[of]
     return np.maximum(load, 1.0)
 
 

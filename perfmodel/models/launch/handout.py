@@ -18,6 +18,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.derivation import definition
+from perfmodel.models.grid.distinct import distinct_columns
 
 MOST_ROUNDS: Final = 12
 """Waves of blocks up to which they are handed out one by one: later small blocks hardly tell."""
@@ -89,7 +90,9 @@ def _in_order(told: Array, others: Array, grids: Array, axes: int, sm_count: int
     found = np.array(others)
     places = np.flatnonzero(told)
     if len(places):
-        found[places] = _one_by_one(grids[:, places], axes, sm_count)
+        some = grids[:, places]
+        distinct, place = distinct_columns(some)
+        found[places] = _one_by_one(some[:, distinct], axes, sm_count)[place]
     return found
 
 
