@@ -29,6 +29,7 @@ LAUNCHES: dict[str, tuple[str, str | None, dict[str, int]]] = {
     "strided-copy": ("strided-copy", None, {"n": 1 << 24, "stride": 4}),
     "atomic-add": ("atomic-add", None, {"n": 1 << 24}),
     "layernorm": ("layernorm", None, {"rows": 4096}),
+    "gather": ("gather", None, {"n": 1 << 24, "run": 8}),
     "gemm coalesced": ("gemm", "coalesced", {"M": 1000, "N": 777, "K": 555}),
     "gemm warptile": ("gemm", "warptile", {"N": 4096}),
 }
