@@ -44,7 +44,8 @@ def test_launches_together_have_the_load_of_each_alone() -> None:
     blocks, held = busy + random.integers(0, 200, 400), random.integers(1, 5, 400).astype(float)
     found = busiest_gpc(busy, blocks, held, H100)
     each = [load(b, int(n), int(h)) for b, n, h in zip(busy, blocks, held, strict=True)]
-    assert found.tolist() == each and 0.1 < np.mean(found > 1) < 0.9
+    assert found.tolist() == each
+    assert 0.1 < np.mean(found > 1) < 0.9  # some of either kind
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.derivation import definition
-from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.models.formula import Formula
+from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.models.mechanism import mechanism
 
 BUSIEST_GPC = Formula(
