@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.agreement import agreed, check_alike
+from perfmodel.models.agreement import agreed, agreed_order
 
 _LEAST_PARTS: Final = 2
 _MOST_PARTS: Final = 16
@@ -51,9 +51,13 @@ def by_parts(steps: Array) -> list[Spread]:
     own = np.round(steps - np.floor(steps), _DIGITS)  # thirds are not exact
     if not np.any(own != 0):
         return [distinct_steps(steps)]
-    check_alike([*own])
-    first = own.reshape(len(own), -1)[:, 0]
-    return [distinct_steps(steps[first == part]) for part in np.unique(first)]
+    parts: list[list[int]] = []
+    for i in agreed_order([*own]):
+        if parts and agreed(own[i] == own[parts[-1][0]]):
+            parts[-1].append(i)
+        else:
+            parts.append([i])
+    return [distinct_steps(steps[members]) for members in parts]
 
 
 def distinct_steps(values: Array) -> Spread:
