@@ -11,10 +11,12 @@ import pytest
 from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.tables import kernel_from_table
+from perfmodel.models.derivation import figure, recording
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.l2.warm_lines import WARM_HALF, found_warm
 from perfmodel.models.requests.warp_requests import Requests, access_requests
 from perfmodel.models.reuse.groups import apart, grouped
+from perfmodel.models.reuse.spreads import by_parts
 
 
 def requests_of(
@@ -203,3 +205,12 @@ def test_planes_that_no_block_walks_between_are_apart() -> None:
     assert len(parts) == 3
     found = sum(float(np.ravel(g.granules(inside, 32))[0]) for g in parts)
     assert found == pytest.approx(len(read), rel=0.05)
+
+
+def test_parts_of_a_step_are_told_apart_while_a_program_is_recorded() -> None:
+    # by hand: halves at 0.5 and 2.5, whole steps at 0, 1 and 1
+    steps = np.array([[0.0], [2.5], [1.0], [0.5], [1.0]])
+    with recording(in_parts=True):
+        recorded = by_parts(figure("steps", steps))
+    for found in (by_parts(steps), recorded):
+        assert [(float(s.reach[0]), float(s.copies[0])) for s in found] == [(1.0, 2.0), (2.0, 2.0)]

@@ -8,20 +8,26 @@ how far an address moves with them, whatever arithmetic is in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal
 
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch
 from perfmodel.cuda.emulate.launch import emulated_launch
-from perfmodel.cuda.emulate.provenance import Provenance, Sources, provenance
+from perfmodel.cuda.emulate.provenance import (
+    ELSEWHERE,
+    Provenance,
+    Sources,
+    parameters_read,
+    provenance,
+)
 from perfmodel.cuda.emulate.result import UNKNOWN, Emulation, NoEndError
 from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.emulate.values import kind_of
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
-from perfmodel.cuda.parse.syntax import SIZES, Function, Module
+from perfmodel.cuda.parse.syntax import SIZES, Function, Instruction, Module
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Assumption, Kernel
@@ -43,6 +49,7 @@ _LEAST_SLOPE: Final = 0.9
 """Bytes that an address moves for each number of a content that is an index."""
 _UNSTATED: Final = Buffer(UNSIZED)
 """A pointer of which the launch says nothing."""
+_READING: Final = frozenset({"ld", "ldu", "atom", "cp"})
 _MOST_SUMS: Final = 1 << 24
 """Offsets of uneven rows that are worked out one by one."""
 DOUBTS: Final[Mapping[Use, Doubt]] = {
@@ -134,11 +141,17 @@ def stand_ins(
     `assume`.
     """
     keys = list(emulated_launch(bound, function).buffers)
-    if all(bound.buffers.get(key, _UNSTATED).known for key in keys):
+    stated = {key for key in keys if bound.buffers.get(key, _UNSTATED).known}
+    if len(stated) == len(keys):
         return ()
     flow = control_flow(function)
     found = provenance(function, flow)
-    if not found.everything:
+    ending = frozenset().union(*found.exits.values())
+    if all(
+        _stated(function, at, keys, stated)
+        or (at not in ending and _reads_floats(function.instructions[at]))
+        for at in found.everything
+    ):
         return ()
     probe = _Probe(module, function, bound, flow, found)
     try:
@@ -152,6 +165,13 @@ def stand_ins(
         return tuple(sized)
     # How many offsets or indices there are, only the size of their buffer tells.
     return tuple(s for s in made if s in sized or s.use == "length")
+
+
+def _stated(function: Function, at: int, keys: Sequence[str], stated: Container[str]) -> bool:
+    """Say whether a load surely reads a buffer whose content is stated."""
+    names = parameters_read(function).get(at, frozenset())
+    read = [key for key in keys if key.partition("+")[0] in names]
+    return ELSEWHERE not in names and bool(read) and all(key in stated for key in read)
 
 
 def _made(probe: _Probe, keys: Sequence[str]) -> list[StandIn]:
@@ -233,6 +253,11 @@ def _ends(module: Module, function: Function, bound: KernelLaunch) -> bool:
     return True
 
 
+def _reads_floats(load: Instruction) -> bool:
+    """Say whether a load is of floats, for which no others stand."""
+    return load.opcode in _READING and kind_of(load.modifiers)[0] not in "sub"
+
+
 def _element(probe: _Probe, number: int) -> int:
     """Return the bytes of the integers that are read of a buffer; 0 if they are no such."""
     loads = [
@@ -240,9 +265,9 @@ def _element(probe: _Probe, number: int) -> int:
         for at, count in probe.small.counts.items()
         if count.region == number and at < len(probe.function.instructions)
     ]
-    kinds = {kind_of(i.modifiers) for i in loads if i.opcode in ("ld", "ldu", "atom", "cp")}
-    sizes = {SIZES.get(kind, 0) for kind in kinds}
-    whole = all(kind[0] in "sub" for kind in kinds)
+    read = [i for i in loads if i.opcode in _READING]
+    sizes = {SIZES.get(kind_of(i.modifiers), 0) for i in read}
+    whole = not any(map(_reads_floats, read))
     return sizes.pop() if whole and len(sizes) == 1 and sizes <= {1, 2, 4, 8} else 0
 
 

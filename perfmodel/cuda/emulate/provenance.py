@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Final
+from typing import Final, TypeVar
 
 from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.memory import Region
@@ -17,12 +17,15 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key
 from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import read_registers, registers_of, written_registers
-from perfmodel.cuda.parse.syntax import Address, Function, Instruction
+from perfmodel.cuda.parse.syntax import SIZES, Address, Function, Instruction
 from perfmodel.records import record
 
 Sources = frozenset[int]
 """Places of loads in a function."""
 
+Held = TypeVar("Held", int, str)
+
+ELSEWHERE: Final = "elsewhere"
 _NONE: Final[Sources] = frozenset()
 _ON_CHIP: Final = "[shared and local memory]"
 _BRANCHES: Final = frozenset({"bra", "brx"})
@@ -48,7 +51,7 @@ class Provenance:
 @once
 def provenance(function: Function, flow: ControlFlow) -> Provenance:
     """Return what decides where a function's threads go, and which addresses they form."""
-    held = _held(function)
+    held = _held(function, partial(_made, function))
     addresses: dict[int, Sources] = {}
     for at, instruction in enumerate(function.instructions):
         for part in memory_parts(instruction):
@@ -72,19 +75,47 @@ def provenance(function: Function, flow: ControlFlow) -> Provenance:
     return Provenance(addresses, exits, _NONE.union(*others))
 
 
-def _held(function: Function) -> dict[str, Sources]:
-    """Return the loads that each register is made of."""
-    held: dict[str, Sources] = {}
+@once
+def parameters_read(function: Function) -> Mapping[int, frozenset[str]]:
+    """Return the parameters that each load's address may be made of, pointers or not.
+
+    With `ELSEWHERE` among them where memory or another function may have made a part of it.
+    """
+    held = _held(function, _given)
+    return {
+        at: _of(held, registers_of(operand))
+        for at, instruction in enumerate(function.instructions)
+        for operand in instruction.operands[1:2]
+        if isinstance(operand, Address) and memory_parts(instruction)
+    }
+
+
+def _given(held: Mapping[str, frozenset[str]], at: int, instruction: Instruction) -> frozenset[str]:
+    """Return the parameters that what an instruction writes may be made of."""
+    if instruction.opcode == "call" or any(p.kind != "store" for p in memory_parts(instruction)):
+        wide = instruction.opcode == "call" or SIZES.get(instruction.type_name, 8) >= 8
+        return frozenset({ELSEWHERE} if wide else ())  # no pointer is narrower
+    places = (o.place for o in instruction.operands if isinstance(o, Address))
+    names = frozenset(place[0] for place in places if place is not None)
+    return _of(held, read_registers(instruction)) | names
+
+
+def _held(
+    function: Function,
+    made_of: Callable[[Mapping[str, frozenset[Held]], int, Instruction], frozenset[Held]],
+) -> dict[str, frozenset[Held]]:
+    """Return what each register is made of, by what an instruction at a place makes `made_of`."""
+    held: dict[str, frozenset[Held]] = {}
     changed = True
     while changed:
         changed = False
         for at, instruction in enumerate(function.instructions):
-            made = _made(function, held, at, instruction)
+            made = made_of(held, at, instruction)
             names: tuple[str, ...] = written_registers(instruction)
             if any(p.kind != "load" and p.space != "global" for p in memory_parts(instruction)):
                 names = (*names, _ON_CHIP)
             for name in names:
-                before = held.get(name, _NONE)
+                before = held.get(name, frozenset())
                 if not made <= before:
                     held[name] = before | made
                     changed = True
@@ -115,11 +146,8 @@ def _guarded(held: Mapping[str, Sources], instruction: Instruction) -> Sources:
     return _NONE if guard is None else held.get(guard.register.name, _NONE)
 
 
-def _of(held: Mapping[str, Sources], names: Iterable[str]) -> Sources:
-    found: Sources = _NONE
-    for name in names:
-        found |= held.get(name, _NONE)
-    return found
+def _of(held: Mapping[str, frozenset[Held]], names: Iterable[str]) -> frozenset[Held]:
+    return frozenset().union(*(held.get(name, ()) for name in names))
 
 
 _WAYS: Final = frozenset({"bra", "brx", "call", "exit", "ret", "trap"})

@@ -32,7 +32,7 @@ from perfmodel.cuda.kernel.accesses import Placed, joined_accesses
 from perfmodel.cuda.kernel.builder import Builder
 from perfmodel.cuda.kernel.counts import left_apart, left_unevenly, mean_trips, sure_turns
 from perfmodel.cuda.kernel.emulating import check_followed, emulated, odd_shares
-from perfmodel.cuda.kernel.placing import placed_accesses, placed_as_emulated, word_accesses
+from perfmodel.cuda.kernel.placing import narrow, placed_accesses, placed_as_emulated, word_accesses
 from perfmodel.cuda.kernel.ways import Way, form_of, keep_way, known_way
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts
@@ -72,6 +72,7 @@ def kernel_from_ptx(
     flow = control_flow(function)
     begin, way = _way(module, function, flow, bound)
     follower, bases = begin.interpreter, begin.bases
+    narrow(way.placed, bound, bases, follower)
     found, placed = replace(way.found, loops=[*way.found.loops]), [*way.placed]
     together = unrolled_loops(machine, function, flow)
     apart = left_apart(found, flow, together, bound) | left_unevenly(found)

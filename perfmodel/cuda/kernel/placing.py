@@ -41,9 +41,7 @@ def placed_accesses(
         for p in placed
         if p.base and _in_order(bound.buffers.get(bases[p.base].parameter or ""))
     }
-    placed = [_by_content(p, stated, follower) for p in placed]
-    _narrow(placed, bound, bases, follower)
-    return placed
+    return [_by_content(p, stated, follower) for p in placed]
 
 
 def placed_as_emulated(
@@ -102,7 +100,7 @@ def _by_content(p: Placed, stated: set[int], follower: Interpreter) -> Placed:
     return replace(p, counted=True) if read & stated else p
 
 
-def _narrow(
+def narrow(
     placed: Sequence[Placed], bound: KernelLaunch, bases: dict[str, Base], follower: Interpreter
 ) -> None:
     """Make known what is read from random integers below a number, if nobody changes them."""

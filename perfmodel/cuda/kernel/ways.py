@@ -53,8 +53,7 @@ def form_of(function: Function, bound: KernelLaunch) -> Any:
     Numbers of a block count, for most of them are in the addresses.
     """
     buffers = tuple(
-        (name, b.dtype, b.fill, b.npy, b.step, b.assumed, b.below_all)
-        for name, b in bound.buffers.items()
+        (name, b.dtype, b.fill, b.npy, b.step, b.assumed) for name, b in bound.buffers.items()
     )
     structures = tuple((name, s.data, tuple(s.buffers)) for name, s in bound.structures.items())
     return (

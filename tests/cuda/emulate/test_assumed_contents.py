@@ -332,3 +332,40 @@ def test_larger_numbers_are_tried_where_an_address_moves_with_them_alone(
         tried.clear()
         made(body, assume=True, x=512 * MIB)
         assert tried == below
+
+
+EITHER = """
+    ld.param.u64 %d6, [x]; setp.gt.s32 %p1, %r1, 7; selp.b64 %d5, %d5, %d6, %p1;
+    ld.global.u32 %r5, [%d5]; mul.wide.s32 %d7, %r5, 4; add.s64 %d8, %d6, %d7;
+    ld.global.u32 %r9, [%d8];
+"""
+LOADED = """
+    ld.param.u64 %d6, [x]; ld.global.u64 %d9, [%d6]; add.s64 %d5, %d5, %d9;
+    ld.global.u32 %r5, [%d5]; mul.wide.s32 %d7, %r5, 4; add.s64 %d8, %d6, %d7;
+    ld.global.u32 %r9, [%d8];
+"""
+SUM = """
+    ld.param.u64 %d6, [x]; add.s64 %d7, %d6, %d1; ld.global.f32 %f1, [%d7]; mov.u32 %r9, 0;
+    setp.gt.f32 %p1, %f1, 0f3F000000; @%p1 bra done;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "looked"),
+    # by hand: which loads decide, and from which arguments their addresses are
+    [(GATHER, False), (EITHER, True), (LOADED, True), (SUM, False)],
+)
+def test_nothing_is_looked_for_where_the_code_shows_that_what_decides_is_stated(
+    body: str, looked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probes: list[int] = []
+    emulate = assumed_contents.emulate
+    monkeypatch.setattr(
+        assumed_contents, "emulate", lambda *given: probes.append(1) or emulate(*given)
+    )
+    stated = Buffer(MIB, "i32", "uniform", below=1 << 18)
+    module = written(PLACE + body + "done: " + DONE, INDEXED)
+    (kernel,) = module.kernels
+    spec = launch(1024, 256, out=MIB, idx=stated, x=MIB)
+    stand_ins(module, kernel, bound(spec, kernel))
+    assert bool(probes) == looked

@@ -84,6 +84,23 @@ ret;
 }"""
 
 
+# x[index[i]]
+DRAWN = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry drawn(.param .u64 out, .param .u64 index, .param .u64 x)
+{
+.reg .b32 %r<9>; .reg .b64 %rd<9>;
+ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [index]; ld.param.u64 %rd3, [x];
+mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x;
+mad.lo.s32 %r6, %r3, %r4, %r5;
+mul.wide.s32 %rd4, %r6, 4; add.s64 %rd5, %rd2, %rd4; ld.global.u32 %r7, [%rd5];
+mul.wide.s32 %rd6, %r7, 4; add.s64 %rd7, %rd3, %rd6; ld.global.u32 %r8, [%rd7];
+add.s64 %rd8, %rd1, %rd4; st.global.u32 [%rd8], %r8;
+ret;
+}"""
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Program]:
     path = tmp_path / "rows.ptx"
@@ -170,3 +187,27 @@ def test_ways_are_forgotten_beyond_some_and_not_looked_for_where_none_is_gone_tw
     (known,) = ways._ways.values()
     assert len(known.known) == ways._MOST_WAYS
     assert known.missed == ways._ENOUGH
+
+
+def test_numbers_below_others_go_the_way_of_those(tmp_path: Path) -> None:
+    path = tmp_path / "drawn.ptx"
+    path.write_text(DRAWN)
+    ways._ways.clear()
+    drawn = load_program(path)
+
+    def at(below: int) -> LaunchSpec:
+        index = Buffer(4096, "i32", "uniform", below)
+        named = {"out": Buffer(4096), "index": index, "x": Buffer(1 << 26)}
+        return LaunchSpec(grid=(4, 1, 1), block=(256, 1, 1), named=named)
+
+    specs = [at(below) for below in (1000, 2000, 1 << 20, 500)]
+    found = [translated(drawn, spec) for spec in specs]
+    (known,) = ways._ways.values()
+    assert len(known.known) == 1
+    # by hand: x is as large as what is drawn reaches
+    assert [{b.name: b.length.value for b in k.buffers}["x"] for k in found] == [
+        *(1000, 2000, 1 << 20, 500)
+    ]
+    for spec, kernel in zip(specs, found, strict=True):
+        ways._ways.clear()
+        assert translated(drawn, spec) == kernel
