@@ -23,6 +23,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.kernels.histogram import uniform
+from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.distinct import among_equals
 from perfmodel.models.requests.contention import Sharing, random_conflicts
@@ -95,13 +96,17 @@ def bank_conflicts(shared: Sharing, lanes: Array, random: bool, width: int) -> B
     # Distinct words of a bank, were all addresses taken.
     words = np.maximum(1.0, np.ceil(np.minimum(m, n) * common / banks))
     if random:
-        each = zip(
-            *map(np.ravel, np.broadcast_arrays(np.minimum(m, banks // common), n)), strict=True
-        )
-        found = [random_conflicts(uniform(int(p)), BANK_WORD, float(k))[0] for p, k in each]
-        turns = np.array([float(f.most) for f in found])
+        turns = _drawn_turns(np.minimum(m, banks // common), n)
         words = np.minimum(turns, np.maximum(1.0, m * common / banks))
     else:
         turns = BANK_CONFLICTS(n=n, m=m, gcd=common * float(parts))
     most = np.maximum(turns, shared.conflicts.most)
     return BankConflicts(*map(np.atleast_1d, (most, words * parts, turns * parts)))
+
+
+@definition
+def _drawn_turns(banks: Array, lanes: Array) -> Array:
+    """Return the most lanes at one bank where each draws one of some."""
+    each = zip(*map(np.ravel, np.broadcast_arrays(banks, lanes)), strict=True)
+    found = [random_conflicts(uniform(int(m)), BANK_WORD, float(n))[0] for m, n in each]
+    return np.array([float(f.most) for f in found])
