@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.prediction.compiled.scalars import OPERATORS, Scalars
+from perfmodel.prediction.compiled.scalars import OPERATORS, Scalars, kind_of
 
 Objects = npt.NDArray[Any]
 """An array of scalars and constants."""
@@ -187,6 +187,27 @@ def _sort(scalars: Scalars, array: Any, axis: int = -1, kind: Any = None) -> Obj
     return np.moveaxis(np.stack(rows), 0, axis)
 
 
+def _diff(scalars: Scalars, array: Any, n: int = 1, axis: int = -1) -> Objects:
+    """Return ``np.diff`` of neighbours."""
+    rows = np.moveaxis(objects(array), axis, 0)
+    if n != 1:
+        raise NoProgramError("differences of differences")
+    found = each(lambda a, b: scalars.apply("subtract", a, b), rows[1:], rows[:-1])
+    return np.moveaxis(found, 0, axis)
+
+
+def _round(scalars: Scalars, array: Any, decimals: int = 0) -> Objects:
+    """Return ``np.round`` of floats, as NumPy does it."""
+
+    def rounded(value: Any) -> Any:
+        if kind_of(value) != "f" or decimals < 0:
+            raise NoProgramError("whole numbers to round")
+        whole = scalars.apply("rint", scalars.apply("multiply", value, 10.0**decimals))
+        return scalars.apply("divide", whole, 10.0**decimals)
+
+    return each(rounded, array)
+
+
 def _extreme(scalars: Scalars, name: str, array: Any, axis: Any = None) -> Objects:
     """Return ``np.argmin`` or ``np.argmax``: the place of the first that is the extreme."""
     given = objects(array)
@@ -227,6 +248,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Objects]]] = {
     "interp": _interp,
     "argsort": _argsort,
     "sort": _sort,
+    "diff": _diff,
+    "round": _round,
     "argmin": lambda scalars, *given, **named: _extreme(scalars, "less", *given, **named),
     "argmax": lambda scalars, *given, **named: _extreme(scalars, "greater", *given, **named),
 }

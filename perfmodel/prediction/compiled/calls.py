@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.expressions import evaluate
 from perfmodel.models.node import Node
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.records import record
@@ -96,14 +97,25 @@ class Function:
         one, arrays = getattr(self.work, "one", None), list(numbers_of(self.inputs))
         sizes = [int(np.prod(shape)) for shape in self.shapes]
         sizes += [c.size for c in arrays if isinstance(c, np.ndarray)]
+        known = (v for v in self.named.values() if not isinstance(v, Leaf))
+        if self.name == "evaluate" and {*sizes, *map(np.size, known)} == {1}:
+            return self._evaluated
         if one is None or self.named or any(size != 1 for size in sizes):
-            return partial(_kept, self)
+            return partial(_kept, _first_of_equals(self))
         given = [i.item() if isinstance(i, np.ndarray) else i for i in self.inputs]
 
         def work(*numbers: Any) -> tuple[Any, ...]:
             return (one(*(numbers[i.place] if isinstance(i, Leaf) else i for i in given)),)
 
         return work
+
+    def _evaluated(self, *numbers: Any) -> tuple[Any, ...]:
+        """Return an expression's value of plain numbers, as of arrays of one."""
+        values = {
+            name: numbers[value.place] if isinstance(value, Leaf) else np.asarray(value).item()
+            for name, value in self.named.items()
+        }
+        return (evaluate(self.inputs[0], values),)
 
     def check_rows(self) -> None:
         """Raise `NoProgramError` unless launches are an axis of their own in all that it takes."""
@@ -148,6 +160,12 @@ class Call:
     function: Function
     operands: tuple[Any, ...]
     needed: Any = True
+
+
+@lru_cache(_KEPT)
+def _first_of_equals(function: Function) -> Function:
+    """Return the first of functions that do the same: to compare them takes longer than to call."""
+    return function
 
 
 @lru_cache(_KEPT)

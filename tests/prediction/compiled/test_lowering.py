@@ -39,6 +39,9 @@ FUNCTIONS = {
     "axis": lambda a, b: np.stack([a, b, a - b]).max(axis=0) + np.sum(np.stack([a, b]), axis=0),
     "order": lambda a, b: np.sort(np.stack([a, b, b - a]), axis=0)[1],
     "places": lambda a, b: np.argsort(np.stack([a, b, b * 2.0]), axis=0, kind="stable")[0] * 1.0,
+    "neighbours": lambda a, b: np.diff(np.stack([a, b, b * 2.0 - a]), axis=0)[1],
+    "digits": lambda a, b: np.round(a / 3.0, 2) - np.round(b / 7.0),
+    "squares": lambda a, b: (a - b) ** 2,
     "clip": lambda a, b: np.clip(a, -1.0, np.abs(b) + 1.0),
     "call": lambda a, b: cubed(a > b, b, a),
 }
@@ -74,6 +77,11 @@ def test_functions_on_other_numbers(name: str, a: float, b: float, others) -> No
         np.testing.assert_allclose(outputs, expected, rtol=1e-14, atol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["neighbours", "digits", "squares", "order"])
+def test_no_function_is_called_for_what_scalars_do(name: str) -> None:
+    assert "call" not in {s.operator for s in uses(recorded(FUNCTIONS[name], 3.0, 1.0))}
+
+
 def test_a_decision_is_a_guard() -> None:
     def work(a, b):
         return a + 1.0 if np.any(a > b) else b * 2.0
@@ -99,6 +107,18 @@ def test_a_figure_of_another_value_is_worked_out_again() -> None:
     assert one(5.0, 1.0) == (11.0, 16.0)
     assert one(2.5, 1.0) is None  # by 3 it would be decided otherwise
     assert len(both.guards) == 2
+
+
+def test_an_expression_that_scalars_have_not_is_worked_out_on_plain_numbers() -> None:
+    # independent: the same on arrays; a hash has no operator
+    node = parse("random(3*a + b, 1000) + b")
+
+    def work(a, b):
+        return evaluate(node, {"a": a.astype(np.int64), "b": b.astype(np.int64)})
+
+    one = python_function(recorded(work, 3.0, 1.0))
+    for a, b in [(3.0, 1.0), (17.0, 5.0), (1e6, 0.0)]:
+        assert one(a, b) == (work(np.array([a]), np.array([b])).item(),)
 
 
 def test_what_is_called_with_the_same_numbers_is_called_once() -> None:
