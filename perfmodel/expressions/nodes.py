@@ -140,6 +140,13 @@ class Name(_Written):
                 " or threadIdx.x and the like"
             )
 
+    # Asked so often that looking fields up, as other records do, takes most of the time.
+    def __eq__(self, other: object) -> bool:
+        return self.name == other.name if isinstance(other, Name) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 @record
 class Operation(_Written):
@@ -197,15 +204,19 @@ Node = Union[Number, Name, Operation]  # noqa: UP007 - the members are also used
 
 def _same(a: Node, b: Node, known: set[tuple[int, int]]) -> bool:
     """Compare trees, each pair of shared parts once."""
-    if a is b or (id(a), id(b)) in known:
+    if a is b:
         return True
     if not isinstance(a, Operation) or not isinstance(b, Operation):
         return a == b
-    if hash(a) != hash(b) or a.operator != b.operator or len(a.operands) != len(b.operands):
+    if a._hash != b._hash or a.operator != b.operator or len(a.operands) != len(b.operands):
         return False
-    if not all(_same(*pair, known) for pair in zip(a.operands, b.operands, strict=True)):
-        return False
-    known.add((id(a), id(b)))
+    pair = id(a), id(b)
+    if pair in known:
+        return True
+    for one, other in zip(a.operands, b.operands, strict=True):
+        if one is not other and not _same(one, other, known):
+            return False
+    known.add(pair)
     return True
 
 
