@@ -186,10 +186,11 @@ class Counter:
             count.region = LOCAL_REGION if first >= LOCAL_BASE else -1
         else:
             count.region = region
-            numbers = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
-            last = int(address.max()) - (start + MIDDLE) + count.width
-            count.reach = max(count.reach, last)
-            if count.regions != {region} or (numbers != region).any():
+            low, high = int(address.min()), int(address.max())
+            count.reach = max(count.reach, high - (start + MIDDLE) + count.width)
+            alone = low >> GAP_SHIFT == high >> GAP_SHIFT
+            if count.regions != {region} or not alone:
+                numbers = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
                 count.regions.update(np.unique(numbers).tolist())
         if not self._closely and at not in self._changing:
             return

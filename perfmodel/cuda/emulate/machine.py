@@ -98,7 +98,7 @@ class Machine:
         """Return a function that reads an operand as a type."""
         match operand:
             case ptx.Register(name):
-                return lambda active: self.read(name, dtype, active)
+                return partial(self.read, name, dtype)
             case ptx.Immediate(value):
                 constant = _constant(value, dtype)
                 return lambda active: constant
@@ -141,7 +141,8 @@ class Machine:
         found = self.registers.get(name)
         if found is None:
             return np.zeros(len(active.lanes), dtype=dtype)
-        return seen(found[active.select], dtype)
+        found = found[active.select]
+        return found if found.dtype == dtype else seen(found, dtype)
 
     def write(self, name: str, value: Array, active: Active) -> None:
         """Set a register; no name is none."""
@@ -150,14 +151,13 @@ class Machine:
         held = self.registers.get(name)
         if held is None:
             held = self._new(name, value)
-        value = np.asarray(value)
-        if held.dtype == bool:
-            held[active.select] = value if value.dtype == bool else value != 0
-            return
-        if value.dtype.itemsize != held.dtype.itemsize or value.dtype.kind == "b":
-            value = resized(value, held.dtype)
-        elif value.dtype != held.dtype:
-            value = value.view(held.dtype)
+        if value.dtype != held.dtype:
+            if held.dtype == bool:
+                value = np.not_equal(value, 0)
+            elif value.dtype.itemsize != held.dtype.itemsize or value.dtype.kind == "b":
+                value = resized(value, held.dtype)
+            else:
+                value = value.view(held.dtype)
         held[active.select] = value
 
     def _new(self, name: str, value: Array) -> Array:

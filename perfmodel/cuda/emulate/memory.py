@@ -196,7 +196,9 @@ class Memory:
         if len(which) == 1 and which[0] == 0:
             return self.load(address, lanes, width, kind)[None]
         every = np.concatenate([address + np.uint64(i * width) for i in which])
-        found = self.load(every, np.tile(lanes, len(which)), width, kind)
+        if len(address) and not int(address.min()) >> GAP_SHIFT:  # near: it depends on the lane
+            lanes = np.tile(lanes, len(which))
+        found = self.load(every, lanes, width, kind)
         return found.reshape(len(which), -1)
 
     def load(self, address: Array, lanes: Array, width: int, kind: str) -> Array:
@@ -239,9 +241,10 @@ class Memory:
         """Return the buffers that addresses go to, and which go there; -1 is near."""
         if not len(address):
             return []
+        first, last = int(address.min()) >> GAP_SHIFT, int(address.max()) >> GAP_SHIFT
+        if first == last:
+            return [(first - 1, slice(None))]
         number = (address >> np.uint64(GAP_SHIFT)).astype(np.int64) - 1
-        if np.all(number == number[0]):
-            return [(int(number[0]), slice(None))]
         # Addresses made of garbage may be anywhere: those are not distinguished.
         number = np.where((number < -1) | (number >= len(self.regions)), -2, number)
         return [(group, np.flatnonzero(number == group)) for group in np.unique(number).tolist()]

@@ -86,10 +86,11 @@ class Touches:
 
     def take(self, at: int, address: Array, lanes: Array) -> None:
         """Write down one execution, by byte addresses; what is full takes no more."""
-        if self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS:
+        full = self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS
+        if full or at not in self._loads:
             return
         count = int(np.searchsorted(lanes, MOST_BLOCKS * self._padded))
-        if at not in self._loads or not count:
+        if not count:
             return
         sector = _own(address[:count], lanes[:count]) // SECTOR
         touched = distinct((lanes[:count].astype(np.int64) >> 5 << _WARP) + sector)
