@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Node, Number, names
 from perfmodel.models.agreement import agreed
+from perfmodel.models.derivation import glimpse
 from perfmodel.models.grid.affine import Variable, plane
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -79,18 +80,18 @@ def _shares(members: Sequence[Requests]) -> Array | None:
     """
     walks = [r.walk for r in members if r.walk is not None]
     pitch = walks[0].pitch
-    if not agreed(np.all([w.pitch == pitch for w in walks], axis=0)):
+    if not all(agreed(w.pitch == pitch) for w in walks[1:]):
         return None
     # Where a load alone starts and ends, and how often it asks.
     parts = []
     for r, w in zip(members, walks, strict=True):
         end, asked = w.offset + r.width, np.ones(1)
-        for turn in sorted(w.turns, key=lambda t: float(np.max(t.stride))):
+        for turn in sorted(w.turns, key=lambda t: np.max(glimpse(t.stride))):
             if not agreed(turn.stride <= end - w.offset + SECTOR - r.width):
                 return None
             end, asked = end + turn.stride * np.maximum(turn.count - 1, 0), asked * turn.count
         parts.append((w.offset, end, asked))
-    parts.sort(key=lambda part: float(np.max(part[0])))
+    parts.sort(key=lambda part: np.max(glimpse(part[0])))
     start, end, _ = parts[0]
     for begins, ends, _ in parts[1:]:
         if not agreed(begins <= end + SECTOR):
