@@ -13,9 +13,9 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.expressions import evaluate
-from perfmodel.kernels import Kernel
+from perfmodel.hardware import Device
+from perfmodel.kernels import Instance, Kernel, bind
 from perfmodel.kernels.expansion import expanded
-from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.prediction.conditions import Conditions
 
 _MOST_AT_ONCE: Final = 1 << 17
@@ -37,37 +37,33 @@ def combinations(kernel: Kernel, given: Mapping[str, Any]) -> Array:
     return np.array([sum(parts, ()) for parts in product(*rows)], dtype=np.int64)
 
 
-def offered(kernel: Kernel, every: Mapping[str, Array], count: int) -> Array:
-    """Return which configurations there are; of launches that have none of theirs, all are.
-
-    `every`: parameters of all combinations of menus, a launch's in a row. `count`: launches.
-    """
-    known = parameter_values(kernel, every)
-    stated = np.asarray(evaluate(expanded(kernel, kernel.offered), known)) != 0
-    size = max(len(values) for values in every.values())
-    there = np.broadcast_to(stated, size).reshape(count, -1)
-    return np.asarray(there | ~there.any(axis=1, keepdims=True)).reshape(-1)
+def offered(instance: Instance, device: Device) -> Array:
+    """Return which bound launches a library has, of those whose shared memory a device has."""
+    kernel, shared = instance.kernel, np.asanyarray(instance.shared_bytes)
+    stated = np.asanyarray(evaluate(expanded(kernel, kernel.offered), instance.known)) != 0
+    return np.asanyarray(stated & (shared <= device.shared_per_block_max))
 
 
 def fastest(
     kernel: Kernel,
     given: Mapping[str, Array],
     time: Callable[[Mapping[str, Array]], Array],
-    under: Conditions | None = None,
+    under: Conditions,
+    compiled: bool,
 ) -> dict[str, Array]:
     """Return the values of a kernel's open parameters that make each configuration fastest.
 
     `given`: what the caller chose, one-dimensional arrays of one length. `time` gives the predicted
-    times of configurations, all parameters of menus given [s]. `under`: what programs may tell
-    these times of; None: none.
+    times of configurations, all parameters of menus given [s]. `under`: what these are of, and
+    `compiled`, whether by programs, if there are some.
     """
     names = open_parameters(kernel, given)
     if not names:
         return {}
     choices = combinations(kernel, given)
-    places = None if under is None else _by_programs(kernel, given, choices, time, under)
+    places = _by_programs(kernel, given, choices, time, under) if compiled else None
     if places is None:
-        places = _by_time(kernel, given, choices, time)
+        places = _by_time(kernel, given, choices, time, under.device)
     return {name: choices[places, i] for i, name in enumerate(names)}
 
 
@@ -84,8 +80,12 @@ def _by_time(
     given: Mapping[str, Array],
     choices: Array,
     time: Callable[[Mapping[str, Array]], Array],
+    device: Device,
 ) -> Array:
-    """Return the place of the fastest choice for each configuration: all of them are timed."""
+    """Return the place of the fastest choice for each configuration: all of them are timed.
+
+    Those that there are; of a configuration that has none of them, all are.
+    """
     names = open_parameters(kernel, given)
     size = max((len(values) for values in given.values()), default=1)
     best = np.empty(size, dtype=np.int64)
@@ -95,7 +95,9 @@ def _by_time(
         count = max((len(values) for values in some.values()), default=1)
         every = {name: np.repeat(values, len(choices)) for name, values in some.items()}
         every |= {name: np.tile(choices[:, i], count) for i, name in enumerate(names)}
-        there = offered(kernel, every, count)
+        there = np.broadcast_to(offered(bind(kernel, every), device), count * len(choices))
+        there = there.reshape(count, -1)
+        there = (there | ~there.any(axis=1, keepdims=True)).reshape(-1)
         times = np.full(there.size, np.inf)
         times[there] = time({name: values[there] for name, values in every.items()})
         best[start : start + count] = first_of_fastest(times.reshape(count, -1))

@@ -213,7 +213,7 @@ def picked(
         by_the_models = Prepared(tuple(every), ())  # choices have more forms than programs
         return predict_columns(kernel, alone, every, by_the_models).time_s
 
-    return fastest(kernel, given, times, alone if compiled else None)
+    return fastest(kernel, given, times, alone, compiled)
 
 
 @dataclass(slots=True)

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import evaluate
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind
-from perfmodel.kernels.expansion import expanded
 from perfmodel.models.time.least_time import least_time
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
@@ -26,6 +24,7 @@ from perfmodel.prediction.compiled.programs import Form, Programs, spread
 from perfmodel.prediction.compiled.scalars import Scalars
 from perfmodel.prediction.compiled.sides import LAUNCH, sides
 from perfmodel.prediction.compiled.usual import of_launches
+from perfmodel.prediction.menu import offered
 from perfmodel.records import record
 
 if TYPE_CHECKING:
@@ -178,7 +177,6 @@ def _of_unknown(
 
 def _read(instance: Any, device: Device, cold: bool) -> tuple[_Bounds, tuple[Any, ...]]:
     """Return whether a library has some launches, and what they take at least."""
-    kernel = instance.kernel
-    there = evaluate(expanded(kernel, kernel.offered), instance.known)
     # What the profiler sees: a library does not know how it will be timed.
-    return _Bounds(), (np.asanyarray(there) != 0, least_time(instance, device, "profiler", cold))
+    least = least_time(instance, device, "profiler", cold)
+    return _Bounds(), (offered(instance, device), least)

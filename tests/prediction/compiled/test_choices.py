@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from perfmodel import load_device, predict, predict_many
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.kernels.expansion import expanded
@@ -37,6 +38,7 @@ def sizes(seed: int, count: int, multiple: int, most: float = 13) -> dict[str, n
         ("h100-sxm", 1, {}),
         ("a100-sxm-80", 8, {"dtype": "fp16", "batch": 3}),
         ("a100-sxm-80", 2, {"dtype": "fp16", "operation": "matmul"}),
+        ("a100-sxm-80", 2, {"dtype": "tf32"}),  # has no shared memory for some tiles
     ],
 )
 def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, str | int]) -> None:
@@ -63,6 +65,21 @@ def test_the_same_tiles_as_of_all(device: str, multiple: int, others: dict[str, 
     assert forms.of_bounds is not None
     assert forms.of_bounds.programs.known
     assert not forms.of_bounds.programs.failed
+
+
+def test_tiles_that_a_gpu_has_no_shared_memory_for_are_not_picked() -> None:
+    # by hand: pairs of TF32 go by steps of 64 columns, two of which of 256 + 128 rows are
+    # 2*384*64*4 = 196608 B; an A100's block has at most 163 KiB = 166912 B, an H100's 227 KiB
+    tiles, fits = {"BM": [256, 192], "BN": 128, "split_k": 1}, {}
+    for name in ("a100-sxm-80", "h100-sxm"):
+        launches = bind(PRODUCT, {"N": 4002, "dtype": "tf32", **tiles})
+        fits[name] = offered(launches, load_device(name)).tolist()
+    assert launches.shared_bytes.tolist() == [196608, 163840]
+    assert fits == {"a100-sxm-80": [False, True], "h100-sxm": [True, True]}
+    found = predict(PRODUCT, device="a100-sxm-80", N=4002, dtype="tf32")
+    assert 2 * (found.params["BM"] + found.params["BN"]) * 64 * 4 <= 166912
+    with pytest.raises(PerfmodelError, match="over the 166912 B"):  # what is given is kept
+        predict(PRODUCT, device="a100-sxm-80", N=4002, dtype="tf32", BM=256, BN=128)
 
 
 def test_more_than_are_kept_may_be_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +178,7 @@ def test_no_tile_takes_less_than_it_must(
     every = {name: np.repeat(column, len(tiles)) for name, column in given.items()}
     names = open_parameters(PRODUCT, given)
     every |= {name: np.tile(tiles[:, i], 4) for i, name in enumerate(names)}
-    there = offered(PRODUCT, every, 4)
+    there = offered(bind(PRODUCT, every), gpu)
     every = {name: column[there] for name, column in every.items()}
     with by_the_models():
         times = predict_many(PRODUCT, device=gpu, cache="cold" if cold else "warm", **every).time_s
