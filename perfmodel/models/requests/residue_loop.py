@@ -30,46 +30,79 @@ def means_by_residue(
     """
     residues = costs.shape[2]
     found = np.zeros((len(costs), len(first)))
-    scratch = np.zeros((6, residues), dtype=np.int64)
+    scratch = np.zeros((12, residues), dtype=np.int64)
     places = np.zeros(residues, dtype=np.int64)
-    doublings = _doublings(residues)
+    sums = _sums(costs)
     spans = bounds, digits, extents, steps
     for row in range(len(first)):
-        size, moved, times = _counted(spans, row, doublings, scratch, places)
+        walk, step, turns = _longest(spans, row, residues)
+        size, moved, times = _counted(spans, row, walk, scratch, places)
         moved += first[row]
         every = 0
         for entry in range(size):
             every += scratch[0, entry]
-        executions = max(every * float(times), 1.0)  # more than whole numbers hold, of huge ones
+        executions = max(every * float(times) * turns, 1.0)  # more than whole numbers, of huge ones
         box = place[row]
+        # The walk's whole periods, and what is left of one, or missing to one more.
+        apart = step & -step if step else residues
+        rounds, left = turns // (residues // apart), turns & residues // apart - 1
+        start, stop, sign = 0, left, 1.0
+        if 2 * left > residues // apart:
+            rounds, start, stop, sign = rounds + 1, left, residues // apart, -1.0
         for kind in range(len(costs)):
             total = 0.0
             for entry in range(size):
-                at = places[entry] + moved & residues - 1
-                total += scratch[0, entry] * costs[kind, box, at]
+                at = places[entry] + moved
+                here = rounds * sums[kind, box, apart + (at & apart - 1)]
+                for turn in range(start, stop):
+                    here += sign * costs[kind, box, at + turn * step & residues - 1]
+                total += scratch[0, entry] * here
             found[kind, row] = total * times / executions
     return found
 
 
 @njit(cache=True, nogil=True)
-def _doublings(residues: int) -> Array:
-    """Return how often a step is doubled until it is a whole turn, of each step but 0."""
-    found = np.zeros(residues, dtype=np.int64)
-    for step in range(1, residues):
-        while step << found[step] & residues - 1:
-            found[step] += 1
+def _sums(costs: Array) -> Array:
+    """Return sums of costs over all residues that are `apart` from one, at that place after it."""
+    residues = costs.shape[2]
+    found = np.zeros((costs.shape[0], costs.shape[1], 2 * residues))
+    found[:, :, residues:] = costs
+    for at in range(residues - 1, 0, -1):
+        apart = 1
+        while 2 * apart <= at:
+            apart *= 2
+        first = at + apart
+        found[:, :, at] = found[:, :, first] + found[:, :, first + apart]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _longest(
+    spans: tuple[Array, Array, Array, Array], row: int, residues: int
+) -> tuple[int, int, int]:
+    """Return the span of one step that has most residues, its step, and its executions.
+
+    Without one it is none: -1, of no step, once.
+    """
+    bounds, digits, extents, steps = spans
+    found, most, at = (-1, 0, 1), 1, 0
+    for span in range(len(digits)):
+        end, step = at + digits[span], steps[at, row] & residues - 1
+        turns = bounds[span, 1, row] - bounds[span, 0, row]
+        many = min(turns, residues // (step & -step) if step else 1)
+        if many > most and (
+            digits[span] == 1 or _one_step(extents[at:end, row], steps[at:end, row], residues)
+        ):
+            found, most = (span, step, turns), many
+        at = end
     return found
 
 
 @njit(cache=True, nogil=True)
 def _counted(
-    spans: tuple[Array, Array, Array, Array],
-    row: int,
-    doublings: Array,
-    scratch: Array,
-    places: Array,
+    spans: tuple[Array, Array, Array, Array], row: int, walk: int, scratch: Array, places: Array
 ) -> tuple[int, int, int]:
-    """Count the executions of one configuration by residues, from 0 on.
+    """Count the executions of one configuration by residues, from 0 on, a `walk` as its first.
 
     The first of `scratch` has counts at `places`, some of which may be the same. Returns how many,
     how many residues further they are, and how many times as many.
@@ -84,15 +117,18 @@ def _counted(
         start, stop = bounds[span, 0, row], bounds[span, 1, row]
         step = steps[at, row] & residues - 1
         if digits[span] > 1 and not _one_step(extents[at:end, row], steps[at:end, row], residues):
-            size = _everywhere(size, scratch, places)
-            _between(scratch, extents[at:end, row], steps[at:end, row], start, stop)
+            own = extents[at:end, row], steps[at:end, row]
+            size = _walked(own, start, stop, size, scratch, places)
             at = end
             continue
         moved += step * start
-        if step == 0 or stop - start == 1:
+        period = residues // (step & -step) if step else 1
+        if span == walk:
+            pass
+        elif step == 0 or stop - start == 1:
             times *= stop - start
-        elif size * min(1 << doublings[step], stop - start) <= residues:
-            size = _turned(size, step, stop - start, doublings[step], scratch[0], places)
+        elif size * min(period, stop - start) <= residues:
+            size = _turned(size, step, stop - start, period, scratch[0], places)
         else:
             size = _everywhere(size, scratch, places)
             _repeat(scratch[0], step, stop - start, scratch[1])
@@ -102,17 +138,46 @@ def _counted(
 
 
 @njit(cache=True, nogil=True)
-def _turned(size: int, step: int, times: int, doublings: int, counts: Array, places: Array) -> int:
+def _turned(size: int, step: int, times: int, period: int, counts: Array, places: Array) -> int:
     """Move so many counts by 0, 1, ... `times` - 1 steps, and return how many there are then."""
     residues = len(places)
-    rounds, left = times >> doublings, times & (1 << doublings) - 1
-    turns = 1 << doublings if rounds else left
+    rounds, left = times // period, times & period - 1
+    turns = period if rounds else left
     for turn in range(turns - 1, -1, -1):
         whole, by, to = rounds + (turn < left), turn * step, turn * size
         for entry in range(size):
             counts[to + entry] = counts[entry] * whole
             places[to + entry] = places[entry] + by & residues - 1
     return size * turns
+
+
+@njit(cache=True, nogil=True)
+def _walked(
+    digits: tuple[Array, Array], start: int, stop: int, size: int, scratch: Array, places: Array
+) -> int:
+    """Move so many counts by all numbers of a span, and return how many there are then.
+
+    `digits` of its numbers: how many values each has, and by how much it moves.
+    """
+    extents, steps = digits
+    residues, bits = len(places), len(places)
+    for step in steps:
+        bits |= step
+    apart = bits & -bits  # all that it reaches is so far apart
+    reached = residues // apart
+    if size * reached > residues:
+        size = _everywhere(size, scratch, places)
+        _between(scratch, extents, steps, start, stop)
+        return size
+    alone = scratch[6:, :reached]
+    alone[0] = 0
+    alone[0, 0] = 1
+    _between(alone, extents, steps // apart, start, stop)
+    for turn in range(reached - 1, -1, -1):
+        for entry in range(size):
+            scratch[0, turn * size + entry] = scratch[0, entry] * alone[0, turn]
+            places[turn * size + entry] = places[entry] + turn * apart & residues - 1
+    return size * reached
 
 
 @njit(cache=True, nogil=True)
