@@ -6,6 +6,7 @@ That is what a library's heuristic aims at: it has some tens of kernels and pick
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import product
 from typing import Any, Final
 
@@ -16,10 +17,11 @@ from perfmodel.expressions import evaluate
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance, Kernel, bind
 from perfmodel.kernels.expansion import expanded
+from perfmodel.kernels.kernel import Menu
 from perfmodel.prediction.conditions import Conditions
 
 _MOST_AT_ONCE: Final = 1 << 17
-_SAME: Final = 1 + 1e-12
+SAME: Final = 1 + 1e-12
 """Factor within which times are the same: programs and models differ by less."""
 
 
@@ -30,11 +32,18 @@ def open_parameters(kernel: Kernel, given: Mapping[str, Any]) -> tuple[str, ...]
 
 def combinations(kernel: Kernel, given: Mapping[str, Any]) -> Array:
     """Return every choice for the open parameters, (choices, parameters) in their order."""
+    return _combinations(kernel.menus, open_parameters(kernel, given))
+
+
+@lru_cache
+def _combinations(menus: tuple[Menu, ...], names: tuple[str, ...]) -> Array:
     rows = []
-    for menu in kernel.menus:
-        places = [i for i, name in enumerate(menu.parameters) if name not in given]
+    for menu in menus:
+        places = [i for i, name in enumerate(menu.parameters) if name in names]
         rows.append(list(dict.fromkeys(tuple(row[i] for i in places) for row in menu.rows)))
-    return np.array([sum(parts, ()) for parts in product(*rows)], dtype=np.int64)
+    found = np.array([sum(parts, ()) for parts in product(*rows)], dtype=np.int64)
+    found.flags.writeable = False
+    return found
 
 
 def offered(instance: Instance, device: Device) -> Array:
@@ -72,7 +81,7 @@ def first_of_fastest(times: Array) -> Array:
 
     `times` are (launches, choices), infinity where there is no such choice.
     """
-    return np.asarray(np.argmax(times <= times.min(axis=1, keepdims=True) * _SAME, axis=1))
+    return np.asarray(np.argmax(times <= times.min(axis=1, keepdims=True) * SAME, axis=1))
 
 
 def _by_time(

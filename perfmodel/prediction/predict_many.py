@@ -238,9 +238,9 @@ class _Launches:
         found = self._programs()
         if found is not None and found.programs:
             inputs = [self.params[name].astype(np.int64) for name in found.names]
-            left = _side_by_side(lambda some: self._by_programs(found.programs, inputs, some), rows)
+            left = side_by_side(lambda some: self._by_programs(found.programs, inputs, some), rows)
             rows = np.concatenate(left)
-        _side_by_side(self._by_arrays, rows)
+        side_by_side(self._by_arrays, rows)
 
     def _programs(self) -> Prepared | None:
         """Return the programs that hold for most rows; few rows have none of their own."""
@@ -310,9 +310,9 @@ class _Launches:
                 self.spare.extend(np.zeros((_TOGETHER, self.size)))
 
 
-def _side_by_side(work: Callable[[Array], Any], rows: Array) -> list[Any]:
-    """Return what work on chunks of rows gives."""
-    chunks = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
+def side_by_side(work: Callable[[Array], Any], rows: Array, together: int = _CHUNK) -> list[Any]:
+    """Return what work on chunks of so many rows gives."""
+    chunks = [rows[start : start + together] for start in range(0, len(rows), together)]
     if len(chunks) < 2:
         return [work(chunk) for chunk in chunks]
     from concurrent.futures import ThreadPoolExecutor

@@ -20,7 +20,7 @@ from perfmodel.kernels import Instance, bind
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.agreement import DisagreementError
-from perfmodel.models.grid.distinct import distinct_columns
+from perfmodel.models.grid.distinct import distinct_columns, first_of_equals
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
@@ -31,19 +31,19 @@ from perfmodel.prediction.compiled.programs import Form, run, spread
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.compiled.usual import of_launches, small_truths
 from perfmodel.prediction.conditions import Conditions
-from perfmodel.prediction.launch_numbers import LaunchNumbers
-from perfmodel.prediction.menu import first_of_fastest
-from perfmodel.prediction.predict_many import batches_of
+from perfmodel.prediction.menu import SAME
+from perfmodel.prediction.predict_many import batches_of, side_by_side
 
 Times = Callable[[Mapping[str, Any]], Array]
 """Gives the models' times of launches [s], by columns of their parameters."""
 
-_AT_ONCE: Final = 512
-"""Launches whose choices are bounded at a time: more leave a core's caches, fewer pay for calls."""
+_AT_ONCE: Final = 1 << 11
+"""Launches whose choices are bounded at a time: fewer pay for calls, and for others beside them."""
 _DECIDED: Final = 1 << 16
 """Launches that are decided together."""
-_KEPT: Final = 64
-"""Choices of a launch that are kept in mind, those that take the least: few need more."""
+_NEAR: Final = 1.03
+"""Factor of the least that any choice of a launch takes at least up to which choices are kept in
+mind: few launches take longer."""
 _ALL: Final = 1 << 13
 """Launches that are decided together of which all choices are."""
 _FIRST_OF_MODELS: Final = 8
@@ -52,37 +52,43 @@ for one; of many launches, and by programs, the likeliest."""
 _NEXT: Final = 16
 """Factor by which more are timed each next time, of those that may be faster: few rounds, each of
 which takes the models as long for some launches as for hundreds."""
-_ALIKE: Final = 1 + 1e-11
+_SURELY: Final = 1 + 1e-11
 """Factor of the fastest's time within which all are timed: programs and models differ by less."""
+_NO_CHOICE: Final = 1 << 60
+"""More than any choice's place."""
 _MOST: Final = 32
 """Programs of the launches at most."""
 _MORE: Final = 32
 """Times that the models had to give before the first program is made; as many more for each next
 one: making one takes as long as they take for some eighty."""
-_AS_ONE: Final = 1 << 9
+_AS_ONE: Final = 1 << 4
 """Launches that take the models about twice as long as some tens of them."""
 _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
 """Factors by which their sizes differ."""
+_BESIDE: Final = 1 << 15
+"""Launches with choices that are timed together: others may be beside them."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
 _WORTH: Final = 1 << 16
 """Times that a program has to give for making it to take less time than the models."""
 _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
-COMPILED: Final = 1 << 18
+COMPILED: Final = 1 << 17
 """Launches that a program was run on from which on it is compiled: NumPy took as long by then."""
 _NARROWED: Final = 1 << 16
 """The same from which on a program is made anew for launches like those that came, which takes a
 third less time."""
 _TRIED: Final = 1 << 12
-_HELD: Final = 0.1
+_HELD: Final = 0.02
 """Launches that it is made of at most, and the share of all that there has to be of them."""
 _SMALL: Final = 200
 """Operations of what such launches may be asked, at most."""
 _CACHED: Final = 1 << 13
 """Choices of which an expression is evaluated at a time: few enough for a core's caches."""
+_SEVERAL: Final = 1 << 3
+"""Choices that programs time as quickly as it takes to ask which of them take the same time."""
 _CALL: Final = 1 << 9
 """Launches for which NumPy takes as long as its calls do themselves."""
 
@@ -127,74 +133,88 @@ class Choices:
         starts = range(0, size, _DECIDED)
         worth = max(_MANY, _WORTH // len(starts))
         parts = ({n: c[at : at + _DECIDED] for n, c in given.items()} for at in starts)
-        return np.concatenate([self._decided(part, worth, _KEPT) for part in parts])
+        return np.concatenate([self._decided(part, worth) for part in parts])
 
-    def _decided(self, given: Mapping[str, Array], worth: int, most: int) -> Array:
+    def _decided(self, given: Mapping[str, Array], worth: int, most: Array | None = None) -> Array:
         """Return the same of launches whose programs have to give so many times each.
 
-        Of each launch, `most` choices that take the least are timed at most; where that was not
-        enough, all may be.
+        Of each launch the choices are timed that take nearly the least at least, or no more than
+        `most` [s]; where the former was not enough, the latter are.
         """
-        likely = self._likely(given, most)
-        times = np.full(likely.least.shape, np.inf)
-        best = np.full(len(times), np.inf)
-        few = len(times) < _MANY and not self.forms.of_numbers.known
-        together = _KEPT if most > _KEPT else _FIRST_OF_MODELS if few else 1
-        while True:
-            launch, at = likely.likeliest(best * _ALIKE, together)
-            if not len(launch):
-                break
-            columns = {name: column[launch] for name, column in given.items()}
-            place = likely.place[launch, at]
-            columns |= {name: values[place] for name, values in self.rows.items()}
-            first, which = self._distinct(launch, likely.least[launch, at], columns)
-            columns = {name: column[first] for name, column in columns.items()}
-            times[launch, at] = self._timed(columns, worth)[which]
-            likely.least[launch, at] = np.inf
-            best, together = times.min(axis=1), together * _NEXT
-        found = likely.place[np.arange(len(times)), first_of_fastest(times)]
-        more = np.flatnonzero(likely.beyond <= best * _ALIKE)
+        size = len(next(iter(given.values())))
+        likely, looked_at = self._likely(given, most)
+        together = _FIRST_OF_MODELS
+        if size >= _MANY or self.forms.of_numbers.known:
+            self._time(likely, likely.first(size), given, worth)
+            likely = likely.only(likely.least <= likely.best(size)[likely.launch] * _SURELY)
+            together = _NEXT
+        likely = likely.in_order()
+        same = self._same(likely, given)
+        np.minimum.at(likely.time, same, likely.time)
+        while len(some := likely.next(likely.best(size) * _SURELY, same, together)):
+            self._time(likely, some, given, worth)
+            together *= _NEXT
+        likely.time = likely.time[same]
+        best = likely.best(size)
+        found = np.full(size, _NO_CHOICE)
+        fastest = likely.time <= best[likely.launch] * SAME
+        np.minimum.at(found, likely.launch[fastest], likely.place[fastest])
+        more = np.flatnonzero(looked_at < best * _SURELY)
         for start in range(0, len(more), _ALL):
             some = more[start : start + _ALL]
             part = {name: column[some] for name, column in given.items()}
-            found[some] = self._decided(part, worth, len(next(iter(self.rows.values()))))
+            found[some] = self._decided(part, worth, best[some] * _SURELY)
         return found
 
-    def _likely(self, given: Mapping[str, Array], most: int) -> Likely:
-        """Return the choices of launches that take the least, so many of each at most."""
-        size, choices = len(next(iter(given.values()))), len(next(iter(self.rows.values())))
-        found = Likely.space(size, min(most, choices))
+    def _likely(self, given: Mapping[str, Array], most: Array | None) -> tuple[Likely, Array]:
+        """Return choices of launches, and up to which least time all are among them [s]."""
+        size, parts = len(next(iter(given.values()))), []
+        looked_at = np.full(size, np.inf)
         for at in range(0, size, _AT_ONCE):
             part = slice(at, at + _AT_ONCE)
-            some = {name: column[part] for name, column in given.items()}
-            found.put(part, self.least.take(some, self.rows, self.words))
-        return found
+            least = self.least.take({n: c[part] for n, c in given.items()}, self.rows, self.words)
+            if most is None:
+                looked_at[part] = least.min(axis=1) * _NEAR
+            found = Likely.of(least, looked_at[part] if most is None else most[part])
+            found.launch += at
+            parts.append(found)
+        columns = ([getattr(part, name) for part in parts] for name in Likely.__slots__)
+        return Likely(*map(np.concatenate, columns)), looked_at
 
-    def _distinct(
-        self, launch: Array, least: Array, columns: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
-        """Return where choices are that may differ in time, and the place of each among these.
+    def _same(self, likely: Likely, given: Mapping[str, Array]) -> Array:
+        """Return for each choice the first of those that a launch takes the same time with.
 
-        Those that a launch takes the same time with take as long at least, too.
+        They take as long at least, too.
         """
-        kernel, every = self.forms.kernel, np.stack([launch, least.view(np.int64)])
-        first, which = distinct_columns(every)
-        if kernel.alike is None or len(first) == len(which):
-            return np.arange(len(which)), np.arange(len(which))
-        several = np.flatnonzero(np.bincount(which)[which] > 1)
-        number = -1 - np.arange(len(which))
+        kernel, found = self.forms.kernel, np.arange(len(likely.launch))
+        if kernel.alike is None or not len(found):
+            return found
+        pairs = np.stack([likely.launch, likely.least.view(np.int64)])
+        new = np.asarray(first_of_equals(pairs).any(axis=0))
+        several = np.flatnonzero(~(new & np.append(new[1:], True)))
+        if len(several) < _SEVERAL:
+            return found
+        number = np.empty(len(several), dtype=np.int64)
         for at in range(0, len(several), _CACHED):
             some = several[at : at + _CACHED]
-            given = {name: column[some] for name, column in columns.items()}
-            known = parameter_values(kernel, {**given, **self.words})
-            number[some] = evaluate(expanded(kernel, kernel.alike), known)
-        return distinct_columns(np.stack([launch, number]))
+            known = parameter_values(kernel, {**self._columns(likely, some, given), **self.words})
+            number[at : at + _CACHED] = evaluate(expanded(kernel, kernel.alike), known)
+        first, which = distinct_columns(np.stack([np.cumsum(new)[several], number]))
+        found[several] = several[first[which]]
+        return found
 
-    def _timed(self, columns: Mapping[str, Array], worth: int) -> Array:
-        """Return the times of launches with all parameters given [s].
+    def _columns(self, likely: Likely, some: Array, given: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the parameters of launches with some choices."""
+        launch, place = likely.launch[some], likely.place[some]
+        columns = {name: column[launch] for name, column in given.items()}
+        return columns | {name: values[place] for name, values in self.rows.items()}
+
+    def _time(self, likely: Likely, some: Array, given: Mapping[str, Array], worth: int) -> None:
+        """Put in the times of some choices.
 
         Where `worth` of them at least are left, a program is made for these.
         """
+        columns = self._columns(likely, some, given)
         inputs = np.stack([columns[name] for name in self.forms.names])
         self._narrow(inputs[:, :: 1 + inputs.shape[1] // _TRIED])
         times = np.full(inputs.shape[1], np.nan)
@@ -204,12 +224,12 @@ class Choices:
             self._fill(times, inputs)
             left = np.isnan(times)
         if left.any():
-            some = {name: column[left] for name, column in columns.items()}
-            times[left] = self.times({**some, **self.words})
+            rest = {name: column[left] for name, column in columns.items()}
+            times[left] = self.times({**rest, **self.words})
             self.forms.undecided += 1 + int(left.sum()) // _AS_ONE
             if self.forms.undecided > _MORE * (1 + len(self.forms.of_numbers.known)):
                 self._learn(inputs[:, left])
-        return times
+        likely.time[some] = times
 
     def _fill(self, times: Array, inputs: Array) -> None:
         """Put in the times that programs know of those that are NaN."""
@@ -230,54 +250,41 @@ class Choices:
                     break
 
     def _times_of_many(self, inputs: Array) -> Array:
-        """Return the times of many launches [s], NaN where no program holds.
-
-        By the program first that held for most launches of the same choice; then by all others.
-        """
-        known, held_for = self.forms.of_numbers.known, self.forms.held_for
+        """Return the times of many launches [s], NaN where no program holds."""
+        forms, known = self.forms, self.forms.of_numbers.known
+        stands_for = {each: form for form in known for each in forms.working(form)}
         times = np.full(inputs.shape[1], np.nan)
-        if not known:
-            return times
-        choices, which = np.unique(inputs[self._open()], axis=1, return_inverse=True)
-        which, keys = which.ravel(), list(map(tuple, choices.T.tolist()))
-        places = {form: place for place, form in enumerate(known)}
-        guess = np.array([places.get(held_for[k], 0) if k in held_for else 0 for k in keys])[which]
-        few = np.bincount(guess, minlength=len(known)) < _MANY
-        guess = np.where(few[guess], 0, guess)  # a call of few takes as long as one of many
-        held = np.zeros((len(known), len(keys)))
-        for likely in (True, False):
-            for form, place in places.items():
-                left = np.flatnonzero(np.isnan(times) & ((guess == place) == likely))
-                if len(left):
-                    times[left] = self._times_by(form, inputs[:, left])
-                    here = which[left[~np.isnan(times[left])]]
-                    held[place] += np.bincount(here, minlength=len(keys))
-        best = held.argmax(axis=0)
-        some = np.flatnonzero(held.any(axis=0))
-        held_for.update({keys[i]: known[best[i]] for i in some})
-        held_by = self.forms.held
-        held_by.update(dict(zip(known, held.sum(axis=1).astype(int).tolist(), strict=True)))
-        known.sort(key=lambda form: -held_by[form])
-        return times
+        screens = len(stands_for) > 1
+        programs = [
+            (form, self._function(form), form.screen if screens else None) for form in stands_for
+        ]
 
-    def _times_by(self, form: Form[LaunchNumbers], inputs: Array) -> Array:
-        """Return the times of launches by one program [s], NaN where it does not hold."""
-        times = np.full(inputs.shape[1], np.nan)
-        first, *others = self.forms.working(form)
-        functions = (self._function(first, len(times)), *(other.made for other in others))
-        working = [(f, of, None) for f, of in zip((first, *others), functions, strict=True)]
-        for block in blocks(working, [*inputs]):
-            block.put(block.outputs[0], times)
+        def work(some: Array) -> list[tuple[Form[Any], Array]]:
+            part, done = slice(some[0], some[-1] + 1), []
+            for block in blocks(programs, [*inputs[:, part]]):
+                block.put(block.outputs[0], times[part])
+                done.append((block.form, block.held))
+            return done
+
+        for done in side_by_side(work, np.arange(len(times)), _BESIDE):
+            for form, held in done:
+                forms.came[form] += _CALL + len(held)
+                forms.held[stands_for[form]] += int(held.sum())
+        known.sort(key=lambda form: -forms.held[form])
         return times
 
     def _open(self) -> list[int]:
         """Return the places of the open parameters among a program's inputs."""
         return [place for place, name in enumerate(self.forms.names) if name in self.rows]
 
-    def _function(self, form: Form[Any], launches: int) -> ArrayFunction | None:
-        """Return a program's function of arrays: compiled, once very many launches have come."""
-        self.forms.came[form] += _CALL + launches
-        return form.of_many if self.forms.came[form] >= COMPILED else form.of_arrays
+    def _function(self, form: Form[Any]) -> ArrayFunction | None:
+        """Return a program's function of arrays: compiled, once very many launches have come.
+
+        Not before it was to be made anew, for which they have to come again.
+        """
+        known, narrow = self.forms.of_numbers.known, self.forms.narrow
+        compiled = self.forms.came[form] >= COMPILED and (form in narrow or form not in known)
+        return form.of_many if compiled else form.made
 
     def _narrow(self, inputs: Array) -> None:
         """Make programs that many launches came to anew, of launches like those that come."""
@@ -285,9 +292,11 @@ class Choices:
         if inputs.shape[1] < _OTHERS:  # some few that were left
             return
         for form in self.forms.of_numbers.known:
-            if came[form] < _NARROWED or form in narrow or "of_many" in vars(form):
+            if came[form] < _NARROWED or form in narrow:
                 continue
-            held = ~np.isnan(self._times_by(form, inputs))
+            held = np.zeros(inputs.shape[1], dtype=bool)
+            for block in blocks([(form, form.made, None)], [*inputs]):
+                block.put(True, held)
             narrow[form] = None
             if held.mean() < _HELD:
                 continue

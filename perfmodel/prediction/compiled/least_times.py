@@ -60,6 +60,7 @@ class LeastTimes:
     programs: Programs[tuple[Any, ...]]
     compiled: dict[tuple[str, ...], list[PairFunction]] = field(default_factory=dict)
     slow: list[Mapping[str, Array]] = field(default_factory=list)  # launches that none held for
+    came: int = 0  # how many these are
 
     @classmethod
     def of(cls, kernel: Kernel, names: tuple[str, ...], device: Device, cold: bool) -> LeastTimes:
@@ -89,7 +90,8 @@ class LeastTimes:
             least[left[at : at + _AT_ONCE]] = self._by_numpy(some, rows, words)
         if len(left) and len(functions) < _MOST_COMPILED:
             self.slow.append({name: column[left] for name, column in given.items()})
-            if sum(len(next(iter(part.values()))) for part in self.slow) >= _COMPILED:
+            self.came += len(left)
+            if self.came >= _COMPILED:
                 functions += self._compile(rows)
         return least
 
@@ -134,6 +136,7 @@ class LeastTimes:
 
         slow = {name: np.concatenate([part[name] for part in self.slow]) for name in self.slow[0]}
         self.slow.clear()
+        self.came = 0
         found = []
         for form in self.programs.known:
             try:

@@ -1,4 +1,4 @@
-"""Likely choices: those of each launch that take the least time at least, kept until timed."""
+"""Likely choices: those of each launch that may take the least time, and what they take."""
 
 from __future__ import annotations
 
@@ -7,41 +7,50 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.models.grid.distinct import among_equals, first_of_equals
 
 
 @dataclass(slots=True, repr=False)
 class Likely:
-    """Choices that launches may take the least time with."""
+    """Choices of launches, one after the other, those of a launch together."""
 
-    least: Array  # what they take at least, infinity once timed, (launches, kept choices) [s]
-    place: Array  # of each among all choices, in their order
-    beyond: Array  # the least that any other takes [s]
+    launch: Array  # ascending
+    place: Array  # of each among all choices
+    least: Array  # what it takes at least [s]
+    time: Array  # what it takes, infinity until it is known [s]
 
     @classmethod
-    def space(cls, launches: int, kept: int) -> Likely:
-        """Return room for so many choices of launches."""
-        place = np.empty((launches, kept), dtype=np.int32)
-        return cls(np.empty((launches, kept)), place, np.full(launches, np.inf))
+    def of(cls, least: Array, most: Array) -> Likely:
+        """Return those of (launches, choices) that take at least no more than `most` [s]."""
+        launch, place = np.nonzero(least <= most[:, None])
+        return cls(launch, place, least[launch, place], np.full(len(launch), np.inf))
 
-    def put(self, part: slice, least: Array) -> None:
-        """Keep the choices of some launches that take the least, of (launches, choices) [s]."""
-        kept = self.least.shape[1]
-        if kept < least.shape[1]:
-            order = np.argpartition(least, kept, axis=1)
-            self.beyond[part] = np.take_along_axis(least, order[:, kept, None], axis=1)[:, 0]
-            place = np.sort(order[:, :kept], axis=1)  # of equals the first choice is meant
-            self.place[part], least = place, np.take_along_axis(least, place, axis=1)
-        else:
-            self.place[part] = np.arange(kept)
-        self.least[part] = least
+    def only(self, some: Array) -> Likely:
+        """Return some of them, in this order."""
+        return Likely(self.launch[some], self.place[some], self.least[some], self.time[some])
 
-    def likeliest(self, most: Array, together: int) -> tuple[Array, Array]:
-        """Return launches, and of each at most so many that take the least and may be worth it.
+    def in_order(self) -> Likely:
+        """Return them with those of a launch that take the least first."""
+        return self.only(np.lexsort((self.least, self.launch)))
 
-        Those that may take at `most` so much [s]; what is timed has infinity.
+    def first(self, launches: int) -> Array:
+        """Return where the first of those that take the least is, of each of so many launches."""
+        few = np.full(launches, np.inf)
+        np.minimum.at(few, self.launch, self.least)
+        some = np.flatnonzero(self.least == few[self.launch])
+        return some[first_of_equals(self.launch[some])]
+
+    def next(self, best: Array, same: Array, together: int) -> Array:
+        """Return where the next so many of each launch are that may take no more than `best` [s].
+
+        Of those that take the `same` time as another, that one. They are in order.
         """
-        together = min(together, self.least.shape[1])
-        likely = np.argpartition(self.least, together - 1, axis=1)[:, :together]
-        takes = np.take_along_axis(self.least, likely, axis=1)
-        launch, which = np.nonzero((takes <= most[:, None]) & np.isfinite(takes))
-        return launch, likely[launch, which]
+        faster = np.isinf(self.time) & (self.least <= best[self.launch])
+        some = np.flatnonzero(faster & (same == np.arange(len(same))))
+        return some[among_equals(self.launch[some]) <= together]
+
+    def best(self, launches: int) -> Array:
+        """Return the least time that is known of each of so many launches [s]."""
+        found = np.full(launches, np.inf)
+        np.minimum.at(found, self.launch, self.time)
+        return found

@@ -26,6 +26,8 @@ from perfmodel.prediction.compiled.vector_code import (
 from perfmodel.prediction.compiled.vector_operators import LANES, VectorOperators
 from perfmodel.prediction.compiled.writer import in_order, sources
 
+_TOGETHER: Final = 1 << 10
+"""Launches whose pairs are worked on together: others may be beside them."""
 _LOOPS: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 """Loops over so many launches and choices, of columns at these places."""
 
@@ -73,8 +75,11 @@ class PairFunction:
 
         Those of which the program does not hold stay NaN.
         """
+        from perfmodel.prediction.compiled import pair_loop
+        from perfmodel.prediction.predict_many import side_by_side
+
         columns, width = self.columns, self.width
-        rows = np.flatnonzero(np.isnan(found[:, columns]).any(axis=1))
+        rows = pair_loop.rows_left(found, columns)
         if not len(rows):
             return
         held, of_launches = self._once(LAUNCH, {n: c[rows] for n, c in launches.items()})
@@ -82,12 +87,15 @@ class PairFunction:
         if not len(rows):
             return
         numbers = [np.ascontiguousarray(number[held]) for number in of_launches]
-        numbers += [*self.of_choices, np.empty((len(rows), width))]
-        places = (ctypes.c_void_p * len(numbers))(*(each.ctypes.data for each in numbers))
-        self.loops(len(rows), width, places)
-        some = np.ix_(rows, columns)
-        before = found[some]
-        found[some] = np.where(np.isnan(before), numbers[-1][:, : len(columns)], before)
+
+        def work(some: Array) -> None:
+            own = [number[some[0] :] for number in numbers]
+            own += [*self.of_choices, np.empty((len(some), width))]
+            places = (ctypes.c_void_p * len(own))(*(each.ctypes.data for each in own))
+            self.loops(len(some), width, places)
+            pair_loop.put(found, rows[some], columns, own[-1])
+
+        side_by_side(work, np.arange(len(rows)), _TOGETHER)
 
     def _once(self, side: int, columns: Mapping[str, Array]) -> tuple[Array, list[Array]]:
         """Return for which launches, or choices, the program may hold, and what they decide."""

@@ -82,9 +82,9 @@ def test_tiles_that_a_gpu_has_no_shared_memory_for_are_not_picked() -> None:
         predict(PRODUCT, device="a100-sxm-80", N=4002, dtype="tf32", BM=256, BN=128)
 
 
-def test_more_than_are_kept_may_be_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
-    # independent: the models time every tile; of two kept ones most are not enough
-    monkeypatch.setattr(choices, "_KEPT", 2)
+def test_more_than_are_looked_at_may_be_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: the models time every tile; those that take the least are not enough
+    monkeypatch.setattr(choices, "_NEAR", 1)
     given, under = sizes(21, 12, 8), Conditions(load_device("h100-sxm"), "profiler", "cold")
     found = picked(PRODUCT, given, under, compiled=True)
     every = picked(PRODUCT, given, under, compiled=False)

@@ -16,6 +16,7 @@ pytest.importorskip("llvmlite")
 if platform not in ("linux", "darwin"):
     pytest.skip("no LLVM that finds the C library's functions", allow_module_level=True)
 
+from perfmodel.prediction.compiled import pair_code
 from perfmodel.prediction.compiled.pair_code import PairFunction
 
 do = Scalars()
@@ -35,7 +36,9 @@ def function_of(program: Program) -> PairFunction:
         raise
 
 
-def test_pairs_of_which_a_program_holds() -> None:
+@pytest.mark.parametrize("together", [1 << 10, 5])  # all launches at once, or side by side
+def test_pairs_of_which_a_program_holds(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_code, "_TOGETHER", together)
     rounds = do.apply("ceil", do.apply("divide", SIZE, TILE))
     even = do.apply("equal", do.apply("remainder", SIZE, 2), 0)
     wide = do.apply("greater", TILE, 20)

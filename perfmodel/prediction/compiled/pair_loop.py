@@ -1,0 +1,29 @@
+"""Numbers of pairs put among those that are known, compiled; LLVM comes with numba."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from perfmodel.arrays import Array
+
+
+@njit(cache=True, nogil=True)
+def rows_left(found: Array, columns: Array) -> Array:
+    """Return the rows of an array that have NaN in any of some columns."""
+    left = np.zeros(len(found), dtype=np.bool_)
+    for row in range(len(found)):
+        for column in columns:
+            if np.isnan(found[row, column]):
+                left[row] = True
+                break
+    return np.flatnonzero(left)
+
+
+@njit(cache=True, nogil=True)
+def put(found: Array, rows: Array, columns: Array, numbers: Array) -> None:
+    """Put numbers of (rows, columns) where an array has NaN at these."""
+    for at, row in enumerate(rows):
+        for place, column in enumerate(columns):
+            if np.isnan(found[row, column]):
+                found[row, column] = numbers[at, place]
