@@ -61,7 +61,8 @@ class Access:
     weights: Node | tuple[float, ...] | None = None
     # Name of a load whose value the index is made from, or empty: this access waits for it.
     needs: str = ""
-    # Which of several random numbers of one key it goes by, such as those of a vector's words.
+    # Which of several random numbers of one key it goes by, such as those of a vector's words;
+    # below 0 another one each time.
     draw: int = 0
     # Variable of a loop, or empty: a thread uses the value only once the loop's first loads are
     # under way, and waits for both together.

@@ -219,3 +219,15 @@ def test_rows_of_irregular_blocks_that_a_guard_lets_in_stay_in_l1() -> None:
 def test_turns_that_a_guard_keeps_loads_out_of_wait_for_nothing() -> None:
     # measured: tiles of 64 by 64 of matrices of 12 rows and more; 1.9 and 1.25 times the time
     assert off("transpose_batch_16", "time_us", least=4) == pytest.approx([1.03] * 4, abs=0.1)
+
+
+@needs_nvcc
+def test_a_chase_draws_anew_each_turn() -> None:
+    # property: where a turn's place comes out of the turn before, no turn stays at it. Measured:
+    # a chase of one load a turn would else take an eighth of its time
+    programs = root() / "source-kernels/h200-sxm/corpus/program"
+    launch = read_launches(programs / "gathers.toml")[10]
+    kernel = translated(compiled(programs / "gathers.cu"), launch)
+    assert any(a.draw < 0 for a in kernel.accesses)
+    found = predict(kernel, device="h100-sxm").traffic
+    assert found["l2_read_sectors"] > 0.9 * found["global_load_sectors"]

@@ -215,7 +215,7 @@ class Builder:
                     dtype=data_type(p.moved, size),
                     operation=p.moved.operation,
                     aggregated=p.access.at in together,
-                    draw=self._draw(p),
+                    draw=self._draw(p, indices),
                     source=self._source(p),
                     counted=self._counted(p),
                     copied=copied and loads and not p.moved.bulk,
@@ -226,10 +226,12 @@ class Builder:
                 indices[p.access.at] = index
         return accesses
 
-    def _draw(self, p: Placed) -> int:
-        """Return which of the numbers that data gives decides where an access goes; 0 for none."""
+    def _draw(self, p: Placed, indices: Mapping[int, Node]) -> int:
+        """Return which datum decides where it goes; 0 for none, -1 for one of unknown origin."""
         if p.offset is None or not self._data(p.offset):
             return 0
+        if not p.access.sources or not p.access.sources <= indices.keys():
+            return -1
         factors = frozenset(data_factors(p.offset, self.start.interpreter.data))
         return self.draws.setdefault(factors, len(self.draws) + 1)
 

@@ -28,16 +28,18 @@ _GRANULES: Final = (SECTOR, LINE // 2, LINE)
 
 
 def drawn_walk(a: Addressing, variables: Sequence[Variable]) -> DrawnWalk | None:
-    """Return the way of a load from what is drawn; None where each lane does not draw its own.
+    """Return the way of a load from what is drawn; None where lanes do not draw each.
 
     `variables` tell all threads of a block, and its loops.
     """
+    if a.access.draw < 0:
+        return None
     index = a.index
     low, high = (plane(drawn_at(index, at), a.values, variables) for at in (first_place, _second))
     if not (low.affine and high.affine):
         return None
     draws = tuple(draws_of(index))
-    drawn: frozenset[str] = frozenset().union(*(names(d) for d in draws))
+    drawn = frozenset().union(*(names(d) for d in draws), _again(a))
     turns = []
     for v in variables:
         stride = low.strides[v.name]
@@ -50,6 +52,13 @@ def drawn_walk(a: Addressing, variables: Sequence[Variable]) -> DrawnWalk | None
             turns.append(Extent(np.abs(stride) * a.element, v.extent))
     pitch = np.abs(high.offset - low.offset) * a.element
     return DrawnWalk(draws, pitch, low.offset * a.element, tuple(turns))
+
+
+def _again(a: Addressing) -> set[str]:
+    """Return the loops whose turns load anew what decides where an access goes, as a chase's do."""
+    kernel = a.instance.kernel
+    sources = (x.loop for x in kernel.accesses if x.name == a.access.needs)
+    return {loop.variable for source in sources for loop in kernel.loop_nest(source)}
 
 
 def _second(_: Node) -> Node:
