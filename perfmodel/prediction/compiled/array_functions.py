@@ -201,7 +201,7 @@ def _round(scalars: Scalars, array: Any, decimals: int = 0) -> Objects:
 
     def rounded(value: Any) -> Any:
         if kind_of(value) != "f" or decimals < 0:
-            raise NoProgramError("whole numbers to round")
+            raise NoProgramError("rounding of integers")
         whole = scalars.apply("rint", scalars.apply("multiply", value, 10.0**decimals))
         return scalars.apply("divide", whole, 10.0**decimals)
 
