@@ -146,9 +146,9 @@ def test_a_loop_of_few_warps_is_part_of_what_they_are_compared_with() -> None:
     # whoever is counted has too, so that the slowest does no more than the average one, not 16/13
     work = np.array([[16.0, 10.0]])
     every = np.ones((1, 2), dtype=bool)
-    assert looping(work, every, beside=3.0).slowest == 1.0
+    assert looping(work, every, other_loops=3.0).slowest == 1.0
     assert looping(work, every).slowest == pytest.approx(16 / 13, abs=1e-4)
-    assert looping(work, every, beside=10.0).slowest == 1.0
+    assert looping(work, every, other_loops=10.0).slowest == 1.0
 
 
 @pytest.mark.parametrize(("held", "rounds"), [(1, 1), (4, 1), (8, 4)])

@@ -354,9 +354,9 @@ class LockStep:
         steps = np.zeros(len(self.flow.blocks))
         for segment in self.segments:
             steps[segment.block] += len(segment.steps) + 1
-        looped, beside = np.zeros(len(self.work), dtype=bool), 0.0
+        looped, other_loops = np.zeros(len(self.work), dtype=bool), 0.0
         if self.came:
-            looped, beside = in_longest_loop(self.flow, self.warps * steps, self.came)
+            looped, other_loops = in_longest_loop(self.flow, self.warps * steps, self.came)
         notes = [
             *self.told,
             *self.arrivals.counted(self.counter),
@@ -376,7 +376,7 @@ class LockStep:
             counts=self.counter.counts,
             reuse=self.counter.touches.reuse(),
             unequal=unequal(work),
-            looping=looping(work, looped.reshape(work.shape), beside),
+            looping=looping(work, looped.reshape(work.shape), other_loops),
             regions=self.regions,
             notes=tuple(notes),
             odd=self.odd.shares(),

@@ -121,17 +121,17 @@ def unequal(work: Array) -> Unequal:
     )
 
 
-def looping(work: Array, looped: Array, beside: float = 0.0) -> Unequal:
+def looping(work: Array, looped: Array, other_loops: float = 0.0) -> Unequal:
     """Return how the warps of some blocks differ that come to a loop, if any do: see `unequal`.
 
     From the average one of them: others have none of the iterations that are counted. It is counted
-    with what it does `beside`, in loops that not all of them come to.
+    with its work in `other_loops`, which not all of them come to.
     """
     if not looped.any():
         return unequal(work)
-    average = work[looped].mean() + beside
+    average = work[looped].mean() + other_loops
     slowest = np.where(looped, work, 0.0).max(axis=1)[looped.any(axis=1)] / average
-    if beside:
+    if other_loops:
         slowest = np.maximum(slowest, 1.0)
     return replace(
         unequal(work),
@@ -143,20 +143,20 @@ def looping(work: Array, looped: Array, beside: float = 0.0) -> Unequal:
 def in_longest_loop(
     flow: ControlFlow, work: Array, came: Mapping[int, Array]
 ) -> tuple[Array, float]:
-    """Return which warps come to the loop that most of a launch's work is in, and work beside it.
+    """Return which warps come to the loop that most of a launch's work is in, and other work.
 
-    That is of those who come to another loop, as far as not all of these do. `work` is that of
+    That is of a warp that comes to other loops, as far as not all of these do. `work` is that of
     basic blocks; `came`, by the loops' headers, which warps come to each.
     """
     inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
     longest = max(inside, key=inside.__getitem__)
-    found, beside = came[longest.header], 0.0
+    found, other_loops = came[longest.header], 0.0
     for loop in flow.loops:
         some = came[loop.header]
         if loop.parent is None and some.any() and not loop.blocks & longest.blocks:
             there = np.count_nonzero(some & found) / np.count_nonzero(found)
-            beside += inside[loop] / np.count_nonzero(some) * (1 - there)
-    return found, beside
+            other_loops += inside[loop] / np.count_nonzero(some) * (1 - there)
+    return found, other_loops
 
 
 def content_notes(regions: Sequence[Region], every: bool = False) -> list[str]:
