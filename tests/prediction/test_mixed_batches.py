@@ -72,3 +72,13 @@ def test_many_random_rows_equal_single_launches(name: str) -> None:
             rows.append(row)
     ones = [predict(name, device="h200-sxm", **row) for row in rows]
     assert_alone_as_together(name, None, rows, ones)
+
+
+def test_a_loop_of_one_turn_changes_nothing_beside_one_of_several() -> None:
+    # independent: the launch alone; one row of blocks, whose loads L1 holds in part
+    one = {"N": 6210, "M": 32, "K": 2151}
+    both = {"N": np.array([6210, 2795]), "M": np.array([32, 2840]), "K": np.array([2151, 565])}
+    alone = predict("gemm", mapping="blocktile-2d", **one)
+    found = predict_many("gemm", mapping="blocktile-2d", **both)
+    assert found.time_s[0] == pytest.approx(alone.time_s, rel=1e-12)
+    assert found.traffic["l2_read_sectors"][0] == alone.traffic["l2_read_sectors"]

@@ -161,6 +161,7 @@ def _fetched_by(
                 once = g.granules(some, cache.granule) if g.moves_with(w.name) else here
                 part = once * w.stop / fit
                 here = keeps * here + (1 - keeps) * np.maximum(part, here)
-            result = np.where(reached, np.minimum(result, here * outer), result)
+            lengthens = reached & (w.stop > w.start)  # one that does not in some launches is none
+            result = np.where(lengthens, np.minimum(result, here * outer), result)
         reached = reached & (sizes[level] <= capacity * end)
     return np.asanyarray(result)
