@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.derivation import glimpse, skippable
+from perfmodel.models.derivation import glimpse, is_recording, skippable
 from perfmodel.models.formula import Formula
 from perfmodel.records import record
 
@@ -110,7 +110,7 @@ def by_stride(extents: Sequence[Extent]) -> list[tuple[Array, Array]]:
         moves = (count > 1) & (stride != 0)
         if skippable(~moves):
             continue
-        if not skippable(moves):
+        if is_recording() or not np.all(moves):  # cheap, and other launches may need it
             stride, count = np.where(moves, stride, 0.0), np.where(moves, count, 1.0)
         found.append((stride, count))
     if len(found) < 2:
