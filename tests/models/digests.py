@@ -39,6 +39,7 @@ _MODELS: Final = "perfmodel.models."
 _UNNOTED: Final = (
     "distinct",
     "residues",
+    "recounts",
     "handout",
     "wavefronts",
     "derivation",

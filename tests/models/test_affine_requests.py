@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.models.requests import affine_requests
-from perfmodel.models.requests.affine_requests import _costs, _distinct
+from perfmodel.models import compiled_loops
+from perfmodel.models.requests import recounts
 from perfmodel.models.requests.coalescing import Box, warp_granules
+from perfmodel.models.requests.recounts import _costs, _distinct, recounted
 
 STRIDE = st.one_of(st.integers(-40, 40), st.integers(-3000, 3000), st.integers(1 << 20, 1 << 40))
 BOX = st.tuples(st.integers(1, 32), STRIDE, st.integers(1, 32), STRIDE)
@@ -32,8 +33,8 @@ def test_equal_boxes_cost_the_same(boxes: list[tuple[int, int, int, int]], kept:
     ]
     with pytest.MonkeyPatch.context() as patched:
         if not kept:
-            patched.setattr(affine_requests, "_MOST_KNOWN", 0)
-        found = [_costs(some, 4, (0, 16))[:, place] for _ in range(2)]
+            patched.setattr(recounts, "_MOST_KNOWN", 0)
+        found = [_costs(some, 4, (0, 16))[place].swapaxes(0, 1) for _ in range(2)]
     for each in found:
         np.testing.assert_array_equal(each, np.broadcast_arrays(*expected))
 
@@ -44,3 +45,35 @@ def test_rows_some_lines_further_apart_are_one_box() -> None:
     some, place = _distinct(box)
     assert len(some.inner) == 2
     assert place[0] == place[1] != place[2]
+
+
+@pytest.mark.parametrize("unit", [1, 4, 16])
+def test_compiled_loop_counts_the_same(unit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # independent: arrays of configurations, without the loop
+    pytest.importorskip("numba")
+    random, some = np.random.default_rng(unit), 40
+
+    def drawn(low: int, high: int, times: int = 1) -> np.ndarray:
+        return times * random.integers(low, high, some) * 1.0
+
+    # of spans with one digit: counts that are fewer than residues, and more
+    for sizes in ((2, 3), (1, 2, 1), (3,), (1, 1), (1, 1, 1)):
+        names = [f"{at}.{place}" for at, size in enumerate(sizes) for place in range(size)]
+        spans, left = [], [*names]
+        for size in sizes:
+            own, left = tuple(left[:size]), left[size:]
+            extents = [drawn(1, 40) for _ in own]
+            whole = np.prod(extents, axis=0)
+            start = np.floor(random.random(some) * whole) * (random.random() < 0.5)
+            spans.append((own, start, np.floor(random.random(some) * (whole - start + 1)), extents))
+        box = [drawn(1, 33), drawn(-40, 41, 4), drawn(1, 5), drawn(-999, 999, 4)]
+        columns = [*box, *(drawn(-999, 999, unit) for _ in (0, *names))]
+        means = drawn(1, 9), drawn(1, 9)
+        given = random.random(some) < 0.8, means, columns, tuple(names), spans, [0, 16]
+        expected = recounted(*given)
+        monkeypatch.setattr(compiled_loops, "_MANY", 1)
+        np.testing.assert_array_equal(recounted(*given), expected)
+        half = [(own, start, count + 0.5, extents) for own, start, count, extents in spans]
+        found = recounted(*given[:4], half, [0, 16])  # no whole number, which the loop counts by
+        monkeypatch.undo()
+        np.testing.assert_array_equal(found, recounted(*given[:4], half, [0, 16]))

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import perfmodel.models.requests.residues as module
-from perfmodel.models import compiled_loops
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.residues import mean_costs, start_residues
 
@@ -62,6 +60,27 @@ def columns(
     return found, strides
 
 
+def by_loop(
+    spans: list[Span],
+    strides: dict[str, np.ndarray],
+    offset: np.ndarray,
+    unit: int,
+    costs: np.ndarray,
+    place: np.ndarray,
+) -> np.ndarray:
+    """What `mean_costs` gives, by the compiled loop; boxes of lanes, which it does not read, 0."""
+    from perfmodel.models.requests.residue_loop import means_by_residue
+
+    names = [*strides]
+    parts = [part for span in spans for part in (span.start, span.count, *span.extents)]
+    table = np.array([*[0 * offset] * 4, offset, *strides.values(), *parts])
+    digits = np.array([len(span.names) for span in spans])
+    moved_by = np.array([5 + names.index(name) for span in spans for name in span.names])
+    found, whole = means_by_residue(table, place, (digits, moved_by, 5 + len(names)), unit, costs)
+    assert whole
+    return found
+
+
 @settings(max_examples=150, deadline=None)
 @given(SPANS, st.integers(0, 40), st.sampled_from([1, 4, 16, 64]))
 def test_counts_equal_every_execution(
@@ -73,30 +92,6 @@ def test_counts_equal_every_execution(
     np.testing.assert_array_equal(found, [by_hand(spans, start * unit, unit)])
 
 
-def test_compiled_loop_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    # independent: arrays of configurations, without the loop
-    pytest.importorskip("numba")
-    random, some = np.random.default_rng(0), 40
-    # of spans with one digit: counts that are fewer than residues, and more
-    for unit, sizes in ((1, (2, 3)), (4, (1, 2, 1)), (32, (3,)), (1, (1, 1)), (4, (1, 1, 1))):
-        spans, strides = [], {}
-        for at, size in enumerate(sizes):
-            names = tuple(f"{at}.{place}" for place in range(size))
-            extents = tuple(random.integers(1, 40, some) * 1.0 for _ in names)
-            whole = np.prod(extents, axis=0)
-            start = np.floor(random.random(some) * whole) * (random.random() < 0.5)
-            count = np.floor(random.random(some) * (whole - start + 1))
-            spans.append(Span(names=names, extents=extents, start=start, count=count))
-            strides |= {name: random.integers(-999, 999, some) * unit * 1.0 for name in names}
-        offset = random.integers(0, 999, some) * unit * 1.0
-        costs = random.integers(1, 99, (2, 5, 128 // unit)) * 1.0
-        given = spans, strides, offset, unit, costs, random.integers(0, 5, some)
-        expected = mean_costs(*given)
-        monkeypatch.setattr(compiled_loops, "_MANY", 1)
-        np.testing.assert_array_equal(mean_costs(*given), expected)
-        monkeypatch.undo()
-
-
 @settings(max_examples=150, deadline=None)
 @given(SPANS, st.integers(0, 40), st.sampled_from([1, 4, 16, 64, 128]))
 def test_mean_costs_equal_every_execution(
@@ -105,38 +100,24 @@ def test_mean_costs_equal_every_execution(
     # independent: executions one by one, each of which costs what its residue does
     counts = by_hand(spans, start * unit, unit)
     moved, strides = columns(spans, unit, 2)
-    costs = np.stack([np.arange(len(counts)) + 1.0, np.arange(len(counts)) % 3])[:, None, :]
-    expected = costs[:, 0] @ counts / max(counts.sum(), 1)
-    for least in (1, 1 << 30) if find_spec("numba") else (1 << 30,):
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(compiled_loops, "_MANY", least)
-            patched.setattr(compiled_loops, "_FEW", least)
-            offset, place = np.full(2, float(start * unit)), np.zeros(2, dtype=int)
-            found = mean_costs(moved, strides, offset, unit, costs, place)
-        np.testing.assert_array_equal(found, np.stack([expected, expected], axis=1))
+    costs = np.stack([np.arange(len(counts)) + 1.0, np.arange(len(counts)) % 3])[None]
+    expected = np.stack([costs[0] @ counts / max(counts.sum(), 1)] * 2, axis=1)
+    offset, place = np.full(2, float(start * unit)), np.zeros(2, dtype=int)
+    found = mean_costs(moved, strides, offset, unit, costs, place)
+    np.testing.assert_array_equal(found, expected)
+    if find_spec("numba"):
+        looped = by_loop(moved, strides, offset, unit, costs, place)
+        np.testing.assert_array_equal(looped, expected)
 
 
-@pytest.mark.parametrize("least", [1, 1 << 30])
-def test_costs_that_are_not_known_are_not_taken_for_others(
-    least: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_costs_that_are_not_known_are_not_taken_for_others() -> None:
     # property: of lanes without a closed form no mean is known, be it by the loop or by arrays
-    if least == 1:
-        pytest.importorskip("numba")
-    monkeypatch.setattr(compiled_loops, "_MANY", least)
-    monkeypatch.setattr(compiled_loops, "_FEW", least)
     ones = np.ones(2)
     span = Span(names=("k",), extents=(4 * ones,), start=0 * ones, count=4 * ones)
-    costs = np.array([[[1.0] * 32, [np.nan] * 32]])
-    found = mean_costs([span], {"k": 4 * ones}, 0 * ones, 4, costs, np.array([0, 1]))
-    np.testing.assert_array_equal(found, [[1.0, np.nan]])
-
-
-def test_loops_that_run_a_fraction_of_their_turns_have_no_compiled_loop() -> None:
-    # property: half a turn is no whole number, which the loop counts by
-    half = Span(names=("k",), extents=(np.array([2.5]),), start=np.zeros(1), count=np.array([2.5]))
-    moves = np.zeros(1, dtype=int), [[np.ones(1, dtype=int)]]
-    assert module._one_by_one([half], moves, np.ones((2, 1, 32)), np.zeros(1, dtype=int)) is None
+    costs = np.array([[[1.0] * 32] * 2, [[np.nan] * 32] * 2])
+    given = [span], {"k": 4 * ones}, 0 * ones, 4, costs, np.array([0, 1])
+    for means in (mean_costs, by_loop) if find_spec("numba") else (mean_costs,):
+        np.testing.assert_array_equal(means(*given), [[1.0, np.nan]] * 2)
 
 
 @pytest.mark.parametrize("unit", [1, 4, 16, 128])

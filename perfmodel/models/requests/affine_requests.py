@@ -7,10 +7,8 @@ not, the warps are counted by the residue at which they start: at most 128 of th
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
-from typing import Final
+from functools import partial
 
 import numpy as np
 
@@ -19,17 +17,14 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import definition
 from perfmodel.models.grid.activity import RARE, Activity, Span
 from perfmodel.models.grid.affine import Plane, Variable
-from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import integers, power_of_two_gcd
+from perfmodel.models.requests.recounts import recounted
 from perfmodel.models.requests.request_record import Requests
-from perfmodel.models.requests.residues import mean_costs, residue
+from perfmodel.models.requests.residues import residue
 from perfmodel.models.requests.row_alignment import moved_row_granules
 from perfmodel.models.requests.wavefronts import pattern_wavefronts
-
-_MOST_KNOWN: Final = 1 << 12
-"""Boxes of lanes whose costs are kept, for each unit and the like."""
 
 
 def affine_requests(
@@ -60,7 +55,7 @@ def affine_requests(
         at = offset
         for v in lanes:
             at = at + group.skipped[v.name] * strides[v.name]
-        sectors, lines = mean_granules(group.spans, strides, at, box, a.width, pieces)
+        sectors, lines = mean_granules(used, group.spans, strides, at, box, a.width, pieces)
         if agreed((np.isnan(sectors) | np.isnan(lines)) & used):
             return None
         part = group.active / np.maximum(typical[2], 1)
@@ -132,6 +127,7 @@ def _common_step(
 
 
 def mean_granules(
+    used: Array,
     spans: Sequence[Span],
     strides: Mapping[str, Array],
     offset: Array,
@@ -141,9 +137,10 @@ def mean_granules(
 ) -> tuple[Array, Array]:
     """Return the sectors and lines per request, exact means over the warps of one class.
 
-    `spans` are their executions, `strides` the bytes that a step of each variable moves the
-    address, `offset` the address at the origin [B], `box` the lanes as for `warp_granules`; an
-    element takes `pieces` accesses of `width` bytes. NaN where `warp_granules` has no closed form.
+    Of configurations that are `used`, the others' may be any. `spans` are their executions,
+    `strides` the bytes that a step of each variable moves the address, `offset` the address at the
+    origin [B], `box` the lanes as for `warp_granules`; an element takes `pieces` accesses of
+    `width` bytes. NaN where `warp_granules` has no closed form.
     """
     moves = [_progression(span, strides) for span in spans]
     start, step = _first_and_step(spans, moves, strides, offset)
@@ -156,19 +153,20 @@ def mean_granules(
         for granule in (SECTOR, LINE)
     )
     exact = _indifferent(box) | (step == LINE) | _whole_periods(spans, moves, step)
-    if np.all(exact):
+    left = used & ~exact
+    if not np.any(left):
         return sectors, lines
     counted, sectors, lines = moved_row_granules(
-        *(~exact, spans, moves, start, box, shifts, (sectors, lines))
+        *(left, spans, moves, start, box, shifts, (sectors, lines))
     )
-    rest = ~(exact | counted)
+    rest = left & ~counted
     if not np.any(rest):
         return sectors, lines
     names = tuple(dict.fromkeys(name for span in spans for name in span.names))
     moved = [(span.names, span.start, span.count, list(span.extents)) for span in spans]
     steps = [strides[name] for name in names]
-    columns = [offset, *box, *steps]
-    return _recounted(rest, (sectors, lines), columns, names, moved, shifts)
+    columns = [*box, offset, *steps]
+    return recounted(rest, (sectors, lines), columns, names, moved, shifts)
 
 
 def _first_and_step(
@@ -202,92 +200,6 @@ def _whole_periods(
         whole = integers(span.count) & (LINE // step - 1) == 0
         exact = exact | (linear & (power_of_two_gcd(LINE, stride) == step) & whole)
     return exact
-
-
-@definition(replaces=True)
-def _recounted(
-    which: Array,
-    means: tuple[Array, Array],
-    columns: Sequence[Array],
-    names: tuple[str, ...],
-    spans: Sequence[tuple[tuple[str, ...], Array, Array, Sequence[Array]]],
-    shifts: Sequence[int],
-) -> tuple[Array, Array]:
-    """Return the means with those of some configurations replaced by counts over residues.
-
-    `columns` are the offset, the box of lanes, and the strides by `names`.
-    """
-    parts = [part for _, start, count, extents in spans for part in (start, count, *extents)]
-    which, sectors, lines, *every = np.broadcast_arrays(which, *means, *columns, *parts)
-    sectors, lines = sectors.copy(), lines.copy()
-    if not np.any(which):
-        return sectors, lines
-    places = np.nonzero(which)
-    chosen = iter([each[places] for each in every])
-    offset, *lanes = itertools.islice(chosen, 5)
-    few = {name: next(chosen) for name in names}
-    moves = [
-        Span(
-            names=own,
-            start=next(chosen),
-            count=next(chosen),
-            extents=tuple(next(chosen) for _ in extents),
-        )
-        for own, _, _, extents in spans
-    ]
-    bits = LINE
-    for part in (offset, *few.values()):
-        bits |= int(np.bitwise_or.reduce(integers(part)))
-    unit = bits & -bits  # what divides all of them, and a line
-    box, place = _distinct(Box(*lanes))
-    costs = _costs(box, unit, tuple(shifts))
-    found = mean_costs(moves, few, offset, unit, costs, place) / len(shifts)
-    sectors[places], lines[places] = found
-    return sectors, lines
-
-
-def _distinct(box: Box) -> tuple[Box, Array]:
-    """Return the boxes of lanes that touch other granules, and the place of each among them.
-
-    Whole lines more or less between rows that share no line do not change what they touch.
-    """
-    near = (np.floor(np.maximum(box.inner, 1) * np.abs(box.inner_stride) / LINE) + 2) * LINE
-    far = np.abs(box.row_stride) - near
-    beyond = far - np.floor(far / LINE) * LINE  # a third of the time of "%"
-    pitch = np.where(far > 0, np.sign(box.row_stride) * (near + beyond), box.row_stride)
-    every = np.stack([box.inner, box.inner_stride, box.rows, pitch])
-    chosen, place = distinct_columns(every)
-    return Box(*every[:, chosen]), place
-
-
-def _costs(box: Box, unit: int, shifts: tuple[int, ...]) -> Array:
-    """Return the sectors and lines of boxes by the residue that they start at, all shifts together.
-
-    Of the shape (2, boxes, residues).
-    """
-    known = _known_costs(unit, shifts)
-    keys: list[tuple[float, ...]] = [*zip(*(c.tolist() for c in box), strict=True)]
-    new = [place for place, key in enumerate(keys) if key not in known]
-    found = {key: known[key] for key in keys if key in known}
-    if new:
-        inner, inner_stride, rows, row_stride = (column[new, None] for column in box)
-        starts = np.arange(0, LINE, unit)[None, :]
-        every = np.empty((len(new), 2, starts.size))
-        for kind, granule in enumerate((SECTOR, LINE)):
-            every[:, kind] = summed(
-                warp_granules(inner, inner_stride, rows, row_stride, starts + s, granule, granule)
-                for s in shifts
-            )
-        found |= zip((keys[place] for place in new), every, strict=True)
-        if len(known) < _MOST_KNOWN:
-            known |= found
-    return np.stack([found[key] for key in keys], axis=1)
-
-
-@lru_cache
-def _known_costs(unit: int, shifts: tuple[int, ...]) -> dict[tuple[float, ...], Array]:
-    """Return the costs of boxes that came before: there are few, and they come again."""
-    return {}
 
 
 def _indifferent(box: Box) -> Array:

@@ -5,102 +5,174 @@ What `residues` does with arrays of configurations. Imported only where numba is
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numba import njit
 
 from perfmodel.arrays import Array
+from perfmodel.models.requests.coalescing import LINE
+
+_POWERS: Final = np.array([max(number.bit_length() - 1, 0) for number in range(129)])
+"""Logarithms of the powers of two up to a line: shifts take a tenth of the time of divisions."""
+
+
+@njit(cache=True, nogil=True)
+def boxes_of(table: Array, size: int, names: int) -> tuple[Array, int]:
+    """Return boxes of lanes, as `recounts` makes rows of them that cost the same alike, and bits.
+
+    Of the first columns of a table, whose rows are a box, an offset and so many strides; the bits
+    are those of a line and of any of these strides and offsets.
+    """
+    boxes, bits = np.empty((4, size)), LINE
+    for row in range(size):
+        inner, inner_stride, pitch = table[0, row], table[1, row], table[3, row]
+        near = (np.floor(max(inner, 1.0) * abs(inner_stride) / LINE) + 2) * LINE
+        far = abs(pitch) - near
+        if far > 0:
+            beyond = near + (far - np.floor(far / LINE) * LINE)
+            pitch = beyond if pitch > 0 else -beyond
+        boxes[0, row], boxes[1, row] = inner, inner_stride
+        boxes[2, row], boxes[3, row] = table[2, row], pitch
+        for column in range(4, 5 + names):
+            bits |= int(table[column, row])
+    return boxes, bits
 
 
 @njit(cache=True, nogil=True)
 def means_by_residue(
-    first: Array,
-    bounds: Array,
-    digits: Array,
-    extents: Array,
-    steps: Array,
+    table: Array,
+    boxes: Array,
+    spans: tuple[Array, Array, int],
+    unit: int,
     costs: Array,
-    place: Array,
-) -> Array:
-    """Return mean costs of executions by the residues that they start at, (kinds, configurations).
+) -> tuple[Array, bool]:
+    """Return mean costs of executions by the residues that they start at, (2, boxes).
 
-    Configurations are along the last axis. Whole numbers: `first` residue of all; `bounds` of each
-    span of executions, where it starts and stops; of spans with so many `digits` each, one after
-    the other, how many values a digit has, and how far it moves; `place`, the box of each
-    configuration. `costs`, (kinds, boxes, residues), are of an execution, NaN where not known.
+    Rows of the `table` are the offset, after a box, and by what digits move; from one on the
+    start, the count and the extents of each span of executions, one after the other. They are whole
+    numbers: else what is returned last is false. `boxes` are those of its first columns;
+    `spans` have so many digits each, moved by these rows, and begin at a row. `unit` divides all
+    addresses, and `costs`, (boxes, 2, residues), are of an execution, NaN where not known.
     """
-    residues = costs.shape[2]
-    found = np.zeros((len(costs), len(first)))
+    digits, moved_by, begin = spans
+    residues, small = costs.shape[2], _POWERS[unit]
+    found = np.zeros((2, len(boxes)))
     scratch = np.zeros((12, residues), dtype=np.int64)
-    places = np.zeros(residues, dtype=np.int64)
+    at_residues = np.zeros(residues, dtype=np.int64)
     sums = _sums(costs)
-    spans = bounds, digits, extents, steps
-    for row in range(len(first)):
-        walk, step, turns = _longest(spans, row, residues)
-        size, moved, times = _counted(spans, row, walk, scratch, places)
-        moved += first[row]
-        every = 0
-        for entry in range(size):
-            every += scratch[0, entry]
-        executions = max(every * float(times) * turns, 1.0)  # more than whole numbers, of huge ones
-        box = place[row]
-        # The walk's whole periods, and what is left of one, or missing to one more.
-        apart = step & -step if step else residues
-        rounds, left = turns // (residues // apart), turns & residues // apart - 1
-        start, stop, sign = 0, left, 1.0
-        if 2 * left > residues // apart:
-            rounds, start, stop, sign = rounds + 1, left, residues // apart, -1.0
-        for kind in range(len(costs)):
-            total = 0.0
-            for entry in range(size):
-                at = places[entry] + moved
-                here = rounds * sums[kind, box, apart + (at & apart - 1)]
-                for turn in range(start, stop):
-                    here += sign * costs[kind, box, at + turn * step & residues - 1]
-                total += scratch[0, entry] * here
-            found[kind, row] = total * times / executions
-    return found
+    bounds = np.zeros((len(digits), 2), dtype=np.int64)
+    extents, steps = np.zeros_like(moved_by), np.zeros_like(moved_by)
+    own = bounds, digits, extents, steps
+    for row in range(len(boxes)):
+        if not _read(table, row, begin, moved_by, own):
+            return found, False
+        for digit in range(len(steps)):
+            steps[digit] = (steps[digit] & LINE - 1) >> small
+        first = (int(table[4, row]) & LINE - 1) >> small
+        walk, step, turns = _longest(own, residues)
+        size, moved, times = _counted(own, walk, scratch, at_residues)
+        of = sums[boxes[row]]
+        counted = scratch[0, :size], at_residues, first + moved, float(times)
+        found[0, row], found[1, row] = _mean(of, counted, step, turns)
+    return found, True
+
+
+@njit(cache=True, nogil=True)
+def _read(
+    table: Array, row: int, begin: int, moved_by: Array, spans: tuple[Array, Array, Array, Array]
+) -> bool:
+    """Read the spans of one configuration, and say whether all are of whole numbers."""
+    bounds, digits, extents, steps = spans
+    column, digit, whole = begin, 0, True
+    for span in range(len(digits)):
+        start, count = table[column, row], table[column + 1, row]
+        bounds[span, 0], bounds[span, 1] = int(start), int(start + count)
+        whole = whole and bounds[span, 0] == start and bounds[span, 1] == start + count
+        column += 2
+        for _ in range(digits[span]):
+            extent = table[column, row]
+            extents[digit], steps[digit] = int(extent), int(table[moved_by[digit], row])
+            whole = whole and extents[digit] == extent
+            column, digit = column + 1, digit + 1
+    return whole
+
+
+@njit(cache=True, nogil=True)
+def _mean(
+    sums: Array, counted: tuple[Array, Array, int, float], step: int, turns: int
+) -> tuple[float, float]:
+    """Return the mean costs of a walk of so many turns from counts at places, moved, and times."""
+    counts, places, moved, times = counted
+    residues = len(places)
+    every = 0
+    for entry in range(len(counts)):
+        every += counts[entry]
+    executions = max(every * times * turns, 1.0)  # more than whole numbers, of huge ones
+    # The walk's whole periods, and what is left of one, or missing to one more.
+    power = _period(step, residues)
+    apart, rounds, left = residues >> power, turns >> power, turns & (1 << power) - 1
+    start, stop, sign = 0, left, 1.0
+    if 2 * left > 1 << power:
+        rounds, start, stop, sign = rounds + 1, left, 1 << power, -1.0
+    one = two = 0.0
+    for entry in range(len(counts)):
+        at = places[entry] + moved
+        whole = apart + (at & apart - 1)
+        here, there = rounds * sums[whole, 0], rounds * sums[whole, 1]
+        at += start * step
+        for _ in range(start, stop):
+            cost = residues + (at & residues - 1)
+            here += sign * sums[cost, 0]
+            there += sign * sums[cost, 1]
+            at += step
+        one += counts[entry] * here
+        two += counts[entry] * there
+    return one * times / executions, two * times / executions
 
 
 @njit(cache=True, nogil=True)
 def _sums(costs: Array) -> Array:
     """Return sums of costs over all residues that are `apart` from one, at that place after it."""
     residues = costs.shape[2]
-    found = np.zeros((costs.shape[0], costs.shape[1], 2 * residues))
-    found[:, :, residues:] = costs
+    found = np.zeros((len(costs), 2 * residues, 2))
+    found[:, residues:, 0], found[:, residues:, 1] = costs[:, 0], costs[:, 1]
     for at in range(residues - 1, 0, -1):
         apart = 1
         while 2 * apart <= at:
             apart *= 2
         first = at + apart
-        found[:, :, at] = found[:, :, first] + found[:, :, first + apart]
+        found[:, at] = found[:, first] + found[:, first + apart]
     return found
 
 
 @njit(cache=True, nogil=True)
-def _longest(
-    spans: tuple[Array, Array, Array, Array], row: int, residues: int
-) -> tuple[int, int, int]:
+def _period(step: int, residues: int) -> int:
+    """Return how many steps lead back to a residue, as the power of two that it is."""
+    return int(_POWERS[residues] - _POWERS[(step | residues) & -(step | residues)])
+
+
+@njit(cache=True, nogil=True)
+def _longest(spans: tuple[Array, Array, Array, Array], residues: int) -> tuple[int, int, int]:
     """Return the span of one step that has most residues, its step, and its executions.
 
     Without one it is none: -1, of no step, once.
     """
-    bounds, digits, extents, steps = spans
+    bounds, digits, _, steps = spans
     found, most, at = (-1, 0, 1), 1, 0
     for span in range(len(digits)):
-        end, step = at + digits[span], steps[at, row] & residues - 1
-        turns = bounds[span, 1, row] - bounds[span, 0, row]
-        many = min(turns, residues // (step & -step) if step else 1)
-        if many > most and (
-            digits[span] == 1 or _one_step(extents[at:end, row], steps[at:end, row], residues)
-        ):
+        step = steps[at]
+        turns = bounds[span, 1] - bounds[span, 0]
+        many = min(turns, 1 << _period(step, residues))
+        if many > most and _one_step(spans, span, at, residues):
             found, most = (span, step, turns), many
-        at = end
+        at += digits[span]
     return found
 
 
 @njit(cache=True, nogil=True)
 def _counted(
-    spans: tuple[Array, Array, Array, Array], row: int, walk: int, scratch: Array, places: Array
+    spans: tuple[Array, Array, Array, Array], walk: int, scratch: Array, places: Array
 ) -> tuple[int, int, int]:
     """Count the executions of one configuration by residues, from 0 on, a `walk` as its first.
 
@@ -113,22 +185,20 @@ def _counted(
     size, moved, times = 1, 0, 1
     at = 0
     for span in range(len(digits)):
-        end = at + digits[span]
-        start, stop = bounds[span, 0, row], bounds[span, 1, row]
-        step = steps[at, row] & residues - 1
-        if digits[span] > 1 and not _one_step(extents[at:end, row], steps[at:end, row], residues):
-            own = extents[at:end, row], steps[at:end, row]
+        start, stop, step, end = bounds[span, 0], bounds[span, 1], steps[at], at + digits[span]
+        if not _one_step(spans, span, at, residues):
+            own = extents[at:end], steps[at:end]
             size = _walked(own, start, stop, size, scratch, places)
             at = end
             continue
         moved += step * start
-        period = residues // (step & -step) if step else 1
+        power = _period(step, residues)
         if span == walk:
             pass
         elif step == 0 or stop - start == 1:
             times *= stop - start
-        elif size * min(period, stop - start) <= residues:
-            size = _turned(size, step, stop - start, period, scratch[0], places)
+        elif size * min(1 << power, stop - start) <= residues:
+            size = _turned(size, step, stop - start, power, scratch[0], places)
         else:
             size = _everywhere(size, scratch, places)
             _repeat(scratch[0], step, stop - start, scratch[1])
@@ -138,11 +208,11 @@ def _counted(
 
 
 @njit(cache=True, nogil=True)
-def _turned(size: int, step: int, times: int, period: int, counts: Array, places: Array) -> int:
+def _turned(size: int, step: int, times: int, power: int, counts: Array, places: Array) -> int:
     """Move so many counts by 0, 1, ... `times` - 1 steps, and return how many there are then."""
     residues = len(places)
-    rounds, left = times // period, times & period - 1
-    turns = period if rounds else left
+    rounds, left = times >> power, times & (1 << power) - 1
+    turns = 1 << power if rounds else left
     for turn in range(turns - 1, -1, -1):
         whole, by, to = rounds + (turn < left), turn * step, turn * size
         for entry in range(size):
@@ -193,12 +263,13 @@ def _everywhere(size: int, scratch: Array, places: Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _one_step(extents: Array, steps: Array, residues: int) -> bool:
-    """Say whether a number of some digits moves by its first step for each one more."""
-    step = steps[0]
-    for place in range(1, len(extents)):
-        step *= extents[place - 1]
-        if extents[place] > 1 and steps[place] - step & residues - 1:
+def _one_step(spans: tuple[Array, Array, Array, Array], span: int, at: int, residues: int) -> bool:
+    """Say whether a number of some digits, from one on, moves by its first step for each more."""
+    _, digits, extents, steps = spans
+    step = steps[at]
+    for digit in range(at + 1, at + digits[span]):
+        step *= extents[digit - 1]
+        if extents[digit] > 1 and steps[digit] - step & residues - 1:
             return False
     return True
 
@@ -255,9 +326,9 @@ def _repeat(counts: Array, step: int, times: int, found: Array) -> None:
         for at in range(residues):
             found[at] = counts[at] * times
         return
-    distance = step & -step
-    turns = residues // distance
-    rounds, left = times // turns, times & turns - 1
+    power = _period(step, residues)
+    distance, turns = residues >> power, 1 << power
+    rounds, left = times >> power, times & turns - 1
     for start in range(distance):
         whole = window = 0
         if rounds:

@@ -5,19 +5,14 @@ Blocks, warps and loops are the digits of mixed-radix numbers; each moves an add
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.models.compiled_loops import worth_loop
 from perfmodel.models.grid.activity import Span
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.footprint import integers
-
-_LOOP: Final = "perfmodel.models.requests.residue_loop"
 
 
 def start_residues(
@@ -28,7 +23,8 @@ def start_residues(
     Of one configuration axis. `unit` divides all addresses and 128; the result has the shape
     (configurations, 128 // unit), executions that start at residue ``unit*i``.
     """
-    first, steps = _moves(spans, strides, offset, unit)
+    first = np.mod(np.floor_divide(offset, unit), LINE // unit).astype(np.int64)
+    steps = [[residue(strides, name) // unit for name in span.names] for span in spans]
     counts = (np.arange(LINE // unit) == first[:, None]) * 1.0
     for span, own in zip(spans, steps, strict=True):
         last = span.start + span.count
@@ -47,48 +43,13 @@ def mean_costs(
 ) -> Array:
     """Return mean costs of executions that start at the residues of `start_residues`.
 
-    `costs` of an execution are of shape (kinds, boxes, 128 // unit), NaN where they are not known;
+    `costs` of an execution are of shape (boxes, kinds, 128 // unit), NaN where they are not known;
     `place` is the box of each configuration, and the result of shape (kinds, configurations).
     """
-    if worth_loop(_LOOP, len(offset)):
-        found = _one_by_one(spans, _moves(spans, strides, offset, unit), costs, place)
-        if found is not None:
-            return found
     counts = start_residues(spans, strides, offset, unit)
     executions = np.maximum(counts.sum(axis=1), 1)
-    return np.stack([np.einsum("ij,ij->i", counts, cost[place]) / executions for cost in costs])
-
-
-def _moves(
-    spans: Sequence[Span], strides: Mapping[str, Array], offset: Array, unit: int
-) -> tuple[Array, list[list[Array]]]:
-    """Return the first residue of configurations, and by how many each digit of a span moves it."""
-    first = np.mod(np.floor_divide(offset, unit), LINE // unit).astype(np.int64)
-    return first, [[residue(strides, name) // unit for name in span.names] for span in spans]
-
-
-def _one_by_one(
-    spans: Sequence[Span],
-    moves: tuple[Array, Sequence[Sequence[Array]]],
-    costs: Array,
-    place: Array,
-) -> Array | None:
-    """Return mean costs by a compiled loop; None where loops run a fraction of their turns."""
-    first, steps = moves
-    bounds = [bound for span in spans for bound in (span.start, span.start + span.count)]
-    extents = [extent for span in spans for extent in span.extents]
-    numbers = [integers(number) for number in (*bounds, *extents)]
-    if not spans or not all(map(np.array_equal, numbers, (*bounds, *extents))):
-        return None
-    from perfmodel.models.requests.residue_loop import means_by_residue
-
-    starts, turns, rows = (
-        np.array(columns, dtype=np.int64)
-        for columns in (numbers[: len(bounds)], numbers[len(bounds) :], [*itertools.chain(*steps)])
-    )
-    digits = np.array([len(own) for own in steps])
-    ranges = starts.reshape(len(spans), 2, -1)
-    return np.asanyarray(means_by_residue(first, ranges, digits, turns, rows, costs, place))
+    kinds = (costs[:, kind][place] for kind in range(costs.shape[1]))
+    return np.stack([np.einsum("ij,ij->i", counts, cost) / executions for cost in kinds])
 
 
 def _prefix(
