@@ -91,6 +91,11 @@ def _add(found: Array, used: int, first: int, last: int) -> int:
 @njit(cache=True, nogil=True)
 def _in_order(ranges: Array) -> Array:
     """Return ranges in order, none of which touch."""
+    apart = 1
+    while apart < len(ranges) and ranges[apart - 1, 1] + 1 < ranges[apart, 0]:
+        apart += 1
+    if apart >= len(ranges):  # they mostly are
+        return ranges
     found = np.zeros(ranges.shape, dtype=np.int64)
     used = 0
     for place in np.argsort(ranges[:, 0], kind="mergesort"):

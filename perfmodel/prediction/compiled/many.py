@@ -79,8 +79,34 @@ def prepare(
     useful = [(held.mean(), form) for form, held in shares.items() if held.mean() >= _FEW]
     useful.sort(key=lambda each: -each[0])
     compiled = _MANY if size >= COMPILED else math.inf
-    functions = ((f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful)
-    return tuple((f, function, f.screen if len(useful) > 1 else None) for f, function in functions)
+    functions = [(f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful]
+    if len(functions) < 2:
+        return tuple((form, function, None) for form, function in functions)
+    inputs, to_serve, working = (
+        [tried[name] for name in programs.names],
+        np.ones(len(some), dtype=bool),
+        [],
+    )
+    for form, function in functions:
+        working.append((form, function, _screen(form, inputs, to_serve, shares[form])))
+        to_serve &= ~shares[form]
+    return tuple(working)
+
+
+def _screen(
+    form: Form[LaunchNumbers], inputs: Sequence[Array], left: Array, held: Array
+) -> ArrayFunction | None:
+    """Return what says which launches a program may hold for, of those that others have left.
+
+    Of more guards where those that take little let many through that it does not hold for.
+    """
+    if form.screen is None:
+        return None
+    with np.errstate(all="ignore"):
+        may = left & form.screen(*inputs)[0]
+    if np.count_nonzero(held) > _PARTED * np.count_nonzero(may):
+        return form.screen
+    return form.parted([column[may] for column in inputs])
 
 
 @record

@@ -24,7 +24,7 @@ from perfmodel.prediction.compiled.layouts import Layout, Read
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import Function, python_function
 from perfmodel.prediction.compiled.recording import Evaluated, RecordedLaunches, record_launches
-from perfmodel.prediction.compiled.usual import screen
+from perfmodel.prediction.compiled.usual import parting, screen
 
 Found = TypeVar("Found")
 
@@ -85,7 +85,17 @@ class Form(Generic[Found]):
     @cached_property
     def screen(self) -> ArrayFunction | None:
         """A function of arrays that says which launches it may hold for, in a tenth of the time."""
-        few = Form(screen(self.program), self.layout)
+        return self._asked(screen(self.program))
+
+    def parted(self, columns: Sequence[Array]) -> ArrayFunction | None:
+        """Return the same of more guards, which part launches with these inputs; made once."""
+        if "_parted" not in vars(self):
+            vars(self)["_parted"] = self._asked(parting(self.program, columns))
+        found: ArrayFunction | None = vars(self)["_parted"]
+        return found
+
+    def _asked(self, guards: Program) -> ArrayFunction | None:
+        few = Form(guards, self.layout)
         return few.of_many if "of_many" in vars(self) else few.of_arrays
 
     def agrees(self, recorded: RecordedLaunches[Found], many: bool = False) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,8 @@ _USUAL: Final = 0.9
 """Share of launches that have to decide alike for a program to be made of these alone."""
 _QUICK: Final = 32
 """Operations of a guard at most that is asked before its program is run."""
+_PART: Final = 4
+"""Share of a program's operations, as one over so many, up to which others are asked too."""
 
 
 def of_launches(
@@ -52,6 +55,30 @@ def screen(program: Program) -> Program:
     small = _small(program, _QUICK, of_call=_QUICK)
     guards = tuple(guard for guard in program.guards if guard.value in small)
     return Program(program.inputs, guards, (), ())
+
+
+def parting(program: Program, columns: Sequence[Array]) -> Program:
+    """Return the guards of `screen`, and those that part launches which it lets through.
+
+    `columns` are the inputs of some of these. Such a guard takes a quarter of a program's
+    operations at most: a program on launches that it does not hold for takes all of them.
+    """
+    most = len([*in_order(program.ends)]) // _PART
+    guards = [g for g in program.guards if len([*islice(in_order([g.value]), most + 1)]) <= most]
+    with np.errstate(all="ignore"):
+        of = array_function(Program(program.inputs, (), (), tuple(g.value for g in guards)))
+        _, values = of(*columns)
+    left = np.ones(len(columns[0]), dtype=bool)
+    failed = [left & (value != g.answer) for value, g in zip(values, guards, strict=True)]
+    chosen = [*screen(program).guards]
+    while failed:
+        counts = [np.count_nonzero(left & each) for each in failed]
+        place = int(np.argmax(counts))  # the first, as it takes the fewest operations
+        if counts[place] < (1 - _USUAL) * len(left):
+            break
+        left &= ~failed[place]
+        chosen.append(guards[place])
+    return Program(program.inputs, tuple(chosen), (), ())
 
 
 def _small(program: Program, most: int, of_call: int = 1) -> dict[Scalar, int]:

@@ -126,3 +126,15 @@ def test_no_program_is_asked_for_no_launches() -> None:
     programs: Any = SimpleNamespace(known=known, names=("n",))
     shares: Any = many._shares(programs, {"n": np.arange(4)})
     assert [shares[form].tolist() for form in known] == [[True] * 4, [False] * 4]
+
+
+def test_more_guards_are_asked_where_few_let_too_many_through() -> None:
+    # by hand: the screen lets all of 8 through, of which others have served 2; the program holds
+    # for 5 of the rest, which is enough, or for 3
+    screened, parted = (lambda n: (n >= 0, ())), object()
+    given: list[Any] = []
+    form: Any = SimpleNamespace(screen=screened, parted=lambda c: given.append(c[0]) or parted)
+    numbers = np.arange(8)
+    assert many._screen(form, [numbers], numbers > 1, numbers > 2) is screened
+    assert many._screen(form, [numbers], numbers > 1, numbers > 4) is parted
+    assert [column.tolist() for column in given] == [[2, 3, 4, 5, 6, 7]]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from perfmodel.prediction.compiled.array_code import array_function
-from perfmodel.prediction.compiled.lowering import Program
+from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.scalars import Scalars
-from perfmodel.prediction.compiled.usual import of_launches, small_truths
+from perfmodel.prediction.compiled.usual import of_launches, parting, screen, small_truths
 from perfmodel.prediction.compiled.writer import uses
 
 do = Scalars()
@@ -47,3 +49,22 @@ def test_small_truths() -> None:
     assert small_truths(PROGRAM, 1) == []
     assert small_truths(PROGRAM, 2) == [LARGE]
     assert set(small_truths(PROGRAM, 3)) == {LARGE, ODD}
+
+
+def test_guards_that_part_launches_are_asked_first() -> None:
+    # by hand: of three guards too long for a screen one fails for half of the launches and one for
+    # every eighth; the third does as well, and takes most of the program
+    def long(number: Any, count: int) -> Any:
+        for step in range(count):
+            number = do.apply("add", number, step)
+        return number
+
+    half = do.apply("equal", do.apply("remainder", long(SIZE, 40), 2), 0)
+    eighth = do.apply("greater", do.apply("remainder", long(TILE, 40), 8), 0)
+    most = do.apply("greater", do.apply("remainder", long(TILE, 400), 8), 0)
+    guards = tuple(Guard(each, True) for each in (LARGE, half, eighth, most))
+    program = Program(("size", "tile"), guards, (), (TIME,))
+    columns = np.arange(200, 264), np.arange(64)
+    assert screen(program).guards == guards[:1]
+    assert parting(program, columns).guards == guards[:3]
+    assert parting(program, (columns[0], np.ones(64, dtype=int))).guards == guards[:2]
