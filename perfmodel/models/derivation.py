@@ -254,9 +254,12 @@ def skippable(nothing: Any) -> bool:
     """Say whether a step may be left out, by where it changes nothing: everywhere.
 
     Not where that depends on numbers recorded for other launches too, which may need the step.
+    One that is recorded serves all launches, so that this leaves no decision.
     """
     every = np.all(nothing)
-    return not (_general.get() and isinstance(every, Recorded)) and bool(every)
+    if isinstance(every, Recorded) and (_general.get() or not glimpse(every)):
+        return False
+    return bool(every)
 
 
 def records_parts() -> bool:

@@ -11,6 +11,7 @@ from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
 from perfmodel.models.dram.throughput import OVER_FETCH, OVER_FETCHED
 from perfmodel.models.global_accesses import CacheState
+from perfmodel.models.launch.occupancy import LIMITERS
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.roofline import ceilings, intensities
 from perfmodel.models.time.stage import Timing
@@ -42,7 +43,7 @@ class LaunchNumbers:
     blocks_per_sm: Any
     warps_per_sm: Any
     fraction: Any
-    limiter: Any  # a word
+    limiter: Any  # a place in `LIMITERS`
     # Bytes that DRAM reads, and that L2 is asked for, of each load.
     loads: Mapping[str, tuple[Any, Any]]
 
@@ -61,7 +62,7 @@ class LaunchNumbers:
             blocks_per_sm=occupied.blocks_per_sm,
             warps_per_sm=occupied.warps_per_sm,
             fraction=occupied.fraction,
-            limiter=occupied.limiter,
+            limiter=np.argmin(occupied.limits, axis=0),
             loads={
                 access.name: (access.dram_bytes, access.asked_sectors * SECTOR)
                 for access in details.traffic.accesses
@@ -82,7 +83,7 @@ class LaunchNumbers:
             blocks_per_sm=int(self.blocks_per_sm),
             warps_per_sm=int(self.warps_per_sm),
             fraction=float(self.fraction),
-            limiter=str(self.limiter),
+            limiter=int(self.limiter),
             loads={name: (_first(a), _first(b)) for name, (a, b) in self.loads.items()},
         )
 
@@ -127,7 +128,7 @@ def prediction_from(
             blocks_per_sm=numbers.blocks_per_sm,
             warps_per_sm=numbers.warps_per_sm,
             fraction=numbers.fraction,
-            limiter=numbers.limiter,
+            limiter=LIMITERS[numbers.limiter],
             waves=float(x * y * z) / (gpu.sm_count * numbers.blocks_per_sm),
         ),
         roofline=RooflineResult(

@@ -304,3 +304,11 @@ def test_blocks_that_copy_ahead_are_together_whatever_runs_once() -> None:
         found = predict_many(product, **sizes)
         alone = [predict(product, **sizes | {"BN": int(tile)}).time_s for tile in sizes["BN"]]
     np.testing.assert_allclose(found.time_s, alone, rtol=1e-12)
+
+
+def test_loops_that_run_once_part_launches_only_where_loads_go_out_with_others() -> None:
+    # by hand: no loop around those of softmax has loads, and rows of the matrix lie around x
+    rows = {"rows": 64, "cols": np.array([8303, 20000])}
+    assert len(list(batches_of(find_kernel("softmax"), rows, np.arange(2)))) == 1
+    batch = {"rows": 1056, "columns": 5120, "batch": np.array([1, 2])}
+    assert len(list(batches_of(find_kernel("ffn-gemv", "warp"), batch, np.arange(2)))) == 2

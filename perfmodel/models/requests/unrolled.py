@@ -10,6 +10,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.instance import Instance
+from perfmodel.kernels.kernel import Kernel
 
 LOADS_IN_FLIGHT: Final = 16
 """Loads of a loop that a warp has in flight before it uses the first, unless the kernel says.
@@ -26,35 +27,43 @@ def loops_of(instance: Instance, accesses: Iterable[Access]) -> list[str | None]
     A loop within a loop that runs once leaves no branch in the code: its loads go out with those of
     the loop around it, if that has any, as the x of one vector do with the rows of a matrix.
     """
-    kernel = instance.kernel
-    shared = {b.name for b in kernel.buffers if b.space == "shared"}
-    loads = {a.loop for a in kernel.accesses if a.kind == "load" and a.buffer not in shared}
     own = [access.loop for access in accesses]
-    found = {loop: _waited_in(instance, loop, loads) for loop in set(own)}
+    found = {loop: _waited_in(instance, loop) for loop in set(own)}
     return [found[loop] for loop in own]
 
 
-def _waited_in(instance: Instance, own: str | None, loads: set[str | None]) -> str | None:
-    """Return the loop that loads of a loop go out with; `loads` are the loops that have any."""
+def _waited_in(instance: Instance, own: str | None) -> str | None:
+    """Return the loop that loads of a loop go out with."""
     found = own
-    for loop in reversed(instance.kernel.loop_nest(own)):
-        if loop.parent is None or np.any(np.asanyarray(instance.trips[loop.variable]) != 1):
+    for variable, around in _deciding(instance.kernel, own):
+        if np.any(np.asanyarray(instance.trips[variable]) != 1):
             break
-        if loop.parent in loads:
-            found = loop.parent
+        found = around or found
     return found
 
 
+def _deciding(kernel: Kernel, own: str | None) -> tuple[tuple[str, str | None], ...]:
+    """Return the loops around something that decide whether loads go out with others, inmost first.
+
+    Each with the loop around it where that has loads: beyond the last of those nothing is decided.
+    """
+    shared = {b.name for b in kernel.buffers if b.space == "shared"}
+    loads = {a.loop for a in kernel.accesses if a.kind == "load" and a.buffer not in shared}
+    nest = [loop for loop in reversed(kernel.loop_nest(own)) if loop.parent is not None]
+    while nest and nest[-1].parent not in loads:
+        nest.pop()
+    return tuple((n.variable, n.parent if n.parent in loads else None) for n in nest)
+
+
 def runs_once(instance: Instance) -> list[np.ndarray]:
-    """Return for each loop within a loop where it runs once: `loops_of` wants it alike.
+    """Return of each loop that `loops_of` decides by where it runs once: it wants that alike.
 
     Blocks that copy ahead wait at none of them.
     """
-    return [
-        np.asanyarray(instance.trips[loop.variable]) == 1
-        for loop in instance.kernel.loops
-        if loop.parent is not None
-    ]
+    kernel = instance.kernel
+    deciding = (_deciding(kernel, access.loop) for access in kernel.accesses)
+    names = dict.fromkeys(variable for loops in deciding for variable, _ in loops)
+    return [np.asanyarray(instance.trips[name]) == 1 for name in names]
 
 
 def loop_unroll(instance: Instance, loop: str | None, loads: int) -> tuple[Array, Array]:

@@ -6,11 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from perfmodel.models.derivation import figure, is_recording
 from perfmodel.models.global_accesses import CacheState
-from perfmodel.models.launch.occupancy import LIMITERS
 from perfmodel.models.ranges import Differences
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.circumstances import Circumstances
@@ -49,7 +46,6 @@ class NumbersLayout:
     traffic: tuple[str, ...]
     params: tuple[str, ...]
     loads: tuple[str, ...]
-    limiter: str
 
     @property
     def rest(self) -> int:
@@ -58,7 +54,7 @@ class NumbersLayout:
 
     def record(self, outputs: tuple[Any, ...]) -> LaunchNumbers:
         """Return outputs as the numbers of launches."""
-        time, flop, per_sm, warps, fraction, *left = outputs
+        time, flop, per_sm, warps, fraction, limiter, *left = outputs
         sizes, left = left[: 6 + len(self.params)], left[6 + len(self.params) :]
         loads = iter(left[len(self.terms) + len(self.traffic) :])
         return LaunchNumbers(
@@ -72,7 +68,7 @@ class NumbersLayout:
             blocks_per_sm=per_sm,
             warps_per_sm=warps,
             fraction=fraction,
-            limiter=self.limiter,
+            limiter=limiter,
             loads=dict(zip(self.loads, zip(loads, loads, strict=True), strict=True)),
         )
 
@@ -80,15 +76,15 @@ class NumbersLayout:
 def read_numbers(details: Details) -> tuple[NumbersLayout, tuple[Any, ...]]:
     """Return the numbers of launches, and their layout."""
     found = LaunchNumbers.of(details)
-    limiter = LIMITERS[int(np.ravel(np.argmin(details.occupied.limits, axis=0))[0])]
     outputs = (
-        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm, found.fraction),
+        *(found.time_s, found.flop, found.blocks_per_sm, found.warps_per_sm),
+        *(found.fraction, found.limiter),
         *(*found.grid, *found.block, *found.params.values()),
         *(*found.terms_s.values(), *found.traffic.values()),
         *(number for load in found.loads.values() for number in load),
     )
     names = tuple(found.terms_s), tuple(found.traffic), tuple(found.params), tuple(found.loads)
-    return NumbersLayout(*names, limiter=limiter), outputs
+    return NumbersLayout(*names), outputs
 
 
 @record

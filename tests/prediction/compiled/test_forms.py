@@ -14,6 +14,7 @@ from perfmodel import load_device, predict
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels import bind, check_bounds, find_kernel, kernel_from_table
 from perfmodel.kernels.bounds import surely_fits
+from perfmodel.models.launch.occupancy import LIMITERS
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.layouts import read_numbers
 from perfmodel.prediction.compiled.programs import Form, run
@@ -200,3 +201,18 @@ def test_the_first_of_many_launches_decide_which_form_a_program_is_of() -> None:
         models = LaunchNumbers.of(UNDER.details(kernel, numbers)).plain()
         check_same(found.layout.record(made), models)
         assert run(function, [*others[0].values()]) is None
+
+
+def test_a_program_serves_launches_that_other_resources_limit() -> None:
+    # independent: the models; 32 registers a thread up to 512 columns, 48 from there on
+    kernel = find_kernel("softmax")
+    launches = [{"rows": 4096, "cols": cols} for cols in (300, 500)]
+    found = record_launches(kernel, launches, UNDER.evaluated, read_numbers)
+    limiters = []
+    for launch in (launches[0], {"rows": 4096, "cols": 1000}):
+        numbers = run(python_function(found.program), [*launch.values()])
+        assert numbers is not None
+        models = LaunchNumbers.of(UNDER.details(kernel, launch)).plain()
+        check_same(found.layout.record(numbers), models)
+        limiters.append(models.limiter)
+    assert limiters == [LIMITERS.index("warps"), LIMITERS.index("registers")]
