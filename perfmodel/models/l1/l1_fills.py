@@ -102,7 +102,8 @@ def _of_all_blocks(
 ) -> list[Array]:
     """Return the sectors that groups bring into all L1s, of which a block brings those `found`.
 
-    Blocks that start together keep together: one brings what others of the SM read too.
+    Blocks that read the same by turns, or as all do, keep together while they start together: one
+    brings it. Blocks that follow each other in the grid and read the same do not (`FOUND`).
     """
     blocks, sms, capacity, device = accesses.blocks, accesses.sms, accesses.l1_size, accesses.device
     first = np.minimum(blocks, sms * accesses.blocks_on_sm)
@@ -116,8 +117,10 @@ def _of_all_blocks(
     stays = resident_share(together, capacity, reuse_knee(device))
     totals = []
     for own, p in zip(found, places, strict=True):
-        again = np.where(p.sets == 1, (1 - stays) / p.later, 1 - there + there / p.later)
-        totals.append(own * (first / p.first + (blocks - first) * again))
+        still = p.sets == 1
+        start = np.where(still | (p.share > 0), 1 / p.first, 1 - there + there / p.first)
+        again = np.where(still, (1 - stays) / p.later, 1 - there + there / p.later)
+        totals.append(own * (first * start + (blocks - first) * again))
     return totals
 
 
