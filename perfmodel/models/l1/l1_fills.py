@@ -102,8 +102,8 @@ def _of_all_blocks(
 ) -> list[Array]:
     """Return the sectors that groups bring into all L1s, of which a block brings those `found`.
 
-    Blocks that read the same by turns, or as all do, keep together while they start together: one
-    brings it. Blocks that follow each other in the grid and read the same do not (`FOUND`).
+    Blocks that read what others further on in the grid read, or what all do, keep together while
+    they start together: one brings it. Blocks that follow each other do not (`FOUND`).
     """
     blocks, sms, capacity, device = accesses.blocks, accesses.sms, accesses.l1_size, accesses.device
     first = np.minimum(blocks, sms * accesses.blocks_on_sm)

@@ -1,9 +1,9 @@
 """Where blocks that read the same data run: how many of them share an SM, or a GPC.
 
-While the GPU fills, blocks go to the SMs in turn: an SM gets every so-manieth block as there are
-SMs, give or take the few SMs that have turns of their own. So blocks of one column of the grid
-share an SM where the number of columns divides that of the SMs. Later blocks go to whichever SM has
-room, and are as good as drawn.
+While the GPU fills, blocks go to the SMs one after the other: an SM gets every so-manieth block as
+there are SMs, give or take the few SMs that get theirs before the rest. So blocks of one column of
+the grid share an SM where the number of columns divides that of the SMs. Later blocks go to
+whichever SM has room, and are as good as drawn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Placed(NamedTuple):
     sets: Array  # of data that the grid reads before others begin
     first: Array  # blocks of an SM that read one of them, while the GPU fills
     later: Array  # the same of blocks that come later
-    share: Array  # of the SMs that one of them is read on by turns, while the GPU fills
+    share: Array  # of the SMs that one of them is read on, while the GPU fills; 0 where none comes again
 
 
 def placed(instance: Instance, moves: Callable[[str], Any], held: Array, device: Device) -> Placed:
