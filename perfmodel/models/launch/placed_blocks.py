@@ -41,7 +41,8 @@ class Placed(NamedTuple):
     sets: Array  # of data that the grid reads before others begin
     first: Array  # blocks of an SM that read one of them, while the GPU fills
     later: Array  # the same of blocks that come later
-    share: Array  # of the SMs that one of them is read on, while the GPU fills; 0 where none comes again
+    # of the SMs that one of them is read on, while the GPU fills; 0 where none comes again
+    share: Array
 
 
 def placed(instance: Instance, moves: Callable[[str], Any], held: Array, device: Device) -> Placed:
