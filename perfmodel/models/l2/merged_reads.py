@@ -139,13 +139,13 @@ class _Readers:
         known, run = self.accesses[i].alike, self.run
         if known is None:
             near = _alike(self.instance, self.requests[i], run)
-            return np.maximum(near, self._some_way_off(self.requests[i]))
+            return np.maximum(near, self._by_turns(self.requests[i]))
         near = np.atleast_1d(np.asanyarray(known, dtype=float))
         if self.requests[i].access.counted is None:
             return near
         return np.where(run <= ONE_A_SM, np.maximum(near * run / (near + run), 1.0), near)
 
-    def _some_way_off(self, r: Requests) -> Array:
+    def _by_turns(self, r: Requests) -> Array:
         """Return the SMs of a GPC whose blocks some way off read the same, while the GPU fills."""
         held = np.maximum(self.together / np.minimum(self.blocks, 1.0 * self.device.sm_count), 1.0)
         place = placed(
