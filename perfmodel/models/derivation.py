@@ -253,13 +253,11 @@ def most_turns(counts: Any) -> int:
 def skippable(nothing: Any) -> bool:
     """Say whether a step may be left out, by where it changes nothing: everywhere.
 
-    Not where that depends on numbers recorded for other launches too, which may need the step.
-    One that is recorded serves all launches, so that this leaves no decision.
+    Not where numbers recorded for other launches decide, which may need it: it serves them all.
     """
     every = np.all(nothing)
-    if isinstance(every, Recorded) and (_general.get() or not glimpse(every)):
-        return False
-    return bool(every)
+    kept = isinstance(every, Recorded) and (_general.get() or not glimpse(every))
+    return not kept and bool(every)
 
 
 def records_parts() -> bool:

@@ -30,6 +30,7 @@ FIRST = {  # launches, then median, ninetieth percentile and inside of the first
     "blind-domains": (264, 0.061, 0.202, 250),
     "irregular-blocks": (96, 0.037, 0.185, 96),
     "further-domains": (338, 0.081, 0.319, 304),  # and two that were refused
+    "benchmark-suites": (336, 0.067, 0.380, 299),
 }
 Key = tuple[str, str, int]
 
@@ -231,3 +232,31 @@ def test_a_chase_draws_anew_each_turn() -> None:
     assert any(a.draw < 0 for a in kernel.accesses)
     found = predict(kernel, device="h100-sxm").traffic
     assert found["l2_read_sectors"] > 0.9 * found["global_load_sectors"]
+
+
+@needs_nvcc
+def test_what_one_thread_hands_on_is_its_blocks_own() -> None:
+    # measured: rows appended by a counter that a thread reads for its block; 2.8 and 5.1 times
+    assert off("moe_permute_tokens", "time_us", least=4) == pytest.approx([0.94] * 4, abs=0.06)
+    many = off("moe_permute_tokens", "dram_write_bytes", least=1e8)
+    assert many == pytest.approx([1], abs=0.05)
+
+
+@needs_nvcc
+def test_one_warp_between_barriers_has_l1_to_itself() -> None:
+    # measured: a tile of 32 by 32 along its diagonals by one warp; twice the time
+    assert off("needle_diagonal", "time_us", least=4) == pytest.approx([0.94] * 4, abs=0.06)
+
+
+@needs_nvcc
+def test_long_blocks_whose_heads_are_shared_find_rows_in_l1() -> None:
+    # measured: keys by rows, a thread each; L2 read 7.3 times, and 0.68 of the time
+    many = off("decode_head_attention", "l2_read_sectors", least=1e6)
+    assert many == pytest.approx([0.91, 0.91], abs=0.08)
+    assert off("decode_head_attention", "time_us", least=400)[0] == pytest.approx(0.99, abs=0.05)
+
+
+@needs_nvcc
+def test_blocks_of_a_column_read_it_once_an_sm() -> None:
+    # measured: 4 columns of blocks, 6 of one column an SM; L2 read 7.1 times, and 1.94 of the time
+    assert off("gemm_rowtile", "time_us", least=70)[0] == pytest.approx(1.08, abs=0.06)

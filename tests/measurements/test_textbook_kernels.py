@@ -49,7 +49,7 @@ def errors(kernel: str, use: str) -> list[float]:
 @pytest.mark.parametrize(
     ("kernel", "most"),
     [
-        ("tiles_of_product", 0.08),
+        ("tiles_of_product", 0.085),
         ("lines_in_step", 0.13),
         ("tree_in_rounds", 0.20),
         ("reduce_tree", 0.08),

@@ -31,7 +31,6 @@ OTHERS: Final = frozenset(
         "dram.throughput.OVER_FETCH",
         "dram.writeback.SET_ASIDE_WRITE_COST",
         "dram.writeback_loss.STREAMS_LOSS",
-        "l1.l1_fills.FOUND",
         "l1.l1_tables.WALKED_MISSES",
         "l1.local_memory.HIT_SHARE",
         "l1.merged_stores.HALF_LATER",

@@ -95,3 +95,28 @@ def test_what_blocks_read_in_step_comes_once_of_more_than_l2_holds(panel: str) -
     found = predict(kernel_from_table(kernel), device="h200-sxm").traffic
     assert found["global_load_sectors"] == 8 * size * 4 / 32
     assert found["dram_read_bytes"] == pytest.approx(size * 4, rel=0.02)
+
+
+def test_long_blocks_are_known_by_some_of_their_iterations() -> None:
+    # hand count: 8 of 16 blocks share a head of 64 floats; a thread reads one row of it in 64
+    # turns, of which every eighth comes to a sector that L1 has not; 16 rows one after the other
+    rows, heads = 4096, 2
+    kernel = {
+        "name": "scores",
+        "launch": {"grid": [16], "block": [256]},
+        "buffers": {"keys": {"length": rows * heads * 64, "element_bytes": 4}},
+        "loops": [
+            {"variable": "t", "trips": rows // 256},
+            {"variable": "d", "trips": 64, "parent": "t"},
+        ],
+        "accesses": [
+            {
+                "load": "keys",
+                "loop": "d",
+                "index": f"((t*256 + threadIdx.x)*{heads} + blockIdx.x // 8)*64 + d",
+            }
+        ],
+    }
+    found = predict(kernel_from_table(kernel), device="h100-sxm").details.traffic
+    assert found.global_load_sectors[0] == 16 * 8 * 16 * 64 * 32
+    assert found.l1_fill_sectors[0] == pytest.approx(16 * rows * 64 * 4 / 32, rel=0.01)

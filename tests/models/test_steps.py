@@ -42,6 +42,17 @@ def test_a_warp_alone_uses_one_unit_after_the_other(issue: float, l1: float) -> 
     assert work_times(work(issue, l1, warps=4), [1], H200)[0][0] == pytest.approx(issue + l1)
 
 
+@given(seconds, seconds)
+def test_few_warps_have_l1_to_themselves(issue: float, l1: float) -> None:
+    # hand count: a block's only warp issues all of its instructions at one scheduler of four, and
+    # none of another scheduler is in its way at L1; of two, each issues half
+    assert work_times(work(issue, l1, warps=1), [1], H200)[0][0] == pytest.approx(4 * issue + l1)
+    assert work_times(work(issue, l1, warps=2), [1], H200)[0][0] == pytest.approx(2 * issue + l1)
+    # two blocks of a warp take twice as long at L1, and half of that each
+    both = work_times(work(issue, l1, warps=1), [2], H200)[0][0]
+    assert both == pytest.approx((4 * issue + 2 * l1) / 2)
+
+
 @given(seconds, seconds, st.sampled_from([4, 8, 32]), st.integers(1, 8))
 def test_no_queue_is_faster_than_its_slower_unit(
     issue: float, l1: float, warps: int, blocks: int
@@ -54,10 +65,11 @@ def test_no_queue_is_faster_than_its_slower_unit(
 @given(seconds)
 def test_equal_units_share_a_queue_as_the_textbook_says(time: float) -> None:
     # published: two equal stations and n customers pass n/(n + 1) of a station's rate
-    for n, each in enumerate(warps_times(work(time, time, warps=4), 12), 1):
+    one = np.ones(1)
+    for n, each in enumerate(warps_times(work(time, time, warps=4), one, 12), 1):
         assert float(each[0]) == pytest.approx(time * (n + 1) / n)
     # and three of them n/(n + 2)
-    for n, each in enumerate(warps_times(work(time, time, warps=4, tensor=time), 12), 1):
+    for n, each in enumerate(warps_times(work(time, time, warps=4, tensor=time), one, 12), 1):
         assert float(each[0]) == pytest.approx(time * (n + 2) / n)
 
 

@@ -34,7 +34,7 @@ def test_naive_gemm_says_why_it_takes_33_clocks(predicted: Predicted) -> None:
     assert "Load A[m*K + k], every k: 2.15G requests of 4 B per lane, each 32 sectors" in words
     assert "32 lines, 32 data and 8 tag wavefronts" in words
     assert "with m = blockIdx.x*blockDim.x + threadIdx.x" in words
-    assert "= 6.872e10*(1 - 0.01406) = 6.775e10 clocks" in words
+    assert "= 6.872e10*(1 - 0.01405) = 6.775e10 clocks" in words
     assert re.search(r"L1 clocks per SM = max\(data \+ fills, .* = 5\.\d+e8 clocks", words)
 
 

@@ -21,13 +21,13 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import Moved
 from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.syntax import Function, Instruction
-from perfmodel.expressions import Node, Number, names, parse
+from perfmodel.expressions import Name, Node, Number, names, parse
 from perfmodel.kernels.access import DATA_TYPES, Access
 from perfmodel.records import record
 
+_BLOCK: Final = "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
 THREAD: Final = parse(
-    "(blockIdx.x + gridDim.x*(blockIdx.y + gridDim.y*blockIdx.z))"
-    "*(blockDim.x*blockDim.y*blockDim.z)"
+    f"{_BLOCK}*(blockDim.x*blockDim.y*blockDim.z)"
     " + (threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z))"
 )
 """Number of a thread in the launch."""
@@ -140,6 +140,14 @@ def _before_barrier(function: Function, at: int) -> frozenset[int]:
     behind = function.instructions[:at]
     last = max((n for n, i in enumerate(behind) if i.opcode in ("bar", "barrier")), default=0)
     return frozenset(range(last))
+
+
+def place_of(index: Node, space: str, length: int, grid: Sequence[int]) -> Node:
+    """Return what tells the place of an access: each block has shared memory of its own."""
+    if space != "shared":
+        return index
+    block = parse(_BLOCK) if math.prod(grid[1:]) > 1 else Name("blockIdx.x")
+    return index + block * length
 
 
 def rounds_of_loads(accesses: Sequence[Access], shared: Collection[str]) -> dict[str | None, int]:

@@ -33,6 +33,8 @@ _OF_LOOPS: Final = 64
 """Blocks in which it is seen how often loops run."""
 _MOST_POINTS: Final = 1 << 19
 """Places at which a condition is looked at, at most."""
+_FEW_TURNS: Final = 4
+"""Iterations at which it is looked at, at least: of all lanes while that leaves as many."""
 _IDLE: Final = 0.05
 """Work of a block over the longest's up to which it has left at once."""
 _WARPS: Final = 32
@@ -147,8 +149,10 @@ class _Places:
         threads = any(name.startswith("threadIdx.") for name in used)
         blocks = self.blocks if any(name.startswith("blockIdx.") for name in used) else 1
         warps = _some(self.warps, most_warps) if threads else np.zeros(1, dtype=np.int64)
-        lanes = np.array([0, 15, 31]) if threads else np.zeros(1, dtype=np.int64)
-        room = max(_MOST_POINTS // (blocks * len(warps) * len(lanes)), 4)
+        lanes = np.arange(WARP_SIZE if threads else 1)
+        if blocks * len(warps) * len(lanes) > _MOST_POINTS // _FEW_TURNS:
+            lanes = lanes[[0, len(lanes) // 2, -1]]
+        room = max(_MOST_POINTS // (blocks * len(warps) * len(lanes)), _FEW_TURNS)
         each = max(int(room ** (1 / max(len(nest), 1))), 2)
         thread = np.minimum(warps[:, None] * WARP_SIZE + lanes, self.threads - 1)
         env = self.known | coordinates("threadIdx", thread[None, :, :, None], self.block)

@@ -23,6 +23,7 @@ from perfmodel.cuda.kernel.accesses import (
     factored,
     known_part,
     named_accesses,
+    place_of,
     rounds_of_loads,
     three_numbers,
 )
@@ -223,7 +224,8 @@ class Builder:
                 )
             )
             if not p.counted:
-                indices[p.access.at] = index
+                space, length = self.start.bases[p.base].space, self.lengths[p.base]
+                indices[p.access.at] = place_of(index, space, length, self.launch.grid)
         return accesses
 
     def _draw(self, p: Placed, indices: Mapping[int, Node]) -> int:
@@ -386,10 +388,9 @@ class Builder:
     def _source(self, p: Placed) -> str:
         """Return the file and line of an access, as far as the PTX says."""
         instruction = self.function.instructions[p.access.at]
-        source = instruction.source
-        if source is None:
+        if instruction.source is None:
             return f"PTX:{instruction.line}"
-        return place_name(users_line(source, self.module), self.module)
+        return place_name(users_line(instruction.source, self.module), self.module)
 
 
 def _unequal(emulation: Emulation | None, by_block: BlockWork) -> Unequal | None:

@@ -13,19 +13,19 @@ they may drift a few iterations from one another, which lengthens the window by 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from perfmodel.arrays import Array, summed
 from perfmodel.hardware.coefficients import Coefficient
-from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
-from perfmodel.models.grid.geometry import BLOCK_INDICES
 from perfmodel.models.l1.l1_tables import periodic_fills
 from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, traced_fills
+from perfmodel.models.launch.placed_blocks import placed
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, apart, loads_by_l1, thread_extents
@@ -85,23 +85,48 @@ def l1_fills(
 
 def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Array]:
     """Return the sectors that groups of affine loads bring into all L1s."""
-    instance, requests, blocks = accesses.instance, accesses.requests, accesses.blocks
-    capacity, sharing, sms = accesses.l1_size, accesses.blocks_on_sm, accesses.sms
+    instance, requests, capacity = accesses.instance, accesses.requests, accesses.l1_size
     found = block_fills(accesses, cached)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {r.access.buffer: buffer_bytes(instance, r) for r in requests if _by_l1(r)}
     stays = resident_share(summed(lengths.values()), capacity, reuse_knee(accesses.device))
-    walk = np.maximum(summed(found) * SECTOR, 1.0)
-    there = FOUND(capacity=capacity, walk=walk)
     totals = []
-    for g, own in zip(cached, found, strict=True):
-        still, several = alike(instance, g, sharing, accesses.device)
-        # Data that every block reads alike stays for the next block of the SM.
-        times = np.where(still, sms, blocks * (1 - there + there / several))
-        total = own * times
+    for g, total in zip(cached, _of_all_blocks(accesses, cached, found), strict=True):
         whole = np.ceil(lengths[requests[g.members[0]].access.buffer] / SECTOR)
-        totals.append(total - stays * np.maximum(total - whole * sms, 0.0))
+        totals.append(total - stays * np.maximum(total - whole * accesses.sms, 0.0))
     return totals
+
+
+def _of_all_blocks(
+    accesses: GlobalAccesses, cached: Sequence[Group], found: Sequence[Array]
+) -> list[Array]:
+    """Return the sectors that groups bring into all L1s, of which a block brings those `found`.
+
+    Blocks that read what others further on in the grid read, or what all do, keep together while
+    they start together: one brings it. Blocks that follow each other do not (`FOUND`).
+    """
+    blocks, sms, capacity, device = accesses.blocks, accesses.sms, accesses.l1_size, accesses.device
+    first = np.minimum(blocks, sms * accesses.blocks_on_sm)
+    held = first / sms
+    places = [
+        placed(accesses.instance, partial(_moves, g), np.maximum(held, 1.0), device) for g in cached
+    ]
+    there = FOUND(capacity=capacity, walk=np.maximum(summed(found) * SECTOR, 1.0))
+    # Data that all blocks read stays for an SM's next blocks, if L1 holds what its blocks read.
+    together = summed(own * SECTOR * held / p.first for own, p in zip(found, places, strict=True))
+    stays = resident_share(together, capacity, reuse_knee(device))
+    totals = []
+    for own, p in zip(found, places, strict=True):
+        still = p.sets == 1
+        start = np.where(still | (p.share > 0), 1 / p.first, 1 - there + there / p.first)
+        again = np.where(still, (1 - stays) / p.later, 1 - there + there / p.later)
+        totals.append(own * (first * start + (blocks - first) * again))
+    return totals
+
+
+def _moves(g: Group, name: str) -> Array:
+    """Say whether a block index moves the addresses of a group."""
+    return np.asanyarray(g.strides[name] != 0)
 
 
 def _fill_at_places(
@@ -200,19 +225,6 @@ def block_fills(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array
         walks = Walks(nest, base, windows, [_ONE] * len(nest))
         found.update(zip(map(id, nest), fetched(walks, cache), strict=True))
     return [found[id(g)] for g in groups]
-
-
-def alike(instance: Instance, group: Group, sharing: Array, device: Device) -> tuple[Array, Array]:
-    """Return whether all blocks read the same, and how many of those on an SM do, if not all.
-
-    Blocks that follow each other in the grid go to one SM after the other.
-    """
-    still, same = np.ones(1, dtype=bool), np.ones(1)
-    for name, blocks_of in zip(BLOCK_INDICES, instance.grid, strict=True):
-        moves = group.strides[name] != 0
-        still = still & ~(moves & (np.asanyarray(blocks_of) > 1))
-        same = np.where(still, same * np.asanyarray(blocks_of), same)
-    return still, np.clip(same / device.sm_count, 1.0, np.maximum(sharing, 1.0))
 
 
 def loop_windows(instance: Instance, *root: str | None) -> list[Window]:

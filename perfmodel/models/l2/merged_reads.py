@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import gpc_run
 from perfmodel.models.grid.geometry import BLOCK_INDICES
+from perfmodel.models.launch.placed_blocks import placed
 from perfmodel.models.launch.waves import side_by_side
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.power_mean import power_mean
@@ -127,7 +128,7 @@ class _Readers:
         self.instance, self.requests, self.load = execution.instance, execution.requests, load
         self.accesses, self.cold = execution.traffic.accesses, execution.traffic.cold
         self.device, held, blocks = execution.device, execution.resident, execution.blocks
-        self.run = gpc_run(blocks, self.device)
+        self.run, self.blocks = gpc_run(blocks, self.device), blocks
         self.together = np.minimum(blocks, 1.0 * self.device.sm_count * held)
         self.shared = side_by_side(held, blocks, self.device.sm_count)
         self.loads = [i for i, a in enumerate(self.accesses) if a.kind == "load"]
@@ -137,11 +138,21 @@ class _Readers:
         """Return how many SMs of a GPC a load reads the same for."""
         known, run = self.accesses[i].alike, self.run
         if known is None:
-            return _alike(self.instance, self.requests[i], run)
+            near = _alike(self.instance, self.requests[i], run)
+            return np.maximum(near, self._by_turns(self.requests[i]))
         near = np.atleast_1d(np.asanyarray(known, dtype=float))
         if self.requests[i].access.counted is None:
             return near
         return np.where(run <= ONE_A_SM, np.maximum(near * run / (near + run), 1.0), near)
+
+    def _by_turns(self, r: Requests) -> Array:
+        """Return the SMs of a GPC whose blocks some way off read the same, while the GPU fills."""
+        held = np.maximum(self.together / np.minimum(self.blocks, 1.0 * self.device.sm_count), 1.0)
+        place = placed(
+            self.instance, lambda name: ~_still(self.instance, r, name), held, self.device
+        )
+        more = np.maximum(self.run * place.share - 1, 0.0)
+        return np.asanyarray(1 + more * self.together / self.blocks)
 
     def same_loops(self, i: int) -> list[int]:
         """Return the loads of the same loops, a load itself among them."""
@@ -302,8 +313,8 @@ def _alike(instance: Instance, r: Requests, run: Array, other: Requests | None =
     return np.asanyarray(found)
 
 
-def _still(instance: Instance, r: Requests, name: str) -> Any:
+def _still(instance: Instance, r: Requests, name: str) -> Array:
     """Return whether a load reads the same whatever a block index is."""
     if r.strides is not None:
-        return r.strides[name] == 0
-    return name not in names(instance.expression(r.access.index))
+        return np.asanyarray(r.strides[name] == 0)
+    return np.asanyarray(name not in names(instance.expression(r.access.index)))

@@ -50,6 +50,16 @@ class Followed(NamedTuple):
         """Trips of the loops around it."""
         return self._extents[len(BLOCK_INDICES) :]
 
+    def within(self, most: int) -> Followed:
+        """Return it with no more iterations in all: the first ones of the outer loops."""
+        trips: list[int] = []
+        for turns in reversed(self.trips):
+            left = most // math.prod(trips)
+            trips.append(turns if turns <= left else 1 if trips else max(left, 1))
+        start = len(self.pattern.names) + len(self.grid)
+        before, after = self.numbers[:start], self.numbers[start + len(trips) :]
+        return self._replace(numbers=(*before, *reversed(trips), *after))
+
     @property
     def _extents(self) -> tuple[int, ...]:
         return self.numbers[len(self.pattern.names) :][: len(self.pattern.indices)]

@@ -54,6 +54,7 @@ class Common(NamedTuple):
     block_bytes: Array | float  # distinct sectors of a block [B]
     bytes: Array | float  # and of all [B]
     of_lines: Array | float  # share of the lines with such sectors in them that their atoms are
+    turns: Array | float = 1.0  # iterations of a block over those that were followed
 
 
 _OF_COMMON: Final = len(Common._fields)
@@ -82,7 +83,8 @@ class Union(NamedTuple):
         Where it holds what the blocks that run together touch; else what they touch at a time.
         """
         whole, step = self.whole, self.step
-        of_wave = whole.block_bytes * whole.new / np.maximum(whole.in_block, 1e-9) * wave
+        of_block = whole.block_bytes * whole.turns
+        of_wave = of_block * whole.new / np.maximum(whole.in_block, 1e-9) * wave
         here = (of_wave, DRIFT(device) * step.bytes), capacity, device
         sectors = _brought(*here, whole.new, step.new)
         return sectors, _brought(*here, whole.new_atoms, step.new_atoms)
@@ -177,9 +179,12 @@ def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     (patterns, atom), (row, *own) = given, numbers
     loads = followed(patterns, own)
     nothing = (False, *[0.0] * (_OF_COMMON + len(loads)))
+    blocks, lanes = math.prod(loads[0].grid), patterns[0].shape.warps * WARP_SIZE
+    every = max(math.prod(load.trips) for load in loads)
+    # Of long blocks some iterations of the outer loops stand for all.
+    loads = [load.within(MOST_LANES // (min(blocks, 2) * lanes)) for load in loads]
     trips = max(math.prod(load.trips) for load in loads)
-    blocks = math.prod(loads[0].grid)
-    run = min(blocks, MOST_LANES // max(trips * patterns[0].shape.warps * WARP_SIZE, 1))
+    run = min(blocks, MOST_LANES // max(trips * lanes, 1))
     if run < min(blocks, 2):
         return nothing
     # Those in the middle of the launch stand for all.
@@ -192,11 +197,12 @@ def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     first = asked_in(loads, several, first=True)
     # Loads that wait for later iterations are seen over all of them.
     told = [one if len(one.sector) else every for one, every in zip(first, found, strict=True)]
-    return True, *_common(together(found), run, atom), *(_alike(one, length) for one in told)
+    common = (*_common(together(found), run, atom), every / max(trips, 1))
+    return True, *common, *(_alike(one, length) for one in told)
 
 
 def _common(asked: Asked, blocks: int, atom: int) -> Sequence[float]:
-    """Return what `Common` has."""
+    """Return what `Common` has, but for `turns`."""
     every, own, requested = distinct(asked.sector), asked.in_rows(), len(asked.sector)
     atoms, lines = (len(distinct(every // (size // SECTOR))) for size in (atom, LINE))
     return (
@@ -233,7 +239,7 @@ def _first_together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     asked = asked_in(loads, np.arange(blocks), first=True)
     if not all(len(one.sector) for one in asked):
         return (False, *[0.0] * _OF_COMMON)
-    return True, *_common(together(asked), blocks, atom)
+    return True, *_common(together(asked), blocks, atom), 1.0
 
 
 def _alike(asked: Asked, row: int) -> float:

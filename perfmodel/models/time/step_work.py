@@ -99,20 +99,21 @@ def work_times(work: BlockWork, blocks: Sequence[float] | range, device: Device)
     # Of fewer warps than schedulers each has a scheduler of its own, and the others have none.
     share = np.minimum(there, 1.0)
     found = np.zeros(np.broadcast_shapes(there.shape, *(unit.shape for unit in work.queues)))
-    for n, each in enumerate(warps_times(work, most_turns(count)), 1):
+    for n, each in enumerate(warps_times(work, share, most_turns(count)), 1):
         found = np.where(count == n, each * warps / SCHEDULERS / share, found)
     overlap = OPERANDS_OVERLAP(device)
     return [OPERANDS_TIME(queue=each, operands=work.operands_s, p=overlap) for each in found]
 
 
-def warps_times(work: BlockWork, most: int) -> Iterator[Array]:
+def warps_times(work: BlockWork, share: Array, most: int) -> Iterator[Array]:
     """Yield `WARPS_TIME` for 1, 2, ... `most` strands of a scheduler [s].
 
     Each warp has its scheduler with a tensor core, and a quarter of L1: the other schedulers use
-    the rest.
+    the rest, the `share` of them that have warps.
     """
-    units = tuple(SCHEDULERS * unit / work.warps for unit in work.queues)
-    issue, l1, tensor, sfu = units
+    issue, l1, tensor, sfu = (SCHEDULERS * unit / work.warps for unit in work.queues)
+    l1 = l1 * share
+    units = issue, l1, tensor, sfu
     # What a lone warp takes beyond all units, it waits for its own results.
     delay = np.maximum(work.alone_s - sum(units), 0.0)
     there: tuple[Array, ...] = (np.zeros(1),) * len(units)

@@ -50,6 +50,23 @@ def test_half_of_a_square_of_blocks_leaves_at_once() -> None:
     assert np.all(work[triangle == 0] < 0.05)
 
 
+def test_few_threads_in_the_middle_of_a_warp_are_its_work() -> None:
+    # hand count: threads 3 to 5 are of one warp of eight, which takes as long as if it were alone
+    few = looped(
+        "mov.u32 %r6,50; setp.lt.u32 %p1,%r3,3; @%p1 bra END; setp.gt.u32 %p1,%r3,5; @%p1 bra END;"
+    ).replace("ret;", "END: ret;")
+    one = looped("mov.u32 %r6,50;")
+    clocks = [
+        next(
+            float(np.ravel(k.paces[n].clocks.value)[0])
+            for n in range(len(k.paces))
+            if k.paces[n].loop
+        )
+        for k in (made(few, (1,), 256), made(one, (1,), 32))
+    ]
+    assert clocks[0] == pytest.approx(clocks[1], rel=0.02)
+
+
 def test_blocks_cut_off_at_the_end_are_known_from_guards() -> None:
     body = looped("mov.u32 %r6,50; setp.gt.u32 %p1,%r1,13; @%p1 bra END;").replace(
         "ret;", "END: ret;"

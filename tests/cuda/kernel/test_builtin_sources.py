@@ -95,11 +95,10 @@ MEASURED: dict[tuple[str, int], Known] = {
     ("coalesced", 512): Known(0.02, 0.15),
     ("coalesced", 1024): Known(-0.02, 0.09),
     ("coalesced", 4096): Known(0.034, 0.235),
-    ("smem", 512): Known(0.03, -0.02),
     ("smem", 1024): Known(0.01, -0.04),
     ("smem", 4096): Known(0.04, -0.02),
     ("blocktile-1d", 512): Known(-0.10, 0.07),
-    ("blocktile-1d", 1024): Known(0.03, -0.04),
+    ("blocktile-1d", 1024): Known(0.02, -0.04),
     ("vectorized", 1024): Known(0.0, 0.12),
     ("vectorized", 4096): Known(-0.01, 0.06),
 }

@@ -117,3 +117,25 @@ def test_a_digit_of_a_key_is_any_though_others_have_keys_of_their_own() -> None:
     found = predict(kernel).traffic
     expected = WARPS * (4 + 16 * (1 - (15 / 16) ** 32))
     assert found["global_load_sectors"] == pytest.approx(expected, rel=0.01)
+
+
+HANDED_ON = """
+  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [t]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+  ld.param.u32 %r3, [width]; mul.wide.u32 %d6, %r2, 4; add.s64 %d6, %d2, %d6;
+  setp.ne.u32 %p1, %r1, 0; @%p1 bra WAIT; ld.global.u32 %r5, [%d6]; st.shared.u32 [s], %r5;
+  WAIT: bar.sync 0; ld.shared.u32 %r6, [s]; mad.lo.s32 %r7, %r6, %r3, %r1;
+  mul.wide.u32 %d7, %r7, 4; add.s64 %d7, %d1, %d7; ld.global.f32 %f1, [%d7];
+  st.shared.f32 [s+4], %f1; ret;
+"""
+
+
+def test_what_a_thread_hands_on_in_shared_memory_is_its_blocks_own() -> None:
+    # hand: 4096 rows of 1 KiB drawn by 4096 blocks, 1/e of them by none, and the 16 KiB that choose
+    pointers = ".param .u64 x, .param .u64 t, .param .u32 width"
+    order = Buffer(ROWS * 4, dtype="u32", fill="uniform", below=ROWS)
+    module = written(HANDED_ON, pointers, declared=".shared .align 4 .b8 s[8];")
+    buffers = {"x": Buffer(ROWS * WIDTH * 4), "t": order}
+    kernel = translated(program(module), launch(ROWS, WIDTH, width=WIDTH, **buffers))
+    found = predict(kernel, device="h100-sxm").traffic
+    wanted = ROWS * 4 + 0.632 * ROWS * WIDTH * 4
+    assert found["dram_read_bytes"] == pytest.approx(wanted, rel=0.01)

@@ -53,7 +53,9 @@ def flat(numbers: LaunchNumbers) -> dict[str, object]:
     for each in fields(numbers):
         value = getattr(numbers, each.name)
         if isinstance(value, dict) or hasattr(value, "items"):
-            found |= {f"{each.name} {name}": v for name, v in value.items()}
+            for name, several in value.items():
+                inside = several if isinstance(several, tuple) else (several,)
+                found |= {f"{each.name} {name} {i}": v for i, v in enumerate(inside)}
         elif isinstance(value, tuple):
             found |= {f"{each.name} {i}": v for i, v in enumerate(value)}
         else:
