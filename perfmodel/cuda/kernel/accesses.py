@@ -143,7 +143,7 @@ def _before_barrier(function: Function, at: int) -> frozenset[int]:
 
 
 def place_of(index: Node, space: str, length: int, grid: Sequence[int]) -> Node:
-    """Return what tells the place of an access: each block has shared memory of its own."""
+    """Return what identifies the place of an access: shared memory is private to a block."""
     if space != "shared":
         return index
     block = parse(_BLOCK) if math.prod(grid[1:]) > 1 else Name("blockIdx.x")

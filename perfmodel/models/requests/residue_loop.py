@@ -111,15 +111,15 @@ def _mean(
     executions = max(every * times * turns, 1.0)  # more than whole numbers, of huge ones
     # The walk's whole periods, and what is left of one, or missing to one more.
     power = _period(step, residues)
-    apart, rounds, left = residues >> power, turns >> power, turns & (1 << power) - 1
+    distance, periods, left = residues >> power, turns >> power, turns & (1 << power) - 1
     start, stop, sign = 0, left, 1.0
     if 2 * left > 1 << power:
-        rounds, start, stop, sign = rounds + 1, left, 1 << power, -1.0
+        periods, start, stop, sign = periods + 1, left, 1 << power, -1.0
     one = two = 0.0
     for entry in range(len(counts)):
         at = places[entry] + moved
-        whole = apart + (at & apart - 1)
-        here, there = rounds * sums[whole, 0], rounds * sums[whole, 1]
+        whole = distance + (at & distance - 1)
+        here, there = periods * sums[whole, 0], periods * sums[whole, 1]
         at += start * step
         for _ in range(start, stop):
             cost = residues + (at & residues - 1)
@@ -133,16 +133,16 @@ def _mean(
 
 @njit(cache=True, nogil=True)
 def _sums(costs: Array) -> Array:
-    """Return sums of costs over all residues that are `apart` from one, at that place after it."""
+    """Return sums of costs over residues at a `distance` from one, at that place after it."""
     residues = costs.shape[2]
     found = np.zeros((len(costs), 2 * residues, 2))
     found[:, residues:, 0], found[:, residues:, 1] = costs[:, 0], costs[:, 1]
     for at in range(residues - 1, 0, -1):
-        apart = 1
-        while 2 * apart <= at:
-            apart *= 2
-        first = at + apart
-        found[:, at] = found[:, first] + found[:, first + apart]
+        distance = 1
+        while 2 * distance <= at:
+            distance *= 2
+        first = at + distance
+        found[:, at] = found[:, first] + found[:, first + distance]
     return found
 
 

@@ -180,7 +180,7 @@ def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     loads = followed(patterns, own)
     nothing = (False, *[0.0] * (_OF_COMMON + len(loads)))
     blocks, lanes = math.prod(loads[0].grid), patterns[0].shape.warps * WARP_SIZE
-    every = max(math.prod(load.trips) for load in loads)
+    turns = max(math.prod(load.trips) for load in loads)
     # Of long blocks some iterations of the outer loops stand for all.
     loads = [load.within(MOST_LANES // (min(blocks, 2) * lanes)) for load in loads]
     trips = max(math.prod(load.trips) for load in loads)
@@ -197,7 +197,7 @@ def _together(given: _Loads, numbers: tuple[int, ...]) -> Sequence[Any]:
     first = asked_in(loads, several, first=True)
     # Loads that wait for later iterations are seen over all of them.
     told = [one if len(one.sector) else every for one, every in zip(first, found, strict=True)]
-    common = (*_common(together(found), run, atom), every / max(trips, 1))
+    common = (*_common(together(found), run, atom), turns / max(trips, 1))
     return True, *common, *(_alike(one, length) for one in told)
 
 

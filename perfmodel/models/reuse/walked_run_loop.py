@@ -91,10 +91,10 @@ def _add(found: Array, used: int, first: int, last: int) -> int:
 @njit(cache=True, nogil=True)
 def _in_order(ranges: Array) -> Array:
     """Return ranges in order, none of which touch."""
-    apart = 1
-    while apart < len(ranges) and ranges[apart - 1, 1] + 1 < ranges[apart, 0]:
-        apart += 1
-    if apart >= len(ranges):  # they mostly are
+    separate = 1
+    while separate < len(ranges) and ranges[separate - 1, 1] + 1 < ranges[separate, 0]:
+        separate += 1
+    if separate >= len(ranges):  # they mostly are
         return ranges
     found = np.zeros(ranges.shape, dtype=np.int64)
     used = 0
