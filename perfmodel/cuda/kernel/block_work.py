@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -54,8 +53,8 @@ class BlockWork:
     """By loop: the share of its iterations that the last warp of a block runs, mean over the blocks
     that do not leave at once."""
     entering: Mapping[str, float]
-    """By loop that not all do: the share of a block's warps that enter it, mean over the blocks
-    where some do."""
+    """By loop that not all do, where some were counted: the share of a block's warps that enter it,
+    mean over the blocks where some do."""
 
 
 ALL_ALIKE: Final = BlockWork((), {}, {})
@@ -94,12 +93,15 @@ def block_work(
     if len(working) > _OF_LOOPS:
         working = working[_in_stretches(len(working), _OF_LOOPS)]
     places = _Places(found, launch, trips, looked[working], counted)
-    turns, entering = _turns(found, places), _entering(found, flow, places)
-    turns = {name: share for name, share in turns.items() if name not in counted}
+    runs = _runs(found, places)
+    last = {name: run.max(axis=1) for name, run in runs.items() if name not in counted}
+    turns = _shares({name: run.mean() for name, run in last.items()})
+    entering = _shares({name: _enter(run) for name, run in runs.items() if counted})
     if counted:  # how blocks that stay differ was seen in some of them
         work = np.where(work > _IDLE * most, 1.0, 0.0)
         most = mean = 1.0
-    if blocks > MOST_BLOCKS or _boxed(work / most, launch.grid):
+    alike = all(float(np.ptp(run)) <= _ALIKE for run in last.values())
+    if blocks > MOST_BLOCKS or (alike and _boxed(work / most, launch.grid)):
         return BlockWork((), turns, entering)
     return BlockWork(tuple((work / mean).round(4).tolist()), turns, entering)
 
@@ -191,41 +193,31 @@ def _work(found: Followed, flow: ControlFlow, places: _Places) -> Array:
     return np.where(touching, work, np.minimum(work, _IDLE * work.max())) if touched else work
 
 
-def _turns(found: Followed, places: _Places) -> dict[str, float]:
-    """Return the share of each loop's iterations that the last warp of a block runs."""
-    turns: dict[str, float] = {}
+def _runs(found: Followed, places: _Places) -> dict[str, Array]:
+    """Return the share of each loop's iterations that each warp of each block runs."""
+    runs: dict[str, Array] = {}
     for loop in found.loops:
         most: Array = np.zeros((1, 1))
         for run in found.blocks:
             if run.loop != loop.variable:
                 continue
-            share = None if run.guard == TRUE else places.share(run)
+            share = None if run.guard == TRUE else places.share(run, _WARPS)
             most = np.ones((1, 1)) if share is None else np.maximum(most, share)
             if share is None:
                 break
-        mean = float(most.max(axis=1).mean())
-        if 0 < mean < 1:
-            turns[loop.variable] = round(mean, 4)
-    return turns
+        runs[loop.variable] = most
+    return runs
 
 
-def _entering(found: Followed, flow: ControlFlow, places: _Places) -> dict[str, float]:
-    """Return the share of a block's warps that enter each loop, of loops that not all do."""
-    runs = {run.block: run for run in found.blocks}
-    entering: dict[str, float] = {}
-    for loop in found.loops:
-        of = flow.loops[loop.index]
-        before = [b for b in flow.blocks[of.header].predecessors if b not in of.blocks]
-        ways = [runs[b] for b in before if b in runs]
-        shares = [None if run.guard == TRUE else places.share(run, _WARPS) for run in ways]
-        known = [share > 0 for share in shares if share is not None]
-        if not known or len(known) < len(shares):
-            continue
-        enters = reduce(np.logical_or, known)
-        enters = enters[enters.any(axis=1)]
-        if enters.size and not enters.all():
-            entering[loop.variable] = round(float(enters.mean()), 4)
-    return entering
+def _enter(run: Array) -> float:
+    """Return the share of warps that come to a loop, mean over the blocks where some do."""
+    enters = run[run.any(axis=1)] > 0
+    return float(enters.mean()) if enters.size else 1.0
+
+
+def _shares(found: Mapping[str, float]) -> dict[str, float]:
+    """Return those shares that are not all."""
+    return {name: round(float(share), 4) for name, share in found.items() if 0 < share < 1}
 
 
 def _in_stretches(count: int, most: int) -> Array:

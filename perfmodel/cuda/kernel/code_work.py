@@ -89,7 +89,7 @@ def _paces(
     for loop, taken in clocks.items():
         members = [b for b, of in loops.items() if of == loop]
         entering = numbers.entering.get(loop or "", 1.0)
-        entered = entered_share(kernel.function, kernel.flow, shares, members, entering)
+        entered = entered_share(kernel, shares, members, entering)
         each = taken / turns[loop] / entered
         each = _with_products(kernel, each, [(b, shares[b] / entered) for b in members])
         each += latencies().begin if loop is None else 0.0

@@ -63,25 +63,25 @@ class WarpWork:
 
 
 def entered_share(
-    function: Function,
-    flow: ControlFlow,
-    shares: Mapping[int, float],
-    inside: Iterable[int],
-    entering: float = 1.0,
+    kernel: Analysed, shares: Mapping[int, float], inside: Iterable[int], entering: float = 1.0
 ) -> float:
-    """Return the share of a block's warps that go into a loop, which the block lasts for.
+    """Return the share of warps, or of turns, that run a loop: those that the block lasts for.
 
-    Few turns of many warps are no few warps: what counts is who comes to the loop. Conditions may
-    say it (`entering`). Else the others wait for these at a barrier, if more warps run one; where
-    no more do, the others are of other blocks, or of other turns. `shares`: of the warps that run
-    each block; `inside`: blocks of the loop.
+    Where conditions say who runs it, those who do set the pace: how many turns of it the last warp
+    has, the loop says (`perfmodel.kernels.kernel.Loop`). Where the turns were counted, as a mean
+    warp's, only who never comes to the loop is left out. Conditions may say that (`entering`). Else
+    the others wait for these at a barrier, if more warps run one; where no more do, the others are
+    of other blocks, or of other turns. `shares`: of the warps that run each block; `inside`: blocks
+    of the loop.
     """
-    if entering < _ALL:
-        return entering
-    numbers = {*inside}
+    function, flow, numbers = kernel.function, kernel.flow, {*inside}
     found = next((loop for loop in flow.loops if loop.header in numbers), None)
     if found is None:
         return 1.0
+    if kernel.emulation is None:
+        return shares[found.header] if 0.0 < shares[found.header] < 1.0 else 1.0
+    if entering < _ALL:
+        return entering
     before = [b for b in flow.blocks[found.header].predecessors if b not in found.blocks]
     entered = max((shares[b] for b in before if b in shares), default=1.0)
     if entered <= 0.0:
@@ -157,7 +157,7 @@ def work_by_rules(kernel: Analysed, numbers: Numbers) -> WarpWork:
     paces = {}
     for loop, inside in members.items():
         entering = numbers.entering.get(loop or "", 1.0)
-        entered = entered_share(function, flow, share_of, inside, entering)
+        entered = entered_share(kernel, share_of, inside, entering)
         body = []
         for block in inside:
             for at in flow.places([block]):

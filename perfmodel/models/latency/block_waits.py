@@ -167,6 +167,6 @@ def _uneven(instance: Instance, uneven: Any, chain: Chain) -> Array:
     for p in instance.kernel.paces:
         if p.loop not in met:
             clocks = np.asanyarray(instance.number(p.clocks), dtype=float)
-            own = own + clocks * instance.runs(p.loop) / chain.clock
+            own = own + clocks * instance.turns(p.loop) / chain.clock
     across = (np.asanyarray(uneven) - found.slowest) * share
     return np.asanyarray(1 + across + (found.slowest - 1) * np.minimum(own / total, share))

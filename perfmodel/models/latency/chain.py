@@ -33,7 +33,7 @@ def lone_clocks(
             if pace.loop is None:
                 alone = alone + clocks
             else:
-                in_loops = in_loops + clocks * instance.runs(pace.loop)
+                in_loops = in_loops + clocks * instance.turns(pace.loop)
         return np.atleast_1d(alone), np.atleast_1d(in_loops)
     alone = ONCE_CLOCKS(device) * once
     if kernel.dependent:  # in loops too instructions wait for one another
