@@ -59,7 +59,7 @@ def pages_at_once(requests: Sequence[Requests], device: Device) -> Array:
 
 
 def extents_at_work(r: Requests, lanes: bool = False) -> list[Extent]:
-    """Return where a block's threads go that the kernel's guard lets in, or only a warp's lanes."""
+    """Return where a block's threads go that guards let in, or only a warp's lanes."""
     assert r.strides is not None
     every = ((v, v.extent) for v in r.variables if v.target.startswith("threadIdx"))
     return [
@@ -75,5 +75,4 @@ def turns_taken(instance: Instance, r: Requests, loop: str) -> Array:
 
 
 def _at_work(r: Requests, v: Variable, count: Array) -> Array:
-    share = r.shares.get(v.name, 1.0) if r.access.guard is None else 1.0
-    return np.asanyarray(np.maximum(count * np.asanyarray(share), 1.0))
+    return np.asanyarray(np.maximum(count * np.asanyarray(r.shares.get(v.name, 1.0)), 1.0))

@@ -78,7 +78,7 @@ def buffer_bytes(instance: Instance, r: Requests) -> Array:
     return size if r.drawn is None else np.asanyarray(np.minimum(size, r.drawn.size))
 
 
-def reached_bytes(instance: Instance, r: Requests) -> Array:
-    """Return the bytes of the sectors of an access's buffer that its addresses can touch."""
+def reached_bytes(instance: Instance, r: Requests, granule: int = SECTOR) -> Array:
+    """Return the bytes of the granules of an access's buffer that its addresses can touch."""
     step = np.ones(1) if r.random or r.step is None else r.step
-    return buffer_bytes(instance, r) * np.minimum(1.0, SECTOR / step)
+    return buffer_bytes(instance, r) * np.minimum(1.0, granule / step)

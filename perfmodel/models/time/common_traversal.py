@@ -28,11 +28,13 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.groups import grouped
 from perfmodel.models.reuse.placement import buffer_bytes, reached_bytes
 from perfmodel.models.time.resources import Resources
 
 FIRST_OF_MANY: Final = Coefficient("time.common_traversal.first_of_many")
 SOONEST: Final = Coefficient("time.common_traversal.soonest")
+_PLACES: Final = ("threadIdx", "blockIdx")
 TRAVERSAL_TIME = Formula(
     name="time of a common traversal",
     unit="s",
@@ -94,6 +96,9 @@ def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) 
     assert r.strides is not None
     together = _waited_together(execution, batch)
     cold, lines = _cold_waits(execution, position, batch, together)
+    if np.any(together < 1):
+        several = _cold_of_several(execution, batch, together)
+        cold = np.where(together < 1, np.maximum(cold, several), cold)
     near, new = _near_latencies(batch, together)
     asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
     # Lanes side by side wait for one line; loads one after the other are each a line of their own.
@@ -107,7 +112,7 @@ def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) 
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
         near=near,
         new=new,
-        cold=np.where(access.dram_bytes > 0, cold, 0.0),
+        cold=cold,
         dram=np.asanyarray(batch.latencies.dram),
         spread=batch.latencies.spread,
         lines=np.maximum(apart, 1.0),
@@ -132,8 +137,8 @@ def _cold_waits(
     execution: Execution, position: int, batch: Batch, together: Array
 ) -> tuple[Array, Array]:
     """Return the waits of a warp for lines that come from DRAM, and the lines of one wait."""
-    instance, traffic = execution.instance, execution.traffic
-    r, access = execution.requests[position], traffic.accesses[position]
+    instance = execution.instance
+    r, access = execution.requests[position], execution.traffic.accesses[position]
     assert r.strides is not None
     times, lanes = instance.turns(batch.loop), extents_at_work(r, lanes=True)
     nest = instance.kernel.loop_nest(batch.loop)
@@ -147,15 +152,46 @@ def _cold_waits(
     # What a warp comes to that another of its block has read is there as well.
     block = extents_at_work(r)
     reached = np.minimum(
-        footprint([*every, *block], r.width, atom), reached_bytes(instance, r) / atom + 1
+        footprint([*every, *block], r.width, atom), reached_bytes(instance, r, atom) / atom + 1
     )
     cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
     cold = cold * np.maximum(1 - _read_before(execution, r), 0.0)
-    if not traffic.cold:
-        # What L2 has kept is not waited for, unless some of the same wait was lost.
-        lost = access.dram_bytes / np.maximum(reached_bytes(instance, r), 1.0)
-        cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
-    return np.asanyarray(cold), lines
+    # What L2 has kept is not waited for, unless some of the same wait was lost.
+    lost = _from_dram(execution, position, batch)
+    cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
+    return np.where(access.dram_bytes > 0, cold, 0.0), lines
+
+
+def _from_dram(execution: Execution, position: int, batch: Batch) -> Array:
+    """Return the share of what a load reaches that comes from DRAM: no more than once."""
+    r, accesses = execution.requests[position], execution.traffic.accesses
+    assert r.strides is not None
+    if not execution.traffic.cold:
+        reached = np.maximum(reached_bytes(execution.instance, r), 1.0)
+        return np.asanyarray(accesses[position].dram_bytes / reached)
+    # Loads of the same lines have their parts of what one of them fetches.
+    alike = (i for i in batch.members if execution.requests[i].access.buffer == r.access.buffer)
+    atom = int(execution.device.dram_access_size)
+    every = [Extent(r.strides[v.name], v.extent * r.shares.get(v.name, 1.0)) for v in r.variables]
+    fetched = summed(accesses[i].dram_bytes for i in alike)
+    return np.asanyarray(fetched / (footprint(every, r.width, atom) * atom))
+
+
+def _cold_of_several(execution: Execution, batch: Batch, together: Array) -> Array:
+    """Return the waits for lines from DRAM of a loop whose iteration waits several times.
+
+    Each time for some of its loads, and those that come to lines of their own are waited for each.
+    """
+    assert batch.loop is not None
+    members, atom = batch.members, int(execution.device.dram_access_size)
+    own = [execution.requests[i] for i in members]
+    threads = {v.name: v.extent for r in own for v in r.variables if v.target.startswith(_PLACES)}
+    lines = summed(g.granules(threads, atom) for g in grouped(own))
+    every = summed(g.granules(threads, atom) for r in own for g in grouped([r]))
+    each = summed(_cold_waits(execution, i, batch, together)[0] for i in members) / len(members)
+    waits = execution.instance.turns(batch.loop) / together
+    apart = np.minimum(lines / np.maximum(every, 1.0), 1.0)
+    return np.asanyarray(np.minimum(each / together * apart, waits))
 
 
 def _read_before(execution: Execution, r: Requests) -> Array:
