@@ -63,7 +63,8 @@ WITH_TRAVERSAL = Formula(
     text="together + max(0, walk - first)",
     symbols={
         "together": "time of all resources together [s]",
-        "walk": "traversal time of the first wave of blocks, without its first wait [s]",
+        "walk": "traversal time of the first wave of blocks, and what its other loops wait for, "
+        "without its first wait [s]",
         "first": "time of all resources for that wave [s]",
     },
     holds="later waves hit what the first has read",
@@ -74,19 +75,24 @@ WITH_TRAVERSAL = Formula(
 
 @mechanism(neutral=lambda *_: None, evidence=["l2"])
 def walk(execution: Execution, chain: Chain) -> Array | None:
-    """Return the time of the walk that takes longest [s]; None where no loop walks."""
+    """Return the time of the walk that takes longest, with the waits of all other loops [s].
+
+    None where no loop walks.
+    """
     if execution.kernel.dependent:
         return None
     found: list[Array] = []
     for batch in chain.batches:
         if batch.loop is None or batch.ahead or batch.depth:
             continue
+        loops = (b for b in chain.batches if b.loop not in (None, batch.loop) and not b.ahead)
+        others = summed(b.waited * b.latency for b in loops)
         for i, r in enumerate(execution.requests):
             if r.access.kind != "load" or r.access.loop != batch.loop:
                 continue
             if r.strides is None or r.period is not None:
                 continue
-            found.append(_walk_time(execution, i, chain, batch))
+            found.append(_walk_time(execution, i, chain, batch) + others)
     return largest(*found) if found else None
 
 
