@@ -205,11 +205,13 @@ loop = "t"
     assert cold_waits(found) == {256.5}
 
 
-def columns(index: str, abreast: str, guard: str = "1 > 0", threads: int = 32) -> Prediction:
+def columns(
+    index: str, abreast: str, guard: str = "1 > 0", threads: int = 32, right: str = ""
+) -> Prediction:
     """Predict 132 blocks that all go over two arrays, of which `index` is read in every step."""
     loads = "".join(
-        f'[[accesses]]\nload = "{name}"\nindex = "{index}"\nguard = "{guard}"\nloop = "t"\n'
-        for name in ("left", "right")
+        f'[[accesses]]\nload = "{name}"\nindex = "{at}"\nguard = "{guard}"\nloop = "t"\n'
+        for name, at in (("left", index), ("right", right or index))
     )
     return predict(
         parse_kernel(
@@ -243,6 +245,12 @@ def test_a_step_that_waits_twice_comes_to_cold_lines_twice() -> None:
     # (measurements/source-kernels/h100-sxm/blind-domains, tensors 57; counted on an H200)
     assert cold_waits(columns("t*32 + threadIdx.x", "1")) == {512.0}
     assert cold_waits(columns("t*32 + threadIdx.x", "0.5")) == {1024.0}
+
+
+def test_a_load_of_no_stride_is_no_walk() -> None:
+    # property: what is read beside it in no order has no part in the waits of the walk
+    beside = columns("t*32 + threadIdx.x", "0.5", right="(t*t*7 + threadIdx.x) % 1000")
+    assert cold_waits(beside) == {512.0}
 
 
 def test_loads_of_one_line_are_waited_for_once() -> None:

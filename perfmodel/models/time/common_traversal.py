@@ -90,10 +90,14 @@ def walk(execution: Execution, chain: Chain) -> Array | None:
         for i, r in enumerate(execution.requests):
             if r.access.kind != "load" or r.access.loop != batch.loop:
                 continue
-            if r.strides is None or r.period is not None:
+            if not _walks(r):
                 continue
             found.append(_walk_time(execution, i, chain, batch) + others)
     return largest(*found) if found else None
+
+
+def _walks(r: Requests) -> bool:
+    return r.strides is not None and r.period is None
 
 
 def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) -> Array:
@@ -189,12 +193,14 @@ def _cold_of_several(execution: Execution, batch: Batch, together: Array) -> Arr
     Each time for some of its loads, and those that come to lines of their own are waited for each.
     """
     assert batch.loop is not None
-    members, atom = batch.members, int(execution.device.dram_access_size)
-    own = [execution.requests[i] for i in members]
+    atom, requests = int(execution.device.dram_access_size), execution.requests
+    walking = [i for i in batch.members if _walks(requests[i])]
+    own = [requests[i] for i in walking]
     threads = {v.name: v.extent for r in own for v in r.variables if v.target.startswith(_PLACES)}
     lines = summed(g.granules(threads, atom) for g in grouped(own))
     every = summed(g.granules(threads, atom) for r in own for g in grouped([r]))
-    each = summed(_cold_waits(execution, i, batch, together)[0] for i in members) / len(members)
+    cold = summed(_cold_waits(execution, i, batch, together)[0] for i in walking)
+    each = cold / len(batch.members)
     waits = execution.instance.turns(batch.loop) / together
     apart = np.minimum(lines / np.maximum(every, 1.0), 1.0)
     return np.asanyarray(np.minimum(each / together * apart, waits))
