@@ -29,7 +29,7 @@ from perfmodel.cuda.kernel.accesses import (
 )
 from perfmodel.cuda.kernel.analysed import FLAT, Analysed, decided
 from perfmodel.cuda.kernel.block_work import BlockWork
-from perfmodel.cuda.kernel.counts import counted, mean_trips, most_turns
+from perfmodel.cuda.kernel.counts import counted
 from perfmodel.cuda.kernel.parts import (
     Drawing,
     at_random,
@@ -257,19 +257,9 @@ class Builder:
         self, loop: LoopRun, parts: Sequence[tuple[Name, Sum]], stated: Mapping[str, float]
     ) -> Loop:
         trips = renamed(loop.trips or Number(1), parts)
-        return Loop(loop.variable, trips, loop.parent, Number(self._turns(loop, stated)))
-
-    def _turns(self, loop: LoopRun, stated: Mapping[str, float]) -> float:
-        """Return the share of a loop's iterations, in those around it, that the last warp runs."""
-        share = stated.get(loop.variable, 1)
-        nest = self.found.nest(loop.variable)
-        if self.emulation is None or len(nest) < 2:
-            return share
-        flow = self.flow
-        numbers = {each.variable: each.index for each in self.found.loops}
-        product = math.prod(mean_trips(self.emulation, flow, numbers[name]) for name in nest)
-        most = most_turns(self.emulation, flow, loop.index)
-        return share if most >= product else min(share, most / product)
+        # Work that was counted is a mean warp's: how much longer the longest is, `unequal` says.
+        share = stated.get(loop.variable, 1) if self.emulation is None else 1
+        return Loop(loop.variable, trips, loop.parent, Number(share))
 
     def _parameters(self) -> tuple[Parameter, ...]:
         found = []

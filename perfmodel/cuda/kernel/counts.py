@@ -42,17 +42,6 @@ def mean_trips(emulation: Emulation, flow: ControlFlow, loop: int) -> int:
     return max(1, round(float(emulation.warps[found.header]) / entries))
 
 
-def most_turns(emulation: Emulation, flow: ControlFlow, loop: int) -> float:
-    """Return the iterations of a loop that the warp with most work can have run.
-
-    No warp runs more of them than the mean of all warps, times what the longest warp does over an
-    average one. Products of the iterations of nested loops know no such bound: an inner loop that
-    few iterations of the outer one enter is in them as if all did. `loop`: its number in `flow`.
-    """
-    iterations = float(emulation.warps[flow.loops[loop].header])
-    return max(iterations / emulation.sampled_warps * emulation.unequal.longest, 1.0)
-
-
 def counted(count: Count | None, emulation: Emulation, changes: bool, at: int) -> Counted:
     """Return what an access asks for in the whole launch, from what the sample did."""
     sampled = emulation.sampled / emulation.blocks
