@@ -135,5 +135,4 @@ def report_record(report: Report) -> dict[str, Any]:
             }
             for launch in report.launches
         ],
-        "tables": [],
     }
