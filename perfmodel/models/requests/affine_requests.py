@@ -76,20 +76,10 @@ def affine_requests(
         ]
     requests, sectors, lines, active, data, tags = totals
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=active,
-        data_wavefronts=data,
-        tag_wavefronts=tags,
+        *(a.access, a.width, requests, sectors, lines, active, data, tags, variables),
         strides=strides,
         offset=offset,
-        variables=variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        bounded=activity.bounded,
+        **activity.passing,
     )
 
 

@@ -55,15 +55,7 @@ def run_requests(a: Addressing, flat: Plane) -> Requests | None:
     requests, lanes, share, step, sectors, halves, lines, data, tags = _counted(*given)
     sampled: Any = number(share[0]) if share.size == 1 else share
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=lanes,
-        data_wavefronts=data,
-        tag_wavefronts=tags,
-        variables=a.variables,
+        *(a.access, a.width, requests, sectors, lines, lanes, data, tags, a.variables),
         sampled=sampled,
         different=lanes,
         pairs=halves,
