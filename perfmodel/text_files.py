@@ -26,6 +26,11 @@ _SPECIAL: Final = (
 )
 
 
+def is_path(text: str) -> bool:
+    """Say whether a text is a path of a data file, not a name."""
+    return text.endswith(".toml") or "/" in text or "\\" in text
+
+
 def check_regular(path: str | Path, where: str, wanted: str) -> int:
     """Return the size of a file that a user named, before it is opened [B].
 

@@ -49,7 +49,7 @@ def roofline(
     chosen = configurations(found, value_lists(define or (), found))
     predictions = [
         predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
-        for each in tracked("predicting", chosen)
+        for each in tracked(chosen)
     ]
     if output is not None:
         from perfmodel.reports.roofline_figure import roofline_picture

@@ -136,7 +136,7 @@ class Builder:
             *(self.function, self.flow, found, self.launch, parameters, parts),
             *(self.emulation, self.counted_loops, self.kept),
         )
-        work = work_of(analysed, self.registers, symbols.waits, self.machine, self.odd)
+        work = work_of(analysed, symbols.waits, self.machine, self.odd)
         self.odd_doubt, self.count_doubt = work.doubt, work.counted
         if work.origin:
             self.notes.append(work.origin)

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
 from operator import add
-from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.cuda.addresses.lane_steps import lane_steps
@@ -110,10 +109,9 @@ class _Tally:
 
 def work_of(
     kernel: Analysed,
-    registers: int = 255,
-    waits: Mapping[str | None, int] = MappingProxyType({}),
-    machine: MachineCode = (),
-    odd: OddShares = MappingProxyType({}),
+    waits: Mapping[str | None, int],
+    machine: MachineCode,
+    odd: OddShares,
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 

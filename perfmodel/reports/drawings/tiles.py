@@ -207,14 +207,14 @@ class _Elements:
         nest = _nest(self.instance, buffer)
         return _whole(self.instance.trips[nest[0].variable]) if nest else 1
 
-    def moved_on(self, buffer: str) -> int | None:
-        """Return by how many elements a load goes on with a step; None if there is but one."""
-        steps = self.steps(buffer)
+    def moved_on(self) -> int | None:
+        """Return by how many elements the load of B goes on with a step; None if there is one."""
+        steps = self.steps("B")
         if steps < 2:
             return None
         (here, active), (there, later) = (
-            self.of(buffer),
-            self.of(buffer, -1 if self.step + 1 == steps else 1),
+            self.of("B"),
+            self.of("B", -1 if self.step + 1 == steps else 1),
         )
         both = active & later
         return int(np.abs(there - here)[both].max()) if both.any() else None
@@ -235,7 +235,7 @@ def _part_of_b(
     b, active = ours.of("B")
     b = b[active] % (n * k)
     by_rows, by_columns = np.divmod(b, n), np.divmod(b, k)[::-1]
-    further = ours.moved_on("B")
+    further = ours.moved_on()
     if further is None:  # then by whether its columns are those of C, all of every row
         likely = _runs(by_rows[1]) == c.columns and _is_rectangle(*by_rows)
         return _part(name, "B", *(by_rows if likely else by_columns))
