@@ -188,10 +188,7 @@ def check_target(path: str | Path, kind: str, suffixes: Sequence[str]) -> Path:
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file as a whole or not at all; one that is there keeps its permissions.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be written.
+    Raises `PerfmodelError` if it cannot be written.
     """
     write_files(path.parent, {path.name: content})
 

@@ -65,10 +65,7 @@ def ordinary(words: Sequence[str]) -> Callable[[], None] | None:
 def read(named: Command, words: Sequence[str]) -> Values:
     """Return the values of a command's parameters as Typer reads them.
 
-    Raises
-    ------
-    NotOrdinaryError
-        If Typer must read the line.
+    Raises `NotOrdinaryError` if Typer must read the line.
     """
     takes = [_taken(*each) for each in parameters_of(named)]
     options = {name: t for t in takes if t.declared.is_option for name in _names(t)}

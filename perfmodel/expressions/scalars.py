@@ -72,10 +72,7 @@ def named(fault: NoValueError, node: Node) -> PerfmodelError:
 def evaluate_scalars(node: Node, values: Mapping[str, Scalar]) -> Scalar:
     """Evaluate with a checked Python number for each variable.
 
-    Raises
-    ------
-    PerfmodelError
-        If an operation overflows or is undefined.
+    Raises `PerfmodelError` if an operation overflows or is undefined.
     """
     known: dict[Node, Scalar] = {}
 

@@ -62,11 +62,8 @@ def check_bounds(instance: Instance) -> None:
 
     `instance`: one configuration, not arrays.
 
-    Raises
-    ------
-    PerfmodelError
-        If a thread does so: names the access, the index, the buffer's length and the thread. Or
-        if the instance holds arrays.
+    Raises `PerfmodelError` if a thread does so: names the access, the index, the buffer's length
+    and the thread. Or if the instance holds arrays.
     """
     if instance.shape:
         raise PerfmodelError(

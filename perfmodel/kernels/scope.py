@@ -51,10 +51,8 @@ class Scope:
     def add(self, name: object, kind: str) -> None:
         """Make a name known.
 
-        Raises
-        ------
-        PerfmodelError
-            If it is no name, clashes with another or with CUDA's own, or is one too many.
+        Raises `PerfmodelError` if it is no name, clashes with another or with CUDA's own, or is one
+        too many.
         """
         what = f"{self.where}: {kind} {shown(name)}"
         if not isinstance(name, str):

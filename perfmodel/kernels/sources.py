@@ -60,10 +60,7 @@ class Source:
 def source_of(kernel: Kernel) -> Source:
     """Return the CUDA source of a built-in kernel.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has none, or is no built-in.
+    Raises `PerfmodelError` if it has none, or is no built-in.
     """
     words = [word for word in (kernel.name, kernel.mapping) if word]
     stem, name = "-".join(words), " ".join(words)

@@ -124,10 +124,7 @@ _MOST: Final = 1 << 20
 def check_output(gpu: Gpu, sweep: Sweep, point: Point, buffers: Mapping[str, Memory]) -> None:
     """Hold what a launch wrote against its due.
 
-    Raises
-    ------
-    GpuError
-        If it is wrong.
+    Raises `GpuError` if it is wrong.
     """
     if not sweep.check:
         return

@@ -55,10 +55,7 @@ def seal(folder: str | Path) -> None:
 
     `folder`: measurement folder with a session file.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no session file, or it cannot be written.
+    Raises `PerfmodelError` if there is no session file, or it cannot be written.
     """
     folder = Path(folder)
     path = folder / SESSION_FILE

@@ -51,11 +51,8 @@ def read_session(folder: Path, where: str) -> dict[str, Any]:
 
     `where`: how messages call the folder.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is none, its format is another, or what it says of the GPU or of the protocol is
-        of another kind or beyond all GPUs.
+    Raises `PerfmodelError` if there is none, its format is another, or what it says of the GPU or
+    of the protocol is of another kind or beyond all GPUs.
     """
     path = folder / SESSION_FILE
     if not path.is_file():

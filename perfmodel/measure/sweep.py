@@ -98,10 +98,8 @@ class Sweep:
 def read_sweeps(path: Path) -> list[Sweep]:
     """Return the sweeps of a file.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, is not TOML, or a key is unknown, missing or wrong.
+    Raises `PerfmodelError` if it cannot be read, is not TOML, or a key is unknown, missing or
+    wrong.
     """
     where = f"sweep file {path.name!r}"
     table = parse_toml(read_text(path, where, "sweep"), where)

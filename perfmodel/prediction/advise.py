@@ -131,10 +131,7 @@ def advise(
     chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
     is.
 
-    Raises
-    ------
-    PerfmodelError
-        As `predict`.
+    Raises `PerfmodelError` as `predict`.
     """
     common: dict[str, Any] = {
         "device": device,

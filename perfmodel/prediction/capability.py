@@ -15,9 +15,7 @@ def capability(device: Device) -> tuple[int, ...]:
 def check_capability(kernel: Kernel, gpu: Device) -> None:
     """Refuse a kernel whose instructions a device has not.
 
-    Raises
-    ------
-    PerfmodelError
+    Raises `PerfmodelError`.
     """
     least = kernel.compute_capability
     if capability(gpu) >= least:

@@ -15,10 +15,7 @@ def derive(prediction: Prediction) -> Derivation:
 
     The launch is evaluated once more, by figures that are recorded.
 
-    Raises
-    ------
-    PerfmodelError
-        If its traffic was simulated, not worked out.
+    Raises `PerfmodelError` if its traffic was simulated, not worked out.
     """
     if prediction.method == "simulated":
         raise PerfmodelError(

@@ -121,10 +121,7 @@ def with_l2_control(
     What the SMs ask for is not counted again, so this is many times as fast as `predict`; the
     platform is given as there.
 
-    Raises
-    ------
-    PerfmodelError
-        If CUDA would refuse it.
+    Raises `PerfmodelError` if CUDA would refuse it.
     """
     details = base.details
     instance, gpu = details.instance, details.device

@@ -128,10 +128,7 @@ def predicted_rows(
     "refused": why a launch is, as for buffers that memory cannot hold or accesses outside them,
     else empty. Numbers of a refused configuration are NaN.
 
-    Raises
-    ------
-    PerfmodelError
-        As `perfmodel.predict_many`, but for buffers over the device's memory.
+    Raises `PerfmodelError` as `perfmodel.predict_many`, but for buffers over the device's memory.
     """
     work = _work_on(launches, among)
     count = len(next(iter(values.values())))

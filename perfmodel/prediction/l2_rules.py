@@ -58,10 +58,7 @@ def l2_setting(
 ) -> L2Setting:
     """Check L2 control against a device and a kernel; arguments are those of `predict`.
 
-    Raises
-    ------
-    PerfmodelError
-        If CUDA would refuse it.
+    Raises `PerfmodelError` if CUDA would refuse it.
     """
     _check_numbers(control, device, any(window.num_bytes for window in concurrent))
     for window in filter(None, (control.window, *concurrent)):

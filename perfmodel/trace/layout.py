@@ -73,9 +73,7 @@ def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
 def check_window(control: L2Control, layout: Layout) -> None:
     """Refuse a window that is not inside a buffer.
 
-    Raises
-    ------
-    PerfmodelError
+    Raises `PerfmodelError`.
     """
     window = control.window
     if window is None:

@@ -71,10 +71,7 @@ Samples = Mapping[str, Array]
 def fit_classes(cases: Iterable[Case]) -> tuple[dict[str, Fit], float]:
     """Return a fit for each class of residuals and the common factor, from the fit cases given.
 
-    Raises
-    ------
-    PerfmodelError
-        If fewer than `LEAST_CASES` are there for a fit.
+    Raises `PerfmodelError` if fewer than `LEAST_CASES` are there for a fit.
     """
     usable = [case for case in cases if case.use == "fit"]
     if len(usable) < LEAST_CASES:

@@ -134,10 +134,7 @@ def fitted(cases: Sequence[LibraryCase], each: LibraryClass | None = None) -> Wi
 
     Every source counts alike.
 
-    Raises
-    ------
-    PerfmodelError
-        If one half is empty.
+    Raises `PerfmodelError` if one half is empty.
     """
     fit = [c for c in cases if c.row.use == "fit"]
     rest = [c for c in cases if c.row.use != "fit"]

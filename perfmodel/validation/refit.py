@@ -38,10 +38,7 @@ def refit_intervals(path: Path = INTERVALS, workers: Workers = HERE) -> None:
     `path`: the data file; by default the one that predictions read. `workers`: who share the
     predictions.
 
-    Raises
-    ------
-    PerfmodelError
-        If the repository's measurements are not there.
+    Raises `PerfmodelError` if the repository's measurements are not there.
     """
     looks = [look for name in FIRST_LOOKS for look in first_looks(folders.repository() / name)]
     ours = {n: found for n, found in folders.measured().items() if n in device_names()}

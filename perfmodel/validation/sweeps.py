@@ -79,10 +79,7 @@ class Sweep:
     def params_of(self, row: Row, sms: int) -> dict[str, Any]:
         """Return the kernel's parameters for a row.
 
-        Raises
-        ------
-        PerfmodelError
-            If an expression needs a column that the row does not have.
+        Raises `PerfmodelError` if an expression needs a column that the row does not have.
         """
         return {
             name: self._value(text, row, {"sms": sms}, name) for name, text in self.params.items()
@@ -113,10 +110,7 @@ def sweeps() -> tuple[Sweep, ...]:
 def read_sweeps(path: Path) -> tuple[Sweep, ...]:
     """Return the sweeps of a file such as ``cases.toml``.
 
-    Raises
-    ------
-    PerfmodelError
-        If a key is unknown, missing or of the wrong kind.
+    Raises `PerfmodelError` if a key is unknown, missing or of the wrong kind.
     """
     return tuple(_listed(path))
 

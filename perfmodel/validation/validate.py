@@ -67,10 +67,7 @@ class Transfer:
 def find_recordings(device: str) -> list[Recording]:
     """Return a device's recorded measurements, ours before those of others.
 
-    Raises
-    ------
-    PerfmodelError
-        If there are none, naming what there is; or if one cannot be read.
+    Raises `PerfmodelError` if there are none, naming what there is; or if one cannot be read.
     """
     ours = folders.measured()
     others = {n: f for n, f in folders.published().items() if n in device_names()}

@@ -41,10 +41,7 @@ def worth(
     `names`: of `perfmodel.models.mechanism.mechanisms`. `progress` is told how many predictions of
     how many are done, the second ones after the first.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no mechanism of a name.
+    Raises `PerfmodelError` if there is no mechanism of a name.
     """
 
     def half(done: int, total: int, before: int) -> None:

@@ -129,10 +129,7 @@ def has_steps(prediction: Prediction) -> bool:
 def pipeline(prediction: Prediction) -> Pipeline:
     """Return how the steps of a launch's blocks follow one another.
 
-    Raises
-    ------
-    PerfmodelError
-        If its blocks do not work in steps.
+    Raises `PerfmodelError` if its blocks do not work in steps.
     """
     if not has_steps(prediction):
         name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))

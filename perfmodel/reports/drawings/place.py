@@ -25,10 +25,7 @@ class Place:
 def check_place(instance: Instance, place: Place, nest: Sequence[Loop]) -> None:
     """Refuse a block, or an iteration of the loops in `nest`, that a launch does not have.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has no such block, loop or iteration.
+    Raises `PerfmodelError` if it has no such block, loop or iteration.
     """
     blocks = (f"blockIdx.{axis}" for axis in AXES)
     asked = [*zip(blocks, place.block, map(int, instance.grid), strict=True)]

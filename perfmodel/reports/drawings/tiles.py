@@ -129,10 +129,7 @@ def is_product(prediction: Prediction) -> bool:
 def block_tiles(prediction: Prediction, place: Place | None = None) -> BlockTiles:
     """Return what a block of a matrix product works on in a step along K.
 
-    Raises
-    ------
-    PerfmodelError
-        If the launch is no matrix product, or has no such block, warp or step.
+    Raises `PerfmodelError` if the launch is no matrix product, or has no such block, warp or step.
     """
     name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
     if not is_product(prediction):

@@ -78,10 +78,7 @@ def build_report(
     By default its title is the kernels and the GPU; a launch is called by kernel, mapping and what
     tells namesakes apart. `advice` is one for each launch, or none.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no prediction, too many, or they are of several GPUs.
+    Raises `PerfmodelError` if there is no prediction, too many, or they are of several GPUs.
     """
     common_ceilings(predictions)
     if len(predictions) > MOST_LAUNCHES:
