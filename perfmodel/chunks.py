@@ -12,8 +12,6 @@ can have waiting, so there may be any number. A chunk whose worker dies is given
 Dask; what is done can be kept by whoever takes the results (see `perfmodel.rows_file`).
 """
 
-from __future__ import annotations
-
 import copyreg
 import hashlib
 import logging

@@ -5,8 +5,6 @@ are of. The same work given again goes on after the last part; other work is ref
 parts are joined and leave; the ``.json`` stays and tells where the file is from.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

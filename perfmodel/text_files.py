@@ -1,7 +1,5 @@
 """Files that users name: text read within bounds, TOML; any written whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Mapping, Sequence

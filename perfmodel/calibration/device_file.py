@@ -1,7 +1,5 @@
 """Writing what a calibration found as a device file, which ``--device`` takes."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

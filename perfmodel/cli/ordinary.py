@@ -5,8 +5,6 @@ as many arguments as it takes. Of any other, as one that asks for help or has a 
 said here: Typer reads it from the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`perfmodel roofline`: where kernels lie under a GPU's roofs, as text, figure or JSON."""
 
-from __future__ import annotations
-
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import KERNELS, configurations, find_kernels, value_lists
 from perfmodel.cli.options import CACHE, DEFINES, DEVICE, FIGURE, JSON, TIMING, Cache, Timing

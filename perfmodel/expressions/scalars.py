@@ -1,7 +1,5 @@
 """Evaluation with Python numbers: exact, and quick for a single point."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Mapping

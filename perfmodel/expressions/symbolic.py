@@ -1,7 +1,5 @@
 """Expressions as sympy mathematics, for display. sympy is imported only when asked for."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError

@@ -3,8 +3,6 @@
 Every error is a `PerfmodelError` of one line that starts with `where`: the file and the figure.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -17,8 +17,6 @@ A figure replaces the extended file's whole figure of that name, its other sourc
 Cycles and rates per SM convert with the clock and SMs of the device that is loaded at the end.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from functools import lru_cache

@@ -3,8 +3,6 @@
 A kernel with several mappings of work to threads has a file each, ``NAME-MAPPING.toml``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Final

@@ -6,8 +6,6 @@ launch: ``blockDim`` and ``gridDim``. An index or a guard is a thread's: ``threa
 ``blockIdx`` and the variables of the loops around it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final

@@ -3,8 +3,6 @@
 ``sources.toml`` says which built-ins have one; those that stand for a library's kernel have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cache

@@ -6,8 +6,6 @@ JSON, compressed by LZMA, by session its session file (TOML) and its topics, eac
 column, where what is alike lies together. A cell that says nothing is null.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import tomllib

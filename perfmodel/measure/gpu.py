@@ -3,8 +3,6 @@
 `perfmodel.measure.cuda` implements it through NVIDIA's Python packages; tests have a fake.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

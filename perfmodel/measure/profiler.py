@@ -1,7 +1,5 @@
 """Times and counters from Nsight Compute, which runs `perfmodel.measure.replay` and counts."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -4,8 +4,6 @@ Rows are appended as they come, so that whatever ends a run leaves a folder that
 on with. `perfmodel.measure.recorded` reads it back.
 """
 
-from __future__ import annotations
-
 import csv
 import tomllib
 from collections.abc import Mapping, Sequence

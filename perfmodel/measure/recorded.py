@@ -19,8 +19,6 @@ Nothing doubtful is read: what was cut short or edited, what is in other units, 
 clock gives are refused, with the file and the line.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

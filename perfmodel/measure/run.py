@@ -4,8 +4,6 @@ A wrong output makes a time worthless. Buffers filled with "hash" hold floats in
 reads back what it needs and computes the due output by other means, in NumPy.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

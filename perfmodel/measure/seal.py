@@ -1,7 +1,5 @@
 """Checksums of a measurement folder: they show whether its CSVs are as they were recorded."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

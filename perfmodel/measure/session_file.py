@@ -4,8 +4,6 @@ What it says of the GPU and of the protocol stands in for device figures, so a n
 unit, or none, is refused here, with its place and what is allowed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

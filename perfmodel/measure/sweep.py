@@ -5,8 +5,6 @@ A sweep varies one mechanism. Its points are the cross product of `vary` (times 
 the GPU's ``sms``, ``l2_bytes`` and ``persisting_max``. See ``sweeps/README.md`` for the format.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ One text serves both: `perfmodel.expressions` parses it once; calling the formul
 numbers or arrays, and `sympy()` gives the same expression for display, LaTeX and checks.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field

@@ -4,8 +4,6 @@ Only what depends on a changed number is worked out again. So the elasticity of 
 percent it changes with one percent of a number on its way, costs a part of a prediction.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field

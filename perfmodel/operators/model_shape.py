@@ -17,8 +17,6 @@ A shape file is TOML::
     dtype = "fp16"                        # of weights, activations and cache
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

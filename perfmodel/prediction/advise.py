@@ -1,7 +1,5 @@
 """Advice: which changes to a launch are predicted to pay, ranked, or that none is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Compute capability: what a device has, and what a kernel needs."""
 
-from __future__ import annotations
-
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel

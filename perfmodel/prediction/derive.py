@@ -1,7 +1,5 @@
 """Derive: the way from a device's figures to the time of a prediction."""
 
-from __future__ import annotations
-
 from perfmodel.errors import PerfmodelError
 from perfmodel.models.derivation import recording
 from perfmodel.models.replay import Derivation, derivation

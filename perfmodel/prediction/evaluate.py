@@ -1,7 +1,5 @@
 """One bound launch, evaluated: its details, and the record of a prediction that they make."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from math import prod

@@ -1,7 +1,5 @@
 """Grids: a launch predicted at every combination of values of parameters and knobs, in chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache

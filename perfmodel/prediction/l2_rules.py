@@ -3,8 +3,6 @@
 Rules are those of NVIDIA's CUDA Programming Guide, section "L2 Cache Control".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import inf

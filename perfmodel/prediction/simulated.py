@@ -3,8 +3,6 @@
 Imported only when asked for, so that predictions by closed forms start as fast as they do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

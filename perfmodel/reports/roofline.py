@@ -1,7 +1,5 @@
 """Where launches lie on the hierarchical roofline: ridge points, attainable rates, nearest roof."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise

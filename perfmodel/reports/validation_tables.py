@@ -1,7 +1,5 @@
 """The tables of a validation: what the terminal and the Markdown report share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Where the buffers lie, and which lines an access policy window covers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

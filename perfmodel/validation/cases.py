@@ -1,7 +1,5 @@
 """Cases: measured launches, each with its prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

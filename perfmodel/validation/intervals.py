@@ -10,8 +10,6 @@ out, the factor as the least that holds 90% of it. Validation cases are never us
 Interval score: T. Gneiting and A. E. Raftery, J. Am. Stat. Assoc. 102 (2007) 359, equation 43.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

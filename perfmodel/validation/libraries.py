@@ -9,8 +9,6 @@ other half it is said which share lies inside.
 python -c "from perfmodel.validation.libraries import fit_libraries; fit_libraries()"
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import math

@@ -7,8 +7,6 @@ before anybody looked at a result. Predictions made later are no such evidence, 
 with those launches was then looked into.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Iterator, Sequence

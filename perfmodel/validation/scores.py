@@ -5,8 +5,6 @@ of every array once, as one would count by hand, or the DRAM bytes that perfmode
 and all, if those are more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Sweeps of `perfmodel.measure` that name a model come on top: their rows carry th
 function, and say themselves what they are for.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

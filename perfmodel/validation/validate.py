@@ -7,8 +7,6 @@ in which it is expected to carry over: what happens on an SM or in L2 in clocks,
 DRAM in seconds and as a share of the peak, the launch in seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What mechanisms are worth: the scoreboard with them, and with them switched off."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Putting a `Kernel` together from what following and emulating a PTX function found."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace

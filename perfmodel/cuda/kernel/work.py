@@ -1,7 +1,5 @@
 """A kernel's instructions: on pipes and as FLOP, loads in flight, constant memory that is read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import reduce

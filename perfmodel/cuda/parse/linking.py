@@ -4,8 +4,6 @@ Names without linkage belong to their text, and are renamed where another has th
 makes of the whole, it may inline across files, as link-time optimisation does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final

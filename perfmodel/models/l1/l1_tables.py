@@ -11,8 +11,6 @@ lines that it asks for together, so the latency needs the share of batches with 
 and, for pointer chains, the longest sequence of misses of one chain.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

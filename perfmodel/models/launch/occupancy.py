@@ -7,8 +7,6 @@ they are counted is NVIDIA's, as its header ``cuda_occupancy.h`` computes it (CU
 9.0, and the tests compare every count with that header.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

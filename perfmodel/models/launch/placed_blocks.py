@@ -8,8 +8,6 @@ later blocks within 4%, of first ones 9% off in the median, 17% at most of nine 
 (measurements/l1, shared-columns: places.csv).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

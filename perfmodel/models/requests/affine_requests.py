@@ -5,8 +5,6 @@ usually run through whole periods, and then the mean over all alignments is exac
 not, the warps are counted by the residue at which they start: at most 128 of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

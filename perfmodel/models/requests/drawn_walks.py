@@ -5,8 +5,6 @@ in a loop. The first word of a sector is at a random place; the others are in th
 L1 has it, if it keeps a line for every thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final

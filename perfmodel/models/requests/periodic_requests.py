@@ -5,8 +5,6 @@ many elements into a warp as the last one left of it. These come again after 32 
 so that sums over all traversals are sums over 32, each so many times.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, Final, NamedTuple

@@ -5,8 +5,6 @@ number is drawn among so many, all as likely. What is expected of distinct granu
 L1's banks follows from how many are drawn, and from the bytes of a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple

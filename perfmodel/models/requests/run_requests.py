@@ -4,8 +4,6 @@ Where runs start anywhere in a line, the same blocks are looked at as in `enumer
 warp, not lane by lane: a run of bytes says all that its lanes ask for.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 

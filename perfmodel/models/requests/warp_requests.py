@@ -3,8 +3,6 @@
 One record per access, every number an array over the configurations of the instance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final

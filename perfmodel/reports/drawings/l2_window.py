@@ -1,7 +1,5 @@
 """What an access policy window does: what is set aside of L2, what stays there, and hits."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ Two kinds of blocks work in steps: those whose threads wait at barriers for a st
 other resident blocks work meanwhile, and those that copy the data of later steps ahead.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, Literal
 
 import numpy as np

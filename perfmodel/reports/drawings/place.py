@@ -1,7 +1,5 @@
 """Which part of a launch a picture shows: a warp of a block, at some iteration of its loops."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 

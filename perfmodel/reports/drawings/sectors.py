@@ -1,7 +1,5 @@
 """One request of a warp as a picture has it: its lanes' addresses, sectors and lines."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -3,8 +3,6 @@
 Which elements these are is read off the kernel's index expressions, thread by thread.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

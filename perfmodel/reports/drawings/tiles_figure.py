@@ -1,7 +1,5 @@
 """A block's tiles as a figure: where they lie in A, B and C, and, enlarged, who makes what of C."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from perfmodel.records import record

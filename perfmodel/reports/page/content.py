@@ -1,7 +1,5 @@
 """What a report page holds: launches of one GPU with advice and figures used."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Where a report goes: a folder with the HTML page, the Markdown file and its pictures."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os
