@@ -1,7 +1,5 @@
 """The array of all models: numbers of any kind, one a configuration unless said otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any

@@ -12,8 +12,6 @@ can have waiting, so there may be any number. A chunk whose worker dies is given
 Dask; what is done can be kept by whoever takes the results (see `perfmodel.rows_file`).
 """
 
-from __future__ import annotations
-
 import copyreg
 import hashlib
 import logging
@@ -64,11 +62,8 @@ class Workers:
     def in_order(self, work: Callable[[C], R], chunks: Iterable[C]) -> Iterator[R]:
         """Yield ``work(chunk)`` of each chunk, in order.
 
-        Raises
-        ------
-        PerfmodelError
-            If workers are lost, or have another perfmodel than this process; and what `work`
-            raises, of the first chunk that fails.
+        Raises `PerfmodelError` if workers are lost, or have another perfmodel than this process;
+        and what `work` raises, of the first chunk that fails.
         """
         if self.submit is None:
             yield from map(work, chunks)
@@ -138,9 +133,7 @@ def cores() -> int:
 def check_cluster(cluster: str) -> None:
     """Refuse a cluster that is no address and not ``local:N``, or where Dask is not installed.
 
-    Raises
-    ------
-    PerfmodelError
+    Raises `PerfmodelError`.
     """
     matched = _LOCAL.fullmatch(cluster)
     if matched is None and not re.fullmatch(r"(\w+://)?[^\s/]+:\d+(/.*)?", cluster):

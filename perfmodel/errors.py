@@ -1,7 +1,5 @@
 """The one error type that users see: what was wrong, and what to do about it; and its wording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

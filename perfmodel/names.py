@@ -3,8 +3,6 @@
 They are read from the files, without what computes: the shell completes them in a moment.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType

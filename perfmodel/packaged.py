@@ -6,8 +6,6 @@ to the byte, so that neither dates nor versions matter; and it is data, never ex
 folder cannot be written, files are parsed each time.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

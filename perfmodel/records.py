@@ -7,8 +7,6 @@ functions for all. Fields are those of `dataclasses`, so that its `fields`, `rep
 work as ever.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import cache

@@ -5,8 +5,6 @@ are of. The same work given again goes on after the last part; other work is ref
 parts are joined and leave; the ``.json`` stays and tells where the file is from.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -56,10 +54,7 @@ def origin(command: str, *facts: Any) -> Origin:
 def check_rows_file(path: str | Path) -> Path:
     """Return where rows are to be written; see `perfmodel.text_files.check_target`.
 
-    Raises
-    ------
-    PerfmodelError
-        As that, or if it is Parquet, and pyarrow is not installed.
+    Raises `PerfmodelError` as that, or if it is Parquet, and pyarrow is not installed.
     """
     checked = check_target(path, "rows", SUFFIXES)
     if checked.suffix.lower() == ".parquet":
@@ -77,10 +72,7 @@ class RowsFile:
     def resume(self) -> int:
         """Return how many parts are there already; -1 if all are, and the file is whole.
 
-        Raises
-        ------
-        PerfmodelError
-            If the file or its parts are of something else.
+        Raises `PerfmodelError` if the file or its parts are of something else.
         """
         begun = self._part(0).exists()
         there = [self.path] * self.path.exists() + [self._parts] * begun
@@ -94,10 +86,7 @@ class RowsFile:
     def add(self, number: int, content: bytes) -> None:
         """Keep a part, the parts before it being there; as `encoded` gives the content.
 
-        Raises
-        ------
-        PerfmodelError
-            If it cannot be written.
+        Raises `PerfmodelError` if it cannot be written.
         """
         if number == 0:
             write_file(self._note, json.dumps(asdict(self.origin), indent=2) + "\n")
@@ -110,10 +99,7 @@ class RowsFile:
     def finish(self, number: int) -> None:
         """Join so many parts to the file, one at a time in memory.
 
-        Raises
-        ------
-        PerfmodelError
-            If it cannot be written.
+        Raises `PerfmodelError` if it cannot be written.
         """
         whole = self._parts / f"whole{self.path.suffix}"
         parts = (self._part(n).read_bytes() for n in range(number))

@@ -1,7 +1,5 @@
 """Whole numbers as people write them: ``4096``, ``1e6``, ``0x1000``, ``16MiB``, ``16Mi``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """Files that users name: text read within bounds, TOML; any written whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -24,6 +22,11 @@ _SPECIAL: Final = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+
+def is_path(text: str) -> bool:
+    """Say whether a text is a path of a data file, not a name."""
+    return text.endswith(".toml") or "/" in text or "\\" in text
 
 
 def check_regular(path: str | Path, where: str, wanted: str) -> int:
@@ -183,10 +186,7 @@ def check_target(path: str | Path, kind: str, suffixes: Sequence[str]) -> Path:
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file as a whole or not at all; one that is there keeps its permissions.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be written.
+    Raises `PerfmodelError` if it cannot be written.
     """
     write_files(path.parent, {path.name: content})
 

@@ -4,8 +4,6 @@ One record with two producers, the closed forms and the simulator, so that eithe
 model and the two can be compared. Every number is an array over configurations.
 """
 
-from __future__ import annotations
-
 from dataclasses import field, fields
 from typing import Any, Final
 

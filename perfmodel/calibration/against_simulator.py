@@ -6,8 +6,6 @@ the re-read sets comes the knee at which reuse fails, and from streams how much 
 stays in L2. Run as ``python -m perfmodel.calibration.against_simulator FOLDER``.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace

@@ -60,10 +60,8 @@ def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Cal
 
     `progress` is told how many stages of how many are done.
 
-    Raises
-    ------
-    PerfmodelError
-        If the folder does not say what GPU it is of, or too little of it can be used.
+    Raises `PerfmodelError` if the folder does not say what GPU it is of, or too little of it can be
+    used.
     """
     machine = _machine(recording)
     base = load_device(base_device(machine))
@@ -104,10 +102,7 @@ def calibrate(recording: Recording, progress: Progress = lambda *_: None) -> Cal
 def base_device(machine: Mapping[str, Any]) -> str:
     """Return the catalogue device that a calibration of a GPU starts from.
 
-    Raises
-    ------
-    PerfmodelError
-        If the catalogue has none of its compute capability.
+    Raises `PerfmodelError` if the catalogue has none of its compute capability.
     """
     known = known_gpus()
     name = known["device"].get(machine["gpu"])

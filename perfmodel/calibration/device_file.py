@@ -1,7 +1,5 @@
 """Writing what a calibration found as a device file, which ``--device`` takes."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path
@@ -43,10 +41,7 @@ def device_text(calibration: Calibration, name: str) -> str:
 def write_device(calibration: Calibration, path: Path) -> None:
     """Write the device file as a whole or not at all, after reading it back.
 
-    Raises
-    ------
-    PerfmodelError
-        If the name is no TOML file's, or it cannot be written.
+    Raises `PerfmodelError` if the name is no TOML file's, or it cannot be written.
     """
     check_target(path, "device", (".toml",))
     name = re.sub(r"[^a-z0-9-]+", "-", path.stem.lower()).strip("-") or "my-gpu"

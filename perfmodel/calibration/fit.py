@@ -1,7 +1,5 @@
 """Fitting figures of a device through the whole time model, with standard errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

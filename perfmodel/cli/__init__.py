@@ -1,7 +1,5 @@
 """The command line `perfmodel`: one thin module a command, over the library."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

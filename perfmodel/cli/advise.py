@@ -1,7 +1,5 @@
 """`perfmodel advise`: which changes to a launch pay, with the lines to write, or none."""
 
-from __future__ import annotations
-
 from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import JSON, KERNEL
 from perfmodel.cli.output import print_json, show

@@ -4,8 +4,6 @@ The command ``NAME`` is the function ``NAME`` of the module ``perfmodel.cli.NAME
 docstring is its help, and the module's ``EXAMPLES`` are shown below.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NoReturn, cast

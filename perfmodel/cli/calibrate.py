@@ -1,7 +1,5 @@
 """`perfmodel calibrate`: a device file of a GPU, from measurements of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """`perfmodel devices`: the GPUs of the catalogue, and all that is known of one."""
 
-from __future__ import annotations
-
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import JSON, complete_device
 from perfmodel.cli.output import print_json, show

@@ -1,7 +1,5 @@
 """How a command ends: errors of one line, exit codes, and signals that leave nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`perfmodel explain`: each formula that mattered, with the numbers put in, down to the time."""
 
-from __future__ import annotations
-
 import sys
 
 from perfmodel.cli.grouped_options import option

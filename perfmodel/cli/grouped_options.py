@@ -11,8 +11,6 @@ option is a parameter's default, and a group a record whose fields are options::
         '''Predict one launch.'''
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps

@@ -1,7 +1,5 @@
 """`perfmodel inspect`: the kernels of a CUDA source or PTX file, and what one consists of."""
 
-from __future__ import annotations
-
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import JSON
 from perfmodel.cli.output import print_json, show

@@ -1,7 +1,5 @@
 """`perfmodel ladder`: every mapping of a product, what each reaches and the next one removes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from perfmodel.cli.defines import parse_defines

@@ -1,7 +1,5 @@
 """`perfmodel measure`: run the microbenchmarks on a GPU of this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """`perfmodel operators`: the operators of a language model on a GPU."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from perfmodel.cli.grouped_options import option

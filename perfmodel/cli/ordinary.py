@@ -5,8 +5,6 @@ as many arguments as it takes. Of any other, as one that asks for help or has a 
 said here: Typer reads it from the start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -65,10 +63,7 @@ def ordinary(words: Sequence[str]) -> Callable[[], None] | None:
 def read(named: Command, words: Sequence[str]) -> Values:
     """Return the values of a command's parameters as Typer reads them.
 
-    Raises
-    ------
-    NotOrdinaryError
-        If Typer must read the line.
+    Raises `NotOrdinaryError` if Typer must read the line.
     """
     takes = [_taken(*each) for each in parameters_of(named)]
     options = {name: t for t in takes if t.declared.is_option for name in _names(t)}

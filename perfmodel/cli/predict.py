@@ -107,7 +107,7 @@ def predict(
         for each in _configurations(kernels, mapping, tiles, define, program, gpu)
     ]
     predictions = []
-    for each, gpu in tracked("predicting", chosen):
+    for each, gpu in tracked(chosen):
         control = l2.control(each.kernel, gpu, each.values)
         predictions.append(
             predict_one(each.kernel, device=gpu, l2=control, **platform, **each.values)

@@ -16,9 +16,9 @@ SHOWN_AFTER: Final = 1.0
 T = TypeVar("T")
 
 
-def tracked(what: str, items: Sequence[T]) -> Iterator[T]:
-    """Yield items behind a bar of how many are done."""
-    with progress_bar(what) as tell:
+def tracked(items: Sequence[T]) -> Iterator[T]:
+    """Yield launches behind a bar of how many are predicted."""
+    with progress_bar("predicting") as tell:
         for done, each in enumerate(items):
             tell(done, len(items))
             yield each

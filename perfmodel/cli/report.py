@@ -1,7 +1,5 @@
 """`perfmodel report`: launches as an HTML page and as Markdown, with pictures and provenance."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`perfmodel roofline`: where kernels lie under a GPU's roofs, as text, figure or JSON."""
 
-from __future__ import annotations
-
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import KERNELS, configurations, find_kernels, value_lists
 from perfmodel.cli.options import CACHE, DEFINES, DEVICE, FIGURE, JSON, TIMING, Cache, Timing
@@ -49,7 +47,7 @@ def roofline(
     chosen = configurations(found, value_lists(define or (), found))
     predictions = [
         predict(each.kernel, device=gpu, timing=timing, cache=cache, **each.values)
-        for each in tracked("predicting", chosen)
+        for each in tracked(chosen)
     ]
     if output is not None:
         from perfmodel.reports.roofline_figure import roofline_picture

@@ -1,7 +1,5 @@
 """Options of what takes long: a file of rows that is gone on with, and a cluster that works."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Iterator

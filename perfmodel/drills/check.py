@@ -1,7 +1,5 @@
 """Whether an answer is right: numbers within a tolerance, choices, and words in any order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

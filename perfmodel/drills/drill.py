@@ -1,7 +1,5 @@
 """Drill: a question with an answer that perfmodel works out, as frozen records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from perfmodel.drills.sources import Expression, Source

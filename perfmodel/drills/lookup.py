@@ -1,7 +1,5 @@
 """Where a step's number comes from: the one place that knows every kind of source."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

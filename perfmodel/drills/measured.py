@@ -1,7 +1,5 @@
 """Numbers of recorded measurements: one cell of a sealed CSV of the package."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final
 

@@ -3,8 +3,6 @@
 Values are SI inside (bytes, seconds, operations a second); a share is a number from 0 to 1.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

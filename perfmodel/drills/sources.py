@@ -4,8 +4,6 @@ Each kind is one key of a step. Numbers in them are literals, quantities such as
 expressions over names that are known by then, in the grammar of `perfmodel.expressions`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Traces by hand: what a warp touches, what a small cache keeps, tables over a variable."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The worked solution of a drill: every number computed when it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -12,7 +12,7 @@ from perfmodel.expressions.nodes import (
     substitute,
     text,
 )
-from perfmodel.expressions.symbolic import latex, to_sympy
+from perfmodel.expressions.symbolic import to_sympy
 
 __all__ = [
     "Name",
@@ -21,7 +21,6 @@ __all__ = [
     "Operation",
     "evaluate",
     "exchanged",
-    "latex",
     "names",
     "parse",
     "substitute",

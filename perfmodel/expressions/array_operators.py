@@ -1,7 +1,5 @@
 """Operators on NumPy arrays: their functions, bounds of results, and where they are undefined."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 from typing import Any, Final

@@ -70,10 +70,7 @@ def evaluate_arrays(
     `node`, `values`: as for `perfmodel.expressions.evaluate`. `parts`: what expressions evaluated
     before with the same values have in common with this one; its own parts are added.
 
-    Raises
-    ------
-    PerfmodelError
-        If shapes do not broadcast, or an operation overflows or is undefined.
+    Raises `PerfmodelError` if shapes do not broadcast, or an operation overflows or is undefined.
     """
     arrays = {name: np.asarray(value) for name, value in values.items()}
     shapes = {array.shape for array in arrays.values()} - {()}

@@ -1,7 +1,5 @@
 """The value of an expression, for Python numbers or for whole NumPy arrays."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import lru_cache

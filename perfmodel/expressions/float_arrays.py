@@ -6,8 +6,6 @@ condition leaves out is computed like all else: where that, or anything, has no 
 says so, and `perfmodel.expressions.arrays` evaluates again, part by part.
 """
 
-from __future__ import annotations
-
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ regular expression that knows only ASCII names, numbers and operators, then pars
 ``ast``, then walked by our own visitor. Nothing is ever evaluated as code.
 """
 
-from __future__ import annotations
-
 import ast
 import keyword
 import re

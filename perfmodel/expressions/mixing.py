@@ -5,8 +5,6 @@ reads from memory. Mixing is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014); nu
 give the same values.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

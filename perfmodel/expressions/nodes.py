@@ -121,10 +121,8 @@ class Number(_Written):
 class Name(_Written):
     """A variable: an ASCII identifier, or one of CUDA's ``threadIdx.x`` ... ``gridDim.z``.
 
-    Raises
-    ------
-    PerfmodelError
-        If the name is not an identifier, is a Python keyword, or is a function of the grammar.
+    Raises `PerfmodelError` if the name is not an identifier, is a Python keyword, or is a function
+    of the grammar.
     """
 
     name: str
@@ -289,10 +287,7 @@ def text(node: Node) -> str:
     `parse` of the result gives the tree back. The one exception is a negative `Number`, which
     comes back as ``neg`` of a positive one: the grammar has no negative literals.
 
-    Raises
-    ------
-    PerfmodelError
-        If the tree has over 100,000 nodes, written out.
+    Raises `PerfmodelError` if the tree has over 100,000 nodes, written out.
     """
     if isinstance(node, Operation) and node.size > LONGEST_WRITTEN:
         raise TooLongError(f"an expression of {node.size} parts is too long to write out")

@@ -6,8 +6,6 @@ rule is FlashAttention's for the parts of a context (Dao-AILab/flash-attention, 
 of flash_api.cpp), at most `MOST_PARTS`.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation with Python numbers: exact, and quick for a single point."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -72,10 +70,7 @@ def named(fault: NoValueError, node: Node) -> PerfmodelError:
 def evaluate_scalars(node: Node, values: Mapping[str, Scalar]) -> Scalar:
     """Evaluate with a checked Python number for each variable.
 
-    Raises
-    ------
-    PerfmodelError
-        If an operation overflows or is undefined.
+    Raises `PerfmodelError` if an operation overflows or is undefined.
     """
     known: dict[Node, Scalar] = {}
 

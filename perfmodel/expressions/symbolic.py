@@ -1,7 +1,5 @@
 """Expressions as sympy mathematics, for display. sympy is imported only when asked for."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
@@ -19,7 +17,7 @@ _OPAQUE: Final = {
 _BOOLEAN: Final = COMPARISONS | {"and", "or", "not"}
 
 
-def to_sympy(node: Node, *, positive: bool = True, integer: bool = False) -> Any:
+def to_sympy(node: Node) -> Any:
     """Return the expression in sympy's terms, exactly as far as its literals are exact.
 
     ``//`` becomes the floor of the quotient, ``%`` Mod, ``ceil_div`` a ceiling, shifts a product
@@ -27,50 +25,22 @@ def to_sympy(node: Node, *, positive: bool = True, integer: bool = False) -> Any
     undefined functions ``bitand``, ``bitor`` and ``bitxor``, as ``random``, ``shuffled`` and
     ``full_parts`` become.
 
-    Parameters
-    ----------
-    node
-        The expression.
-    positive
-        Whether variables are positive. ``threadIdx`` and ``blockIdx``, which start at zero, are
-        nonnegative then.
-    integer
-        Whether variables are integers.
+    Symbols have the variables' names, dots included. They are positive; ``threadIdx`` and
+    ``blockIdx``, which start at zero, nonnegative.
 
-    Returns
-    -------
-    sympy.Basic
-        With symbols of the variables' names, dots included.
-
-    Raises
-    ------
-    PerfmodelError
-        If a literal power is too large to write out, or a part is undefined, as 1 / 0 is.
+    Raises `PerfmodelError` if a literal power is too large to write out, or a part is undefined, as
+    1 / 0 is.
     """
     try:
-        return _Translation(positive, integer).translate(node)
+        return _Translation().translate(node)
     except (TypeError, ZeroDivisionError) as error:
         raise PerfmodelError(f"{shown(text(node))} has no symbolic form: {error}") from None
 
 
-def latex(node: Node) -> str:
-    """Return the expression as LaTeX, with names of several letters upright."""
-    import sympy
-
-    expression = to_sympy(node)
-    written = {}
-    for symbol in expression.free_symbols:
-        if len(symbol.name) > 1:
-            written[symbol] = rf"\mathrm{{{symbol.name}}}".replace("_", r"\_")
-    return str(sympy.latex(expression, symbol_names=written))
-
-
 class _Translation:
-    """One translation: the assumptions on symbols, and what is translated already."""
+    """One translation, and what is translated already."""
 
-    def __init__(self, positive: bool, integer: bool) -> None:
-        self.positive = positive
-        self.integer = integer
+    def __init__(self) -> None:
         self.done: dict[Node, Any] = {}
 
     def translate(self, node: Node) -> Any:
@@ -98,12 +68,8 @@ class _Translation:
     def symbol(self, name: str) -> Any:
         import sympy
 
-        # sympy takes a missing assumption for unknown, and False for its opposite.
-        assumptions: dict[str, bool] = {"integer": True} if self.integer else {"real": True}
-        if self.positive:
-            index = name.startswith(("threadIdx.", "blockIdx."))
-            assumptions["nonnegative" if index else "positive"] = True
-        return sympy.Symbol(name, **assumptions)
+        index = name.startswith(("threadIdx.", "blockIdx."))
+        return sympy.Symbol(name, real=True, **{"nonnegative" if index else "positive": True})
 
     def _build(self, node: Node) -> Any:
         import sympy

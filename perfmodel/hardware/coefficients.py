@@ -156,10 +156,7 @@ def stated_coefficients(table: object, where: str) -> dict[str, CoefficientValue
     `table`: as read: ``[coefficients."STAGE.MECHANISM.COEFFICIENT"]`` with the keys of the
     catalogue. `where`: start of the error messages.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no such coefficient, or its table is wrong.
+    Raises `PerfmodelError` if there is no such coefficient, or its table is wrong.
     """
     if not isinstance(table, dict):
         raise PerfmodelError(f'{where}: coefficients must be tables, [coefficients."NAME"]')

@@ -4,8 +4,6 @@ The fields of `Device` are the schema of a device file: each is declared once, w
 and its meaning, through `quantity`. To add a figure, add one line here and its rows in the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field, fields
 from functools import cache

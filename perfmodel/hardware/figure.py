@@ -107,10 +107,7 @@ class Figure:
         `sm_clock`: SM clock [Hz] of the GPU; needed by cycle-based units. `sm_count`: SMs of the
         GPU; needed by units per SM.
 
-        Raises
-        ------
-        PerfmodelError
-            If the unit needs a clock or a number of SMs that was not given.
+        Raises `PerfmodelError` if the unit needs a clock or a number of SMs that was not given.
         """
         return self.value * self.si_factor(sm_clock, sm_count)
 

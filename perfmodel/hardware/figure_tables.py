@@ -3,8 +3,6 @@
 Every error is a `PerfmodelError` of one line that starts with `where`: the file and the figure.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -21,11 +19,8 @@ def read_figure(table: object, what: Quantity, where: str, *, nested: bool = Fal
     It has ``value``, ``unit``, ``kind``, ``source`` and, optionally, ``note``, ``standard_error``
     and ``also``, a list of such tables from other sources; `nested` ones have none.
 
-    Raises
-    ------
-    PerfmodelError
-        If a key is missing, unknown or of the wrong type, the unit measures something else, or
-        the value makes no sense for the field.
+    Raises `PerfmodelError` if a key is missing, unknown or of the wrong type, the unit measures
+    something else, or the value makes no sense for the field.
     """
     values: list[float] = []
 
@@ -58,10 +53,8 @@ def si_number(figure: Figure, what: Quantity, clock: float, sms: int, where: str
 
     `clock`: SM clock [Hz], for units in cycles. `sms`: of the GPU, for units per SM.
 
-    Raises
-    ------
-    PerfmodelError
-        If the SI value is out of the field's bounds, or broken where it must be whole.
+    Raises `PerfmodelError` if the SI value is out of the field's bounds, or broken where it must be
+    whole.
     """
     factor = figure.si_factor(clock, sms)
     numbers = [_bounded(v * factor, what, where) for v in figure.values or (figure.value,)]

@@ -17,8 +17,6 @@ A figure replaces the extended file's whole figure of that name, its other sourc
 Cycles and rates per SM convert with the clock and SMs of the device that is loaded at the end.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from functools import lru_cache
@@ -33,7 +31,7 @@ from perfmodel.hardware.figure import Figure
 from perfmodel.hardware.figure_tables import read_figure, si_number
 from perfmodel.names import DEVICES, device_names, stems
 from perfmodel.packaged import packaged_toml
-from perfmodel.text_files import parse_toml, read_text
+from perfmodel.text_files import is_path, parse_toml, read_text
 
 CATALOGUE: Final = Path(__file__).parent / "catalogue"
 MAX_EXTENDS: Final = 8
@@ -69,7 +67,7 @@ def load_device(name_or_path: str | Path) -> Device:
     PerfmodelError
         If there is no such device or file, or if the file is wrong.
     """
-    if isinstance(name_or_path, str) and not _is_path(name_or_path):
+    if isinstance(name_or_path, str) and not is_path(name_or_path):
         name = name_or_path.lower()
         # A base such as "a100" is the beginning of its devices' names.
         if name in stems(DEVICES) and not _begins_others(name):
@@ -93,10 +91,6 @@ def _begins_others(name: str) -> bool:
     # Most names begin no other one, and then no other file needs reading.
     others = [stem for stem in stems(DEVICES) if stem.startswith(f"{name}-")]
     return bool(others) and name not in (known := set(device_names())) and bool(known & {*others})
-
-
-def _is_path(text: str) -> bool:
-    return text.endswith(".toml") or "/" in text or "\\" in text
 
 
 def _is_file(path: Path) -> bool:
@@ -258,7 +252,7 @@ def _extended(sheet: _Sheet) -> Path | None:
     base: str | None = sheet.headers.get("extends")
     if base is None:
         return None
-    if _is_path(base):
+    if is_path(base):
         return sheet.path.parent / base
     if base not in stems(DEVICES):
         raise PerfmodelError(

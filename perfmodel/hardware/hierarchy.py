@@ -1,7 +1,5 @@
 """The memory hierarchy of a GPU, from registers to DRAM, as one record a level."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from perfmodel.hardware.device import Device

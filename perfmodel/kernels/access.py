@@ -1,7 +1,5 @@
 """Access: what a load, store or atomic of a kernel asks of memory, as expressions."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number

@@ -1,7 +1,5 @@
 """From tables to the accesses of a kernel, each checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

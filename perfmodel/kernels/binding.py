@@ -1,7 +1,5 @@
 """Binding: the values of a kernel's expressions, checked, with words for what is wrong."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -6,8 +6,6 @@ edges, and at the edge of where the guards hold. So what is reported is always a
 really does it, while an error that hides in the middle of an odd pattern can go unseen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import product
@@ -62,11 +60,8 @@ def check_bounds(instance: Instance) -> None:
 
     `instance`: one configuration, not arrays.
 
-    Raises
-    ------
-    PerfmodelError
-        If a thread does so: names the access, the index, the buffer's length and the thread. Or
-        if the instance holds arrays.
+    Raises `PerfmodelError` if a thread does so: names the access, the index, the buffer's length
+    and the thread. Or if the instance holds arrays.
     """
     if instance.shape:
         raise PerfmodelError(

@@ -1,7 +1,5 @@
 """What an access asks for where somebody has counted it, and how unequal warps and blocks are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from perfmodel.records import record

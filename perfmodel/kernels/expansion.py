@@ -1,7 +1,5 @@
 """Expansion: a kernel's expressions and guards with its definitions put in."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from perfmodel.expressions import Node, Operation, substitute

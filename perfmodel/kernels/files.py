@@ -110,8 +110,6 @@ parameters (and definitions made of these only); all others use ``blockDim`` and
 besides.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from perfmodel.kernels.kernel import Kernel

@@ -81,10 +81,7 @@ def histogram(access: Access, bins: int, known: Mapping[str, Any]) -> Histogram:
 
     `bins`: values that the index can take. `known`: parameters and dimensions, plain numbers.
 
-    Raises
-    ------
-    PerfmodelError
-        If the weights are not one for each bin, or make no sense.
+    Raises `PerfmodelError` if the weights are not one for each bin, or make no sense.
     """
     weights = access.weights
     if weights is None:

@@ -1,7 +1,5 @@
 """Instance: a kernel with numbers for its parameters, one configuration or many at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType

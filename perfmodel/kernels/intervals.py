@@ -5,8 +5,6 @@ nothing can be said. A guard narrows any part of an expression that it compares:
 ``i < n``, ``i*stride + offset`` is at most ``(n - 1)*stride + offset``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, Final, NamedTuple

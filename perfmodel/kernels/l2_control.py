@@ -1,7 +1,5 @@
 """L2 control of a launch: set-aside, access policy windows, fetch granularity, compression."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from perfmodel.records import record

@@ -3,8 +3,6 @@
 A kernel with several mappings of work to threads has a file each, ``NAME-MAPPING.toml``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,6 +13,7 @@ from perfmodel.kernels.kernel import Kernel
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.names import DEFAULT_MAPPINGS, MAPPINGS, builtin_names
 from perfmodel.packaged import packaged_toml
+from perfmodel.text_files import is_path
 
 LIBRARY: Final = Path(__file__).parent / "library"
 
@@ -72,7 +71,7 @@ def find_kernel(name_or_path: str | Path, mapping: str | None = None) -> Kernel:
     PerfmodelError
         If there is no such kernel or file, the file is wrong, or it is given a mapping.
     """
-    if isinstance(name_or_path, str) and not _is_path(name_or_path):
+    if isinstance(name_or_path, str) and not is_path(name_or_path):
         return builtin(name_or_path, mapping)
     if mapping is not None:
         raise PerfmodelError(
@@ -102,7 +101,3 @@ def _check_name(name: object) -> None:
         raise PerfmodelError(
             f"unknown kernel {shown(name)}{hint} (a path to a TOML kernel file works too)"
         )
-
-
-def _is_path(text: str) -> bool:
-    return text.endswith(".toml") or "/" in text or "\\" in text

@@ -4,8 +4,6 @@ A kernel from a source has the numbers of one launch in it. Where later ones hav
 numbers that differ become parameters, and what is learnt of launches of that kernel serves all.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace

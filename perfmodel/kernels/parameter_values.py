@@ -1,7 +1,5 @@
 """Values of a kernel's parameters: what the caller gave, checked, and defaults for the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import reduce

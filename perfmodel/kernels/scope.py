@@ -6,8 +6,6 @@ launch: ``blockDim`` and ``gridDim``. An index or a guard is a thread's: ``threa
 ``blockIdx`` and the variables of the loops around it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -51,10 +49,8 @@ class Scope:
     def add(self, name: object, kind: str) -> None:
         """Make a name known.
 
-        Raises
-        ------
-        PerfmodelError
-            If it is no name, clashes with another or with CUDA's own, or is one too many.
+        Raises `PerfmodelError` if it is no name, clashes with another or with CUDA's own, or is one
+        too many.
         """
         what = f"{self.where}: {kind} {shown(name)}"
         if not isinstance(name, str):

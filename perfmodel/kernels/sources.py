@@ -3,8 +3,6 @@
 ``sources.toml`` says which built-ins have one; those that stand for a library's kernel have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
@@ -60,10 +58,7 @@ class Source:
 def source_of(kernel: Kernel) -> Source:
     """Return the CUDA source of a built-in kernel.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has none, or is no built-in.
+    Raises `PerfmodelError` if it has none, or is no built-in.
     """
     words = [word for word in (kernel.name, kernel.mapping) if word]
     stem, name = "-".join(words), " ".join(words)

@@ -3,8 +3,6 @@
 Every error is a `PerfmodelError` of one line that starts with `where` and names the key.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields

@@ -3,8 +3,6 @@
 python -m perfmodel.measure.bundle
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from perfmodel.measure import folders

@@ -5,8 +5,6 @@ described in the session file; parameters are free, but sizes come in bytes and 
 microseconds, so that no number is taken for another.
 """
 
-from __future__ import annotations
-
 import re
 from types import MappingProxyType
 from typing import Final

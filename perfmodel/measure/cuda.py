@@ -1,7 +1,5 @@
 """A real GPU through NVIDIA's Python packages: driver, run-time compiler, management library."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping, Sequence
 from textwrap import shorten

@@ -6,8 +6,6 @@ JSON, compressed by LZMA, by session its session file (TOML) and its topics, eac
 column, where what is alike lies together. A cell that says nothing is null.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import tomllib
@@ -37,10 +35,7 @@ def root() -> Path:
 def repository() -> Path:
     """Return the folder of all recordings of the repository.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is not there.
+    Raises `PerfmodelError` if it is not there.
     """
     if not _in_repository():
         raise PerfmodelError(
@@ -79,10 +74,7 @@ def sessions() -> list[str]:
 def recording(folder: Path) -> Recording:
     """Return the recording of a folder: as it lies there, or as the table has it.
 
-    Raises
-    ------
-    PerfmodelError
-        As `read_recording`.
+    Raises `PerfmodelError` as `read_recording`.
     """
     if not _in_repository() and (known := name(folder)) in _table():
         return _table()[known]
@@ -143,10 +135,8 @@ def write_table(path: Path, recordings: Mapping[str, Recording]) -> None:
 def read_table(path: Path, root: Path) -> dict[str, Recording]:
     """Return the recordings of a file, by name; each says that its folder is of its name in `root`.
 
-    Raises
-    ------
-    OSError, lzma.LZMAError, ValueError
-        If there is no such file, or it is none that `write_table` wrote.
+    Raises `OSError`, `lzma.LZMAError` or `ValueError` if there is no such file, or it is none that
+    `write_table` wrote.
     """
     said: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
     return {

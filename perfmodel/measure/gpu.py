@@ -3,8 +3,6 @@
 `perfmodel.measure.cuda` implements it through NVIDIA's Python packages; tests have a fake.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -118,12 +116,12 @@ class Gpu(Protocol):
         """Give everything back."""
 
 
-def cycle(count: int, seed: int = 20261121) -> npt.NDArray[np.uint32]:
+def cycle(count: int) -> npt.NDArray[np.uint32]:
     """Return one random cycle over `count` places: element i holds the place after i.
 
     Used for pointer chases: every place is visited once before the first comes again.
     """
-    order = np.random.default_rng(seed).permutation(count).astype(np.uint32)
+    order = np.random.default_rng(20261121).permutation(count).astype(np.uint32)
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
     return following

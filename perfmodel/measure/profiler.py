@@ -1,7 +1,5 @@
 """Times and counters from Nsight Compute, which runs `perfmodel.measure.replay` and counts."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -160,10 +158,7 @@ def _run(
 def read_rows(text: str) -> Iterator[dict[str, float]]:
     """Yield the metrics of each launch in Nsight Compute's raw CSV page, in base units.
 
-    Raises
-    ------
-    PerfmodelError
-        If a metric came in a unit that is not a base unit.
+    Raises `PerfmodelError` if a metric came in a unit that is not a base unit.
     """
     lines = [line for line in text.splitlines() if line.startswith('"')]
     reader = csv.reader(lines)

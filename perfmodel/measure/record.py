@@ -4,8 +4,6 @@ Rows are appended as they come, so that whatever ends a run leaves a folder that
 on with. `perfmodel.measure.recorded` reads it back.
 """
 
-from __future__ import annotations
-
 import csv
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -82,11 +80,8 @@ def open_folder(
     `sweeps`: all that will write to it: they decide the columns. `about`: ``command`` and ``date``,
     for the record.
 
-    Raises
-    ------
-    PerfmodelError
-        If the folder belongs to another GPU or another format, holds something else, or rows of it
-        were edited since an earlier run: nothing is written then.
+    Raises `PerfmodelError` if the folder belongs to another GPU or another format, holds something
+    else, or rows of it were edited since an earlier run: nothing is written then.
     """
     by_topic: dict[str, list[Sweep]] = {}
     for sweep in sweeps:

@@ -19,8 +19,6 @@ Nothing doubtful is read: what was cut short or edited, what is in other units, 
 clock gives are refused, with the file and the line.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -162,12 +160,9 @@ def read_recording(folder: str | Path) -> Recording:
     `folder` has a session file and CSVs, some of which may lie in folders of their own; what lies
     in ``program/`` is not read.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no session file, its format is another, a CSV is missing, was changed since it
-        was sealed, or holds what cannot be: unknown columns or units, NaN, times that are not
-        above zero, a point twice.
+    Raises `PerfmodelError` if there is no session file, its format is another, a CSV is missing,
+    was changed since it was sealed, or holds what cannot be: unknown columns or units, NaN, times
+    that are not above zero, a point twice.
     """
     folder = Path(folder)
     where = f"measurement folder {str(folder)!r}"

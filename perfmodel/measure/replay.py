@@ -8,8 +8,6 @@ launches each, and
 profiler's rows.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

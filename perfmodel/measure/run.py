@@ -4,8 +4,6 @@ A wrong output makes a time worthless. Buffers filled with "hash" hold floats in
 reads back what it needs and computes the due output by other means, in NumPy.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,10 +122,7 @@ _MOST: Final = 1 << 20
 def check_output(gpu: Gpu, sweep: Sweep, point: Point, buffers: Mapping[str, Memory]) -> None:
     """Hold what a launch wrote against its due.
 
-    Raises
-    ------
-    GpuError
-        If it is wrong.
+    Raises `GpuError` if it is wrong.
     """
     if not sweep.check:
         return

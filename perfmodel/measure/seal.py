@@ -1,7 +1,5 @@
 """Checksums of a measurement folder: they show whether its CSVs are as they were recorded."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
@@ -55,10 +53,7 @@ def seal(folder: str | Path) -> None:
 
     `folder`: measurement folder with a session file.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no session file, or it cannot be written.
+    Raises `PerfmodelError` if there is no session file, or it cannot be written.
     """
     folder = Path(folder)
     path = folder / SESSION_FILE

@@ -1,7 +1,5 @@
 """A whole measurement: sweeps between events, then under the profiler, then sealed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime

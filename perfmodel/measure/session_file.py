@@ -4,8 +4,6 @@ What it says of the GPU and of the protocol stands in for device figures, so a n
 unit, or none, is refused here, with its place and what is allowed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,11 +49,8 @@ def read_session(folder: Path, where: str) -> dict[str, Any]:
 
     `where`: how messages call the folder.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is none, its format is another, or what it says of the GPU or of the protocol is
-        of another kind or beyond all GPUs.
+    Raises `PerfmodelError` if there is none, its format is another, or what it says of the GPU or
+    of the protocol is of another kind or beyond all GPUs.
     """
     path = folder / SESSION_FILE
     if not path.is_file():

@@ -1,7 +1,5 @@
 """Setting a point up on the GPU: its memory, its kernel, its launch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -5,8 +5,6 @@ A sweep varies one mechanism. Its points are the cross product of `vary` (times 
 the GPU's ``sms``, ``l2_bytes`` and ``persisting_max``. See ``sweeps/README.md`` for the format.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,10 +96,8 @@ class Sweep:
 def read_sweeps(path: Path) -> list[Sweep]:
     """Return the sweeps of a file.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, is not TOML, or a key is unknown, missing or wrong.
+    Raises `PerfmodelError` if it cannot be read, is not TOML, or a key is unknown, missing or
+    wrong.
     """
     where = f"sweep file {path.name!r}"
     table = parse_toml(read_text(path, where, "sweep"), where)

@@ -4,8 +4,6 @@ Which form an access takes, which loads belong together and the order of strides
 batch. Where configurations would choose differently alone, the batch is to be split and begun anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

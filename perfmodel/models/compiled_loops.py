@@ -1,7 +1,5 @@
 """Loops that numba compiles: from how many rows on one is worth compiling, or loading."""
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 from typing import Final

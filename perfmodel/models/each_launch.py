@@ -3,8 +3,6 @@
 For what counts addresses: it has no arithmetic on arrays of launches. Results are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, Final, TypeVar

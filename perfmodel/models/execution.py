@@ -1,7 +1,5 @@
 """Execution: a launch on a device, with all that stages before its time have found."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

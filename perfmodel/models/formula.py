@@ -4,8 +4,6 @@ One text serves both: `perfmodel.expressions` parses it once; calling the formul
 numbers or arrays, and `sympy()` gives the same expression for display, LaTeX and checks.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
@@ -13,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from perfmodel.arrays import Array
-from perfmodel.expressions import Node, evaluate, names, parse, to_sympy
+from perfmodel.expressions import Node, evaluate, parse, to_sympy
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import formula, is_recording, records_parts, unrecorded
@@ -96,10 +94,6 @@ class Formula:
     def sympy(self) -> Any:
         """Return the expression for sympy, with positive symbols."""
         return to_sympy(self.node)
-
-    def unexplained(self) -> frozenset[str]:
-        """Return the variables that `symbols` does not explain: empty in a complete formula."""
-        return names(self.node) ^ frozenset(self.symbols)
 
 
 def _evaluated(node: Node, /, **values: Any) -> Any:

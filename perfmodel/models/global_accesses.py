@@ -1,7 +1,5 @@
 """The global accesses of a launch, and the caches that serve them: what every memory stage sees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Literal
 

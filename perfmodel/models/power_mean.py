@@ -1,7 +1,5 @@
 """Power means: between the sum of several times and the largest of them."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -4,8 +4,6 @@ Only what depends on a changed number is worked out again. So the elasticity of 
 percent it changes with one percent of a number on its way, costs a part of a prediction.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -69,10 +67,7 @@ class Derivation:
         New values are by the figure's name, in SI units; those that the result does not depend on
         change nothing.
 
-        Raises
-        ------
-        DecisionError
-            If the model would take another form.
+        Raises `DecisionError` if the model would take another form.
         """
         figures = self.figures
         return self.with_values({figures[n]: v for n, v in changed.items() if n in figures})
@@ -87,10 +82,7 @@ class Derivation:
 
         Worked out again is all that depends on the changed nodes, or what is `among` some.
 
-        Raises
-        ------
-        DecisionError
-            If the model would take another form.
+        Raises `DecisionError` if the model would take another form.
         """
         # What decides may come after the result.
         last = len(self.nodes) if of is None else self._places[of]
@@ -161,10 +153,7 @@ class Derivation:
 def derivation(result: Any, decisions: Sequence[Decision]) -> Derivation:
     """Return the way to a recorded number.
 
-    Raises
-    ------
-    TypeError
-        If it is not recorded: no figure leads to it.
+    Raises `TypeError` if it is not recorded: no figure leads to it.
     """
     if not isinstance(result, Recorded):
         raise TypeError(f"no recorded number, but {type(result).__name__}")

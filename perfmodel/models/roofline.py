@@ -8,8 +8,6 @@ limits are equal.
 It is an upper bound: latency, load imbalance and launch overhead are not in it.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from perfmodel.hardware.device import Device

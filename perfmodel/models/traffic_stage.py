@@ -1,7 +1,5 @@
 """Memory traffic in closed form: requests, L1, L2, DRAM, and the record that they make."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -17,8 +17,6 @@ A shape file is TOML::
     dtype = "fp16"                        # of weights, activations and cache
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -151,10 +149,7 @@ def load_shape(name_or_path: str | Path) -> ModelShape:
 def parse_shape(text: str, where: str = "model") -> ModelShape:
     """Return the shape that TOML text states.
 
-    Raises
-    ------
-    PerfmodelError
-        If the text is not TOML, or a key is unknown, missing or wrong.
+    Raises `PerfmodelError` if the text is not TOML, or a key is unknown, missing or wrong.
     """
     table = parse_toml(text, where)
     return shape_from_table(table, where)
@@ -204,10 +199,8 @@ def shape_from_table(table: Mapping[str, Any], where: str = "model") -> ModelSha
 def with_context(shape: ModelShape, context: int | None, batch: int) -> ModelShape:
     """Return the shape with another context, if one is given, for `batch` sequences.
 
-    Raises
-    ------
-    PerfmodelError
-        If the context or the batch is out of range, or cache and weights are too large.
+    Raises `PerfmodelError` if the context or the batch is out of range, or cache and weights are
+    too large.
     """
     whole(batch, "batch", 1, _MOST["batch"])
     if context is not None:

@@ -1,7 +1,5 @@
 """Operators of a model shape predicted on a device: each launch, and what a token adds up to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, Literal

@@ -4,8 +4,6 @@ Bytes here are those that have to move if every array is read or written once: w
 activations. What a launch really moves is its prediction's traffic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 

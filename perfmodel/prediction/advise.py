@@ -1,7 +1,5 @@
 """Advice: which changes to a launch are predicted to pay, ranked, or that none is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -131,10 +129,7 @@ def advise(
     chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
     is.
 
-    Raises
-    ------
-    PerfmodelError
-        As `predict`.
+    Raises `PerfmodelError` as `predict`.
     """
     common: dict[str, Any] = {
         "device": device,

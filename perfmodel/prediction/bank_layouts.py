@@ -5,8 +5,6 @@ Some elements left out after each row move every row on by as many banks; an XOR
 the row's number does the same without more memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Compute capability: what a device has, and what a kernel needs."""
 
-from __future__ import annotations
-
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
@@ -15,9 +13,7 @@ def capability(device: Device) -> tuple[int, ...]:
 def check_capability(kernel: Kernel, gpu: Device) -> None:
     """Refuse a kernel whose instructions a device has not.
 
-    Raises
-    ------
-    PerfmodelError
+    Raises `PerfmodelError`.
     """
     least = kernel.compute_capability
     if capability(gpu) >= least:

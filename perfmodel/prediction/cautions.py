@@ -1,7 +1,5 @@
 """What a prediction warns of: what its models leave out, and where they do not hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Change: something to try on a launch, the launch as it would be with it, and what was untried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """Changes worth trying on a launch: what each is, and the launch as it would be with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache

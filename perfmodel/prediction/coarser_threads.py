@@ -6,8 +6,6 @@ gathered accesses have it too. This is done to the record of a kernel, so it hol
 source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final

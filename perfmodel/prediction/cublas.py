@@ -4,8 +4,6 @@ Its time is measured where somebody did, and else predicted where the described 
 be near; elsewhere there is none.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal

@@ -1,7 +1,5 @@
 """The CUDA lines that carry out advice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

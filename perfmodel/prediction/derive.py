@@ -1,7 +1,5 @@
 """Derive: the way from a device's figures to the time of a prediction."""
 
-from __future__ import annotations
-
 from perfmodel.errors import PerfmodelError
 from perfmodel.models.derivation import recording
 from perfmodel.models.replay import Derivation, derivation
@@ -15,10 +13,7 @@ def derive(prediction: Prediction) -> Derivation:
 
     The launch is evaluated once more, by figures that are recorded.
 
-    Raises
-    ------
-    PerfmodelError
-        If its traffic was simulated, not worked out.
+    Raises `PerfmodelError` if its traffic was simulated, not worked out.
     """
     if prediction.method == "simulated":
         raise PerfmodelError(

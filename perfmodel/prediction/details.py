@@ -1,7 +1,5 @@
 """Details: the arrays and records behind a prediction, which explanations are made from."""
 
-from __future__ import annotations
-
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.launch.occupancy import Occupancy

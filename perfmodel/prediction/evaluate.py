@@ -1,7 +1,5 @@
 """One bound launch, evaluated: its details, and the record of a prediction that they make."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from math import prod
@@ -121,10 +119,7 @@ def with_l2_control(
     What the SMs ask for is not counted again, so this is many times as fast as `predict`; the
     platform is given as there.
 
-    Raises
-    ------
-    PerfmodelError
-        If CUDA would refuse it.
+    Raises `PerfmodelError` if CUDA would refuse it.
     """
     details = base.details
     instance, gpu = details.instance, details.device

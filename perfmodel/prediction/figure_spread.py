@@ -4,8 +4,6 @@ Each figure that states one is moved by it, and the time of the same traffic wor
 changes are taken as independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which figures of a device a predicted time comes from, and how much each of them matters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Grids: a launch predicted at every combination of values of parameters and knobs, in chunks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -128,10 +126,7 @@ def predicted_rows(
     "refused": why a launch is, as for buffers that memory cannot hold or accesses outside them,
     else empty. Numbers of a refused configuration are NaN.
 
-    Raises
-    ------
-    PerfmodelError
-        As `perfmodel.predict_many`, but for buffers over the device's memory.
+    Raises `PerfmodelError` as `perfmodel.predict_many`, but for buffers over the device's memory.
     """
     work = _work_on(launches, among)
     count = len(next(iter(values.values())))

@@ -7,8 +7,6 @@ together in quadrature, on the logarithm of the time. Kernels and GPUs that are 
 predicted worse have wider ones: `perfmodel.prediction.wider`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import lru_cache

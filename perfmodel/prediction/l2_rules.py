@@ -3,8 +3,6 @@
 Rules are those of NVIDIA's CUDA Programming Guide, section "L2 Cache Control".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from math import inf
@@ -58,10 +56,7 @@ def l2_setting(
 ) -> L2Setting:
     """Check L2 control against a device and a kernel; arguments are those of `predict`.
 
-    Raises
-    ------
-    PerfmodelError
-        If CUDA would refuse it.
+    Raises `PerfmodelError` if CUDA would refuse it.
     """
     _check_numbers(control, device, any(window.num_bytes for window in concurrent))
     for window in filter(None, (control.window, *concurrent)):

@@ -1,7 +1,5 @@
 """The ladder: one kernel's mappings, simplest first, and what each removes of the one before."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, Final

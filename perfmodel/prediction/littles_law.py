@@ -1,7 +1,5 @@
 """Little's law of a launch: bytes in flight needed and had at L2 and DRAM, and what limits them."""
 
-from __future__ import annotations
-
 from typing import Any, Final, Literal
 
 from perfmodel.arrays import Array

@@ -1,7 +1,5 @@
 """What a launch's buffers need of a device's memory, and whether it has as much."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -3,8 +3,6 @@
 That is what a library's heuristic aims at: it has some tens of kernels and picks one by the shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import product

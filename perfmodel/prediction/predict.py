@@ -1,7 +1,5 @@
 """From a kernel's name and sizes to the prediction of one launch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

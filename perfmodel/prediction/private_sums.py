@@ -5,8 +5,6 @@ one. Fewer blocks, each of which does the work of several in turn, have fewer co
 This is done to the record of a kernel, so it holds for one from any source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from math import prod

@@ -1,7 +1,5 @@
 """Prediction: the frozen answer to "how long does this launch take, and why"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, field
 from functools import cached_property

@@ -5,8 +5,6 @@ same: groups of neighbouring threads touch words side by side, or all the same w
 at in some blocks and iterations, all threads of each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import log2, prod

@@ -1,7 +1,5 @@
 """Reliability: what says how far the prediction of one launch is to be trusted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.models.global_accesses import CacheState, GlobalAccesses, L2Start

@@ -5,8 +5,6 @@ quotient and remainder of a number. No access, instruction or barrier is added. 
 record of a kernel, so it holds for one from any source.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the rewrites of a kernel's record have in common: parts of expressions, names and CUDA."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

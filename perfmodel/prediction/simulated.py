@@ -3,8 +3,6 @@
 Imported only when asked for, so that predictions by closed forms start as fast as they do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -149,10 +147,8 @@ def simulate(
 def simulable(setting: L2Setting) -> L2Control:
     """Return L2 control that a simulation can apply: that of a launch that runs alone.
 
-    Raises
-    ------
-    PerfmodelError
-        If other kernels' windows take part of the set-aside: their accesses are not known.
+    Raises `PerfmodelError` if other kernels' windows take part of the set-aside: their accesses are
+    not known.
     """
     if setting.claimed:
         raise PerfmodelError(
@@ -190,10 +186,7 @@ def simulated_traffic(
     What is no count of moved data stays as the closed forms have it: clocks of L1's stages, shared
     memory, and the costs of scattered reads and partial stores.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If it was interrupted: half a simulation makes no prediction.
+    Raises `KeyboardInterrupt` if it was interrupted: half a simulation makes no prediction.
     """
     check_launch(instance)
     share = min(1.0, PATIENCE / max(estimated_seconds(instance), 1e-9))

@@ -1,7 +1,5 @@
 """Sweeps: one launch predicted over the values of a parameter or of a knob of L2 control."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from types import MappingProxyType

@@ -5,8 +5,6 @@ out of shared memory, waits again, and goes on to the next. A product's rows and
 case in point. This is done to the record of a kernel, so it holds for one from any source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod

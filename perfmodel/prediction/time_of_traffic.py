@@ -1,7 +1,5 @@
 """The time of a prediction's traffic: on another device, or derived from its own one's figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

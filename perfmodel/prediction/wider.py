@@ -6,8 +6,6 @@ kernels that work asynchronously and GPUs that nobody measured, stated with thei
 (``stated_intervals.toml``, written by hand). The wider end on either side counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import field
 from functools import lru_cache

@@ -5,8 +5,6 @@ loads and stores of a vector: there are so many fewer threads then, or iteration
 goes over the data. This is done to the record of a kernel, so it holds for one from any source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """How a report calls an access: what it loads or stores, by which index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

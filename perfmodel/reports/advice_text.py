@@ -1,7 +1,5 @@
 """Advice as a report: what the launch does now, what would gain, and the lines to write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What holds a launch back, as one sentence with the numbers behind it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

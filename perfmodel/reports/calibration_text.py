@@ -1,7 +1,5 @@
 """What a calibration found, as text and as a record."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Devices as reports: the catalogue, the memory hierarchy of one, and where each figure is from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Drills as reports: the gallery, a question, and a worked solution; and the same as JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ Steps are the formulas that were evaluated on the way to the time, as its deriva
 by the stage that they belong to. What the time does not depend on enters as a number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 

@@ -3,8 +3,6 @@ r"""An explanation as LaTeX: a fragment with one ``align*`` a section, for docum
 The fragment needs ``\usepackage{amsmath}`` and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final

@@ -1,7 +1,5 @@
 """An explanation as plain text that fits a terminal, wrapped at equals signs."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Fields of records as JSON has them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from perfmodel.expressions import Name, Number, Operation, text

@@ -1,7 +1,5 @@
 """A step as one line of plain text: ``title = formula = formula with numbers = result``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

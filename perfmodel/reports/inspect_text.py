@@ -1,7 +1,5 @@
 """Inspected kernels as a report, a line each or one in full, and as a JSON object."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

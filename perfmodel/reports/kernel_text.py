@@ -1,7 +1,5 @@
 """Kernels as reports: the library, and what one kernel does to memory and to the pipes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from perfmodel.expressions import Node, Number, text

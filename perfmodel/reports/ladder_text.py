@@ -1,7 +1,5 @@
 """A ladder as a table: what each rung reaches, what binds it, what the next one removes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 Reports are pieces that give their lines; to import rich takes as long as a prediction.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field

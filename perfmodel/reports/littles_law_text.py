@@ -1,7 +1,5 @@
 """Little's law of a launch as a table: bytes in flight needed and had, and what closes the gap."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

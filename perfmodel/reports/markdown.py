@@ -1,7 +1,5 @@
 """Blocks of Markdown: tables, code, and text that stays text whatever characters it has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """Operators of a model as a report: where each lives, what it moves, how long it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from perfmodel.operators.predict import OperatorTime, StepTimes

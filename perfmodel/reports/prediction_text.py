@@ -1,7 +1,5 @@
 """A prediction as a report: how long, how sure, what binds, and what moves at each level."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final

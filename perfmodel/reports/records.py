@@ -1,7 +1,5 @@
 """Devices and kernels as JSON objects, in SI and with expressions as text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final

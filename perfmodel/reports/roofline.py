@@ -1,7 +1,5 @@
 """Where launches lie on the hierarchical roofline: ridge points, attainable rates, nearest roof."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise
@@ -155,10 +153,7 @@ def roofline(predictions: Sequence[Prediction], arrows: bool = False) -> Rooflin
 
     `arrows` says that each is the next version of the one before.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no prediction, or they are of several GPUs.
+    Raises `PerfmodelError` if there is no prediction, or they are of several GPUs.
     """
     ceilings = common_ceilings(predictions)
     launches = zip(labels(predictions), map(placement, predictions), strict=True)
@@ -212,10 +207,7 @@ def _follows(prediction: Prediction, name: str, alike: Sequence[Mapping[str, int
 def common_ceilings(predictions: Sequence[Prediction]) -> tuple[Ceiling, ...]:
     """Return the ceilings of the one GPU that all predictions are of.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no prediction, or they are of several GPUs.
+    Raises `PerfmodelError` if there is no prediction, or they are of several GPUs.
     """
     if not predictions:
         raise PerfmodelError("a roofline needs at least one prediction, not none: give a kernel")

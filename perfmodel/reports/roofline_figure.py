@@ -50,10 +50,8 @@ def roofline_picture(predictions: Sequence[Prediction], arrows: bool = False) ->
     Those that compute nothing are named, but have no marks. With `arrows` there is one from each
     to the next, its mark under the lowest memory roof to the other's.
 
-    Raises
-    ------
-    PerfmodelError
-        If there are none or over `MOST`, they are of several GPUs, or none computes anything.
+    Raises `PerfmodelError` if there are none or over `MOST`, they are of several GPUs, or none
+    computes anything.
     """
     found = roofline(predictions, arrows=arrows)
     if len(predictions) > MOST:

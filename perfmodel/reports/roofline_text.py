@@ -1,7 +1,5 @@
 """The roofline in a terminal: ceilings and ridge points, the kernels' roofs, and a small plot."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Final

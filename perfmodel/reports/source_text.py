@@ -1,7 +1,5 @@
 """Accesses of a prediction beside the source lines that make them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final

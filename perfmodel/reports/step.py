@@ -1,7 +1,5 @@
 """Step: one formula of an explanation with its numbers put in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any

@@ -1,7 +1,5 @@
 """Sweeps as tables: time, DRAM bytes and hit rate for each value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from perfmodel.prediction.advise import dram_bytes

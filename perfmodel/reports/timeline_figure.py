@@ -66,10 +66,7 @@ class Timeline:
 def timeline(device: Device, requests: list[Requests], atomics: list[AtomicTime]) -> Timeline:
     """Return the timeline of a kernel's first global atomic.
 
-    Raises
-    ------
-    PerfmodelError
-        If the kernel has none.
+    Raises `PerfmodelError` if the kernel has none.
     """
     if not atomics:
         raise PerfmodelError(
@@ -96,10 +93,7 @@ def timeline(device: Device, requests: list[Requests], atomics: list[AtomicTime]
 def timeline_figure(prediction: Prediction) -> Figure:
     """Draw four requests of a kernel's first global atomic, to scale in SM clocks.
 
-    Raises
-    ------
-    PerfmodelError
-        If the kernel has no global atomic.
+    Raises `PerfmodelError` if the kernel has no global atomic.
     """
     details = prediction.details
     found = timeline(details.device, list(details.requests), list(details.time.atomics))

@@ -4,8 +4,6 @@ Input is SI throughout. GB is 1e9 bytes and GiB is 2**30: traffic and bandwidths
 units, as the profiler and the data sheets give them; capacities come in binary ones.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A validation as a Markdown report: every table, and what they mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

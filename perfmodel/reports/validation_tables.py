@@ -1,7 +1,5 @@
 """The tables of a validation: what the terminal and the Markdown report share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final
@@ -34,8 +32,8 @@ def score_table(what: str, scores: Sequence[Score], short: bool = False) -> Tabl
     return Table("", (what, *names), tuple(rows), align="lrrrrrrr")
 
 
-def worst_table(judged: Sequence[Judged], count: int = 10) -> Table:
-    """Return a row for each of the worst cases, with the suspected reason."""
+def worst_table(judged: Sequence[Judged]) -> Table:
+    """Return a row for each of the worst ten cases, with the suspected reason."""
     rows = (
         (
             j.case.label,
@@ -46,7 +44,7 @@ def worst_table(judged: Sequence[Judged], count: int = 10) -> Table:
             j.case.regime,
             reason(j.case) or "unknown",
         )
-        for j in worst(judged, count)
+        for j in worst(judged)
     )
     return Table("", _WORST, tuple(rows), align="llrrrll")
 
@@ -68,7 +66,7 @@ def transfer_table(transfers: Sequence[Transfer]) -> Table:
     """
     rows = []
     for transfer in transfers:
-        part = _kernel if transfer.published else _regime
+        part = _kernel if transfer.published else lambda judged: judged.case.regime
         for name in dict.fromkeys(map(part, transfer.taught)):
             some = [j for j in transfer.taught if part(j) == name]
             pairs = zip(transfer.taught, transfer.own, strict=False)  # the same launches, or none
@@ -99,10 +97,6 @@ def _score(s: Score) -> tuple[str, ...]:
 def _kernel(judged: Judged) -> str:
     sweep, kernel = judged.case.sweep, judged.case.kernel
     return kernel if sweep == kernel else f"{sweep}: {kernel}"
-
-
-def _regime(judged: Judged) -> str:
-    return judged.case.regime
 
 
 def _transfer_row(

@@ -3,8 +3,6 @@
 Times are in seconds, errors are shares.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -5,8 +5,6 @@ L1 and L2 are both made of it. What an access does to a set is written twice, wi
 access after the other, which numba compiles.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ The names are those of `CacheState`, `Touches` and `Outcome` in `perfmodel.trace
 only where numba is installed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

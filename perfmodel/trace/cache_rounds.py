@@ -4,8 +4,6 @@ Sets do not know of each other, so only the order within a set counts. What a ro
 `perfmodel.trace.cache_loop` does to one access; the names are the same.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.arrays import Array

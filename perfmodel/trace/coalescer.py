@@ -10,8 +10,6 @@ pattern is which lanes take part, how far they are from the first, and where tha
 line. All requests of a pattern touch the same lines but for where these start.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

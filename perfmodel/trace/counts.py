@@ -1,7 +1,5 @@
 """What a simulation counted: by access, by buffer and over time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Final
 

@@ -1,7 +1,5 @@
 """L1 of all SMs, through which cached loads go."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Final
 

@@ -14,8 +14,6 @@ not recently used first 0.039, by chance 0.34
 (measurements/suite/h200-sxm/foundation/working-set.csv, every fourth).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 

@@ -4,8 +4,6 @@ Sets do not know of each other. So many accesses are put in order by groups of s
 enough for the caches of a CPU's core, and the groups are run one after the other, in two threads.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Where the buffers lie, and which lines an access policy window covers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,9 +71,7 @@ def lay_out(instance: Instance, first: int = ALIGNMENT) -> Layout:
 def check_window(control: L2Control, layout: Layout) -> None:
     """Refuse a window that is not inside a buffer.
 
-    Raises
-    ------
-    PerfmodelError
+    Raises `PerfmodelError`.
     """
     window = control.window
     if window is None:

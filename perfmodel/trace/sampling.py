@@ -4,8 +4,6 @@ The start lasts until L2 is in a steady state, and is counted as it is. Of L2, a
 simulated, or one in some, which stands for the others: a hash spreads lines over them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

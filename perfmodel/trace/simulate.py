@@ -1,7 +1,5 @@
 """The simulator: a GPU's caches, through which launches run one after the other."""
 
-from __future__ import annotations
-
 import math
 from itertools import islice
 from typing import Final

@@ -1,7 +1,5 @@
 """Counts of what accesses met in L2: by access, over time and by buffer."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two threads: compiled loops and NumPy let go of the interpreter, so both cores work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache

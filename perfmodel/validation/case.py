@@ -1,7 +1,5 @@
 """A measured launch with its prediction, and files that have one a row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields

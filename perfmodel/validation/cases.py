@@ -1,7 +1,5 @@
 """Cases: measured launches, each with its prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -175,20 +173,15 @@ def _case(device: Device, work: _Work) -> Case:
     """Return the case of a row; what makes it none is named with its file and line."""
     row = work.row
     try:
-        return one_case(work.sweep, row, _stated(device, work.floors))
+        return one_case(work.sweep, row, stated(device, work.floors))
     except PerfmodelError as error:
         where = f"measurement folder {work.folder!r}, {row.topic}.csv, line {row.line}"
         raise PerfmodelError(f"{where}: {error}") from None
 
 
-def at_floor(device: Device, floor: float | None) -> Device:
-    """Return a device on the host of a measurement, where an empty kernel takes `floor` [s]."""
-    return _stated(device, {} if floor is None else {"event_floor": floor})
-
-
 def as_timed(device: Device, recording: Recording, row: Row) -> Device:
     """Return a device as the host and the profiler of a row see it."""
-    return _stated(device, _floors(device, recording, row))
+    return stated(device, _floors(device, recording, row))
 
 
 def _floors(device: Device, recording: Recording, row: Row) -> dict[str, float]:
@@ -200,7 +193,8 @@ def _floors(device: Device, recording: Recording, row: Row) -> dict[str, float]:
     return floors | recording.profiler_floors(row)
 
 
-def _stated(device: Device, values: Mapping[str, float]) -> Device:
+def stated(device: Device, values: Mapping[str, float]) -> Device:
+    """Return a device with figures of a measurement's host instead of its own [s]."""
     new = {name: value for name, value in values.items() if value != getattr(device, name)}
     if not new:
         return device

@@ -10,8 +10,6 @@ out, the factor as the least that holds 90% of it. Validation cases are never us
 Interval score: T. Gneiting and A. E. Raftery, J. Am. Stat. Assoc. 102 (2007) 359, equation 43.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -71,10 +69,7 @@ Samples = Mapping[str, Array]
 def fit_classes(cases: Iterable[Case]) -> tuple[dict[str, Fit], float]:
     """Return a fit for each class of residuals and the common factor, from the fit cases given.
 
-    Raises
-    ------
-    PerfmodelError
-        If fewer than `LEAST_CASES` are there for a fit.
+    Raises `PerfmodelError` if fewer than `LEAST_CASES` are there for a fit.
     """
     usable = [case for case in cases if case.use == "fit"]
     if len(usable) < LEAST_CASES:

@@ -9,8 +9,6 @@ other half it is said which share lies inside.
 python -c "from perfmodel.validation.libraries import fit_libraries; fit_libraries()"
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import math
@@ -134,10 +132,7 @@ def fitted(cases: Sequence[LibraryCase], each: LibraryClass | None = None) -> Wi
 
     Every source counts alike.
 
-    Raises
-    ------
-    PerfmodelError
-        If one half is empty.
+    Raises `PerfmodelError` if one half is empty.
     """
     fit = [c for c in cases if c.row.use == "fit"]
     rest = [c for c in cases if c.row.use != "fit"]

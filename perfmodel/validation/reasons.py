@@ -1,7 +1,5 @@
 """Suspected reasons of errors, from a data file: which mechanism a case is likely to lack."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import lru_cache
 from pathlib import Path

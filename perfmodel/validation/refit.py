@@ -7,8 +7,6 @@ before anybody looked at a result. Predictions made later are no such evidence, 
 with those launches was then looked into.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Iterator, Sequence
@@ -38,10 +36,7 @@ def refit_intervals(path: Path = INTERVALS, workers: Workers = HERE) -> None:
     `path`: the data file; by default the one that predictions read. `workers`: who share the
     predictions.
 
-    Raises
-    ------
-    PerfmodelError
-        If the repository's measurements are not there.
+    Raises `PerfmodelError` if the repository's measurements are not there.
     """
     looks = [look for name in FIRST_LOOKS for look in first_looks(folders.repository() / name)]
     ours = {n: found for n, found in folders.measured().items() if n in device_names()}

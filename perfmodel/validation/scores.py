@@ -5,8 +5,6 @@ of every array once, as one would count by hand, or the DRAM bytes that perfmode
 and all, if those are more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,13 +82,13 @@ def by_sweep(judged: Sequence[Judged]) -> list[Score]:
     return _grouped(judged, name, dict.fromkeys(name(j.case) for j in judged))
 
 
-def worst(judged: Sequence[Judged], count: int = 10) -> list[Judged]:
-    """Return the cases with the largest errors, counting half and double as equally wrong."""
+def worst(judged: Sequence[Judged]) -> list[Judged]:
+    """Return the ten cases with the largest errors, counting half and double as equally wrong."""
 
     def wrong(j: Judged) -> float:
         return -abs(math.log(j.case.predicted_s / j.case.measured_s))
 
-    return sorted(judged, key=wrong)[:count]
+    return sorted(judged, key=wrong)[:10]
 
 
 def _grouped(

@@ -4,8 +4,6 @@ Sweeps of `perfmodel.measure` that name a model come on top: their rows carry th
 function, and say themselves what they are for.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -79,10 +77,7 @@ class Sweep:
     def params_of(self, row: Row, sms: int) -> dict[str, Any]:
         """Return the kernel's parameters for a row.
 
-        Raises
-        ------
-        PerfmodelError
-            If an expression needs a column that the row does not have.
+        Raises `PerfmodelError` if an expression needs a column that the row does not have.
         """
         return {
             name: self._value(text, row, {"sms": sms}, name) for name, text in self.params.items()
@@ -113,10 +108,7 @@ def sweeps() -> tuple[Sweep, ...]:
 def read_sweeps(path: Path) -> tuple[Sweep, ...]:
     """Return the sweeps of a file such as ``cases.toml``.
 
-    Raises
-    ------
-    PerfmodelError
-        If a key is unknown, missing or of the wrong kind.
+    Raises `PerfmodelError` if a key is unknown, missing or of the wrong kind.
     """
     return tuple(_listed(path))
 

@@ -1,7 +1,5 @@
 """Targets: errors that predictions are to stay under, and whether they do, by protocol."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ in which it is expected to carry over: what happens on an SM or in L2 in clocks,
 DRAM in seconds and as a share of the peak, the launch in seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,10 +65,7 @@ class Transfer:
 def find_recordings(device: str) -> list[Recording]:
     """Return a device's recorded measurements, ours before those of others.
 
-    Raises
-    ------
-    PerfmodelError
-        If there are none, naming what there is; or if one cannot be read.
+    Raises `PerfmodelError` if there are none, naming what there is; or if one cannot be read.
     """
     ours = folders.measured()
     others = {n: f for n, f in folders.published().items() if n in device_names()}

@@ -1,7 +1,5 @@
 """What mechanisms are worth: the scoreboard with them, and with them switched off."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -41,10 +39,7 @@ def worth(
     `names`: of `perfmodel.models.mechanism.mechanisms`. `progress` is told how many predictions of
     how many are done, the second ones after the first.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no mechanism of a name.
+    Raises `PerfmodelError` if there is no mechanism of a name.
     """
 
     def half(done: int, total: int, before: int) -> None:

@@ -12,10 +12,10 @@ import pytest
 from perfmodel import predict_many
 from perfmodel.hardware import load_device
 from perfmodel.models.l2.slices import most_answers, most_pieces
-from perfmodel.validation.cases import at_floor
+from perfmodel.validation.cases import stated
 
 FOLDER = Path(__file__).parents[2] / "measurements" / "atomics/h100-sxm/addresses"
-DEVICE = at_floor(load_device("h100-sxm"), 3.04e-6)
+DEVICE = stated(load_device("h100-sxm"), {"event_floor": 3.04e-6})
 CLOCK = 1.98e9
 
 

@@ -15,10 +15,10 @@ from perfmodel import predict
 from perfmodel.hardware import load_device
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.folders import root
-from perfmodel.validation.cases import at_floor
+from perfmodel.validation.cases import stated
 
 FOLDER = root() / "l2/h200-sxm/before"
-DEVICE = at_floor(load_device("h200-sxm"), 5.3e-6)
+DEVICE = stated(load_device("h200-sxm"), {"event_floor": 5.3e-6})
 MIB: Final = 2**20
 TABLES = {
     "data_reset": ("data-reset", "in", "in_bytes", "out_bytes"),

@@ -225,10 +225,7 @@ def test_a_line_is_one_to_four_sectors(lanes: int, stride: int, offset: int) -> 
 
 
 @pytest.mark.parametrize("formula", [GRANULES, ROW_OVERLAP, EFFICIENCY], ids=lambda f: f.name)
-def test_formulas_explain_every_symbol(formula: coalescing.Formula) -> None:
-    assert not formula.unexplained()
-    assert formula.source
-    assert formula.holds
+def test_sympy_gives_the_same(formula: coalescing.Formula) -> None:
     # GRANULES as sympy gives it, at numbers, is GRANULES as NumPy evaluates it.
     values = dict.fromkeys(formula.symbols, 8)
     expected = float(formula(**values))

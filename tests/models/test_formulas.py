@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 
 from perfmodel import models
+from perfmodel.expressions import names
 from perfmodel.models.formula import Formula
 
 FORMULAS = {
@@ -27,7 +28,7 @@ def test_formulas_are_found() -> None:
 def test_symbols_are_explained(name: str) -> None:
     # property: of every formula, none of its symbols is without a meaning; sympy parses the text
     formula = FORMULAS[name]
-    assert not formula.unexplained()
+    assert names(formula.node) == formula.symbols.keys()
     assert formula.sympy() is not None
     assert formula.source
     assert formula.holds

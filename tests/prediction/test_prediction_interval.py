@@ -25,7 +25,7 @@ from perfmodel.prediction.interval import (
     residuals,
 )
 from perfmodel.validation.case import Case
-from perfmodel.validation.cases import at_floor, launch_of, matched, one_case
+from perfmodel.validation.cases import launch_of, matched, one_case, stated
 from perfmodel.validation.sweeps import KERNELS
 
 H200 = load_device("h200-sxm")
@@ -157,7 +157,7 @@ def held_out() -> list[Case]:
 @lru_cache
 def on_host(floor: float | None) -> Device:
     """Return the H200 of a host; one object for each, as launches share it."""
-    return at_floor(H200, floor)
+    return H200 if floor is None else stated(H200, {"event_floor": floor})
 
 
 def test_coverage_of_what_was_never_fitted_on(held_out: list[Case]) -> None:

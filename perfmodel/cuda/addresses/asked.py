@@ -6,8 +6,6 @@ addresses and conditions, in which arguments and dimensions are names. Asking ag
 the time of following.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

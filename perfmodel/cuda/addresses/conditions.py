@@ -1,7 +1,5 @@
 """Conditions as expressions: negated, joined and simplified as branches need them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from typing import Final

@@ -5,8 +5,6 @@ names for what it changes, which shows recurrences and the condition to go on, t
 in the loop's variable. What data decides is marked as such and left to the emulator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 

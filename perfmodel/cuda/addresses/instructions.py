@@ -4,8 +4,6 @@ Integers are sums, predicates are conditions, and everything that memory or floa
 arithmetic decides is a *datum*: a name of its own that says which loads it comes from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final

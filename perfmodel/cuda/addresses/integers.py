@@ -1,7 +1,5 @@
 """What integer instructions compute, as sums: a function for each opcode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -5,8 +5,6 @@ in L1. A warp waits when any of its lanes does. Rows whole sectors apart do so t
 odd number of words apart each word is new to some lane.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce

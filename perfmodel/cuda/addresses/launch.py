@@ -1,7 +1,5 @@
 """A launch as the symbolic analysis sees it: what every register and parameter starts as."""
 
-from __future__ import annotations
-
 import keyword
 import math
 import re

@@ -4,8 +4,6 @@ PTX does not tell a pointer from a 64-bit number. One that a kernel turns into a
 a pointer; for it a number is the size of its buffer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite

@@ -3,8 +3,6 @@
 A first walk through a loop's body shows what changes; here that is solved.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """Loops: what a register holds in iteration k, and how many iterations there are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, product
 from typing import Final

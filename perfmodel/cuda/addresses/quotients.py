@@ -5,8 +5,6 @@ register, x or what remains of it is added before the last shift (T. Granlund an
 Division by Invariant Integers using Multiplication, 1994).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

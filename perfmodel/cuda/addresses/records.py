@@ -1,7 +1,5 @@
 """What registers hold as a kernel is followed, and what is found: blocks, loops, accesses."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

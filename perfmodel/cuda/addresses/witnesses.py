@@ -5,8 +5,6 @@ that a sum has not one value in a launch, two threads at which it differs. Range
 values, cannot say otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final

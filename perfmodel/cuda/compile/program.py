@@ -1,7 +1,5 @@
 """A program to analyse: PTX as given or compiled, its kernels' names and resources."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

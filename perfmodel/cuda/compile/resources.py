@@ -1,7 +1,5 @@
 """Registers and shared memory of kernels: from NVIDIA's assembler, or estimated from PTX."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping, Sequence

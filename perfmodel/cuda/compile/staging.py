@@ -6,8 +6,6 @@ is given a file of our own that includes the user's: a symbolic link of a fixed 
 user's folder, and the file's name stands in the text alone.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

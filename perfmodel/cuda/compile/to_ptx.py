@@ -1,7 +1,5 @@
 """CUDA source to PTX: by nvcc if it is there, else by NVRTC from NVIDIA's wheels."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import cache

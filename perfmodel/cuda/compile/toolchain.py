@@ -1,7 +1,5 @@
 """NVIDIA's compilers on this machine: where they are, and running them within bounds."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

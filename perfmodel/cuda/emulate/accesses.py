@@ -1,7 +1,5 @@
 """Memory instructions of emulated warps: what they read, write, and report to be counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

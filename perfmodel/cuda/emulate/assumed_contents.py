@@ -6,8 +6,6 @@ what is counted up begins at 0. Two short emulations, with small numbers and wit
 how far an address moves with them, whatever arithmetic is in between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """How long an emulation may go on: by its work, the same on every machine, and by a clock."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from typing import Final

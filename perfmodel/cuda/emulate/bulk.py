@@ -5,8 +5,6 @@ in its tensor map, which PTX does not show; but a barrier is told the bytes to w
 are shared out among the tensor copies that arrive at it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final

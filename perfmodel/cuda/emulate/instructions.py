@@ -1,7 +1,5 @@
 """PTX instructions as functions on a machine's arrays, made once and run many times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A launch as it is emulated: its blocks, special registers, parameters and buffers."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from math import prod

@@ -5,8 +5,6 @@ a branch or a loop early wait where the others come to. A barrier holds a block'
 are there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, NoReturn

@@ -1,7 +1,5 @@
 """Registers and operands of emulated warps: all lanes of the sampled blocks at once, as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final

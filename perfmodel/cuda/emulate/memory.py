@@ -5,8 +5,6 @@ generated data may be; such an address is wrapped around into the buffer. What n
 buffer to hold is generated when it is read: a hash of the place, as a number of the type read.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

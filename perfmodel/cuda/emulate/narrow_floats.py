@@ -3,8 +3,6 @@
 They are worked on as 32-bit floats and rounded to the nearest, ties to even, as PTX says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

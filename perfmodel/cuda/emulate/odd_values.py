@@ -4,8 +4,6 @@ What rounds correctly refines an approximation, which fails for zeros, infinitie
 extreme numbers. Machine code checks for them and calls a function; one lane is enough for its warp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -5,8 +5,6 @@ memory counts for every load from there. So an index that goes through a loop, a
 memory is traced to where it was read; which way a value was selected is no part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final, TypeVar

@@ -5,8 +5,6 @@ iterations are left. They are taken to do what those so far did; how much the la
 differed from the earlier says how far that can be trusted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What an emulation found, or that it found no end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final

@@ -6,8 +6,6 @@ since the line came. How many lines a stretch of so many touches meets follows f
 wait for their next touch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Pieces of straight code that the emulator runs, each for all lanes that stand there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 

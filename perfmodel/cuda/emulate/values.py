@@ -4,8 +4,6 @@ Registers hold bits. An instruction sees them as its type says; arithmetic is th
 overflow and without exceptions, but for rounding, which is NumPy's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 

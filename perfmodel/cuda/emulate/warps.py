@@ -1,7 +1,5 @@
 """Instructions by which the lanes of a warp tell each other: shuffles, votes, matches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

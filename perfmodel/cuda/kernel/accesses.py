@@ -7,8 +7,6 @@ a wider access of the same basic block shows it: ``st.global.v4.f32`` at p + 16 
 where others of memory are in between, nor across a branch).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace

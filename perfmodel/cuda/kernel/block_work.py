@@ -5,8 +5,6 @@ threads and iterations say which blocks run what, without running it. What data 
 as alike in all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final

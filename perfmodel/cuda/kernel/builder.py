@@ -1,7 +1,5 @@
 """Putting a `Kernel` together from what following and emulating a PTX function found."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -136,7 +134,7 @@ class Builder:
             *(self.function, self.flow, found, self.launch, parameters, parts),
             *(self.emulation, self.counted_loops, self.kept),
         )
-        work = work_of(analysed, self.registers, symbols.waits, self.machine, self.odd)
+        work = work_of(analysed, symbols.waits, self.machine, self.odd)
         self.odd_doubt, self.count_doubt = work.doubt, work.counted
         if work.origin:
             self.notes.append(work.origin)

@@ -1,7 +1,5 @@
 """A warp's machine instructions by pipe and loop, from ptxas's own code."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

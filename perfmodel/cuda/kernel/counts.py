@@ -5,8 +5,6 @@ then two, then one, lanes with fewer of them run theirs while the others wait: a
 iterations than any of its lanes, which has no formula.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """A kernel emulated: for how long, and with which content where nobody states any."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final

@@ -6,8 +6,6 @@ machine code of sm_90 (ptxas 13.0); requests and sectors are those that the prof
 H200 (tests/cuda/kernel/test_fragments.py). Shared memory holds rows for ldmatrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

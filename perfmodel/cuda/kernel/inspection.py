@@ -1,7 +1,5 @@
 """What can be said of a kernel without a launch: parameters, resources, loops, instructions."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from perfmodel.cuda.compile.program import Program

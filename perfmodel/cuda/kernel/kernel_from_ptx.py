@@ -5,8 +5,6 @@ loops with trips, other instructions counts on pipes. What has no formula, becau
 is emulated and counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

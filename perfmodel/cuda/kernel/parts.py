@@ -1,7 +1,5 @@
 """Parts of addresses: named indices, ranges under a guard, and indices that data decides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 

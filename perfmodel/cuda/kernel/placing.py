@@ -1,7 +1,5 @@
 """Which buffer each access of a PTX kernel goes to, and at which offset."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace

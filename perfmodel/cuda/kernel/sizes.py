@@ -1,7 +1,5 @@
 """Sizes of the buffers of a PTX function: as given, or as far as its accesses reach."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final

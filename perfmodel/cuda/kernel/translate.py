@@ -1,7 +1,5 @@
 """From a CUDA source or PTX file and a launch to a `Kernel` that predictions take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod

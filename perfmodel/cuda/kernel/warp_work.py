@@ -6,8 +6,6 @@ ptxas found the order in which nothing waits that need not. What that is worth i
 docs/decisions/0006: with ptxas's own code counts are exact as a rule.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Ways that following took through kernels, kept for launches that go the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

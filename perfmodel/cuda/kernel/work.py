@@ -1,12 +1,9 @@
 """A kernel's instructions: on pipes and as FLOP, loads in flight, constant memory that is read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
 from operator import add
-from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.cuda.addresses.lane_steps import lane_steps
@@ -110,10 +107,9 @@ class _Tally:
 
 def work_of(
     kernel: Analysed,
-    registers: int = 255,
-    waits: Mapping[str | None, int] = MappingProxyType({}),
-    machine: MachineCode = (),
-    odd: OddShares = MappingProxyType({}),
+    waits: Mapping[str | None, int],
+    machine: MachineCode,
+    odd: OddShares,
 ) -> Work:
     """Return the work of a kernel's blocks, each for the warps that run it.
 

@@ -1,7 +1,5 @@
 """The launch of a built-in kernel, as a launch of its CUDA source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar

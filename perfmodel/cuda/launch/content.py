@@ -3,8 +3,6 @@
 The same recipe gives the same content to a model and to a measurement, without a file.
 """
 
-from __future__ import annotations
-
 import warnings
 import zlib
 from pathlib import Path

@@ -4,8 +4,6 @@ A number is stated as a literal, or as a rule: an expression of the project's gr
 launch's other numbers and over what the user gives besides (``-D``). Rules are parsed, never run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias

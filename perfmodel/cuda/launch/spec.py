@@ -1,7 +1,5 @@
 """A launch: grid, block, shared memory and arguments; and whether it fits a kernel."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import field

@@ -1,7 +1,5 @@
 """The body of a function: statements to instructions, declarations and labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Final
 

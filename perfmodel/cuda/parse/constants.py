@@ -1,7 +1,5 @@
 """Constants: numbers, and the expressions of integers that PTX allows in their place."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -7,8 +7,6 @@ Immediate dominators are found after Lengauer and Tarjan (TOPLAS 1979), their si
 method is O(edges * log(nodes)), so that a hostile graph takes no more time than a long one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final

@@ -1,7 +1,5 @@
 """Declarations: registers, variables, parameters; and the directives that carry numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -5,8 +5,6 @@ over in parameter space goes in registers instead. What cannot be put in, becaus
 body or a pointer decides which function it is, stays a call; what calls itself is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property

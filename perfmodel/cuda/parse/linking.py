@@ -4,8 +4,6 @@ Names without linkage belong to their text, and are renamed where another has th
 makes of the whole, it may inline across files, as link-time optimisation does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -75,7 +73,7 @@ def linked(texts: Sequence[tuple[str, str]]) -> str:
     """
     read = [_read(name, text) for name, text in texts]
     owners = _owners(read)
-    _rename(read, owners)
+    _rename(read)
     written = [_header(read)]
     done: set[tuple[int, str]] = set()
     for turn in range(3):  # variables and declarations first: they come before what uses them
@@ -170,7 +168,7 @@ def _owners(read: Sequence[_Text]) -> dict[str, str]:
     return found
 
 
-def _rename(read: Sequence[_Text], owners: dict[str, str]) -> None:
+def _rename(read: Sequence[_Text]) -> None:
     """Choose other names for those of one text that another has too, and numbers of files."""
     seen: set[str] = {s.name for t in read for s in t.statements if s.linkage}
     files = 0

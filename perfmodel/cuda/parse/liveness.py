@@ -1,7 +1,5 @@
 """Live values: registers that blocks still read, and how many a function needs at once."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx

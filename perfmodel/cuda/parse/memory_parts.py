@@ -4,8 +4,6 @@ A copy reads in one place and writes in another; a matrix load takes the address
 only; a bulk copy moves more than a lane's register holds.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Final, Literal
 

@@ -5,8 +5,6 @@ kept for those that were used last, by what they are and not by what they are eq
 thousands of instructions would take as long as the work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final, TypeVar

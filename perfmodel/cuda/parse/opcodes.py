@@ -1,7 +1,5 @@
 """What instructions are for, and which registers they read and write (data: opcodes.toml)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """Operands of instructions: tokens to records."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

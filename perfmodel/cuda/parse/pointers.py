@@ -1,7 +1,5 @@
 """Which parameters of a kernel are pointers: PTX may mark them, or leave it to their use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 

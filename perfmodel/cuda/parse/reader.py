@@ -14,8 +14,6 @@ A recursive-descent parser; its grammar, where ``x*`` is any number of x and ``[
                   | "{" operand,* "}" | "(" operand,* ")" | "!" operand | operand "|" operand
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

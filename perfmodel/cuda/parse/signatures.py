@@ -1,7 +1,5 @@
 """Names of kernel parameters, from CUDA source: PTX only numbers them."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Where in the user's files an instruction comes from: file and line, as outputs name it."""
 
-from __future__ import annotations
-
 import re
 from os.path import dirname, normpath
 from typing import Final

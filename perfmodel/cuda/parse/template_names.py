@@ -1,7 +1,5 @@
 """Names of template kernels as the source writes them: `saxpy<float, 256>` of a mangled name."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

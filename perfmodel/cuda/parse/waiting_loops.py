@@ -12,8 +12,6 @@
   round a few times. A loop that only adds to counters ends by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

@@ -5,8 +5,6 @@ waits at an mbarrier, how warps share registers and blocks a cluster is not foll
 (`perfmodel.prediction.wider` says how far times of such kernels may be off).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Tables of branches: those of PTX, and those that ptxas makes of comparisons in a row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -4,8 +4,6 @@ A branch at which some lanes go one way and some the other has the warp go both,
 other, and wait where they reconverge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import reduce
 from operator import add

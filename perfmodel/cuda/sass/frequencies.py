@@ -9,8 +9,6 @@ are called behind a branch which PTX does not have are no usual way: they are fo
 the block counts as never run. Others are issued with who calls them (divisions of 64 bits).
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

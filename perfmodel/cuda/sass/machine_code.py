@@ -10,8 +10,6 @@ The table of PTX lines that ptxas writes (-lineinfo) is a program for a small ma
 address and a line, after DWARF Debugging Information Format, version 2 (1993), section 6.2.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ ptxas says in each instruction when a warp may issue it (`perfmodel.cuda.sass.ma
 is followed, through a loop's body until it runs steadily, or once through what is in no loop.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple

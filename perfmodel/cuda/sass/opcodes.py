@@ -1,7 +1,5 @@
 """Opcodes of machine code: the pipe that takes each, and clocks until its result is there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path

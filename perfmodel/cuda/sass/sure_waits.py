@@ -8,8 +8,6 @@ for before: the edges of a tile, each loaded by other lanes, come one after the 
 of a stencil of doubles, nvcc 13.0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Products of matrices on tensor cores: what one instruction of PTX asks of them."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -4,8 +4,6 @@ Four iterations are run at a time while four are left, then two, then one; so la
 differ part, and a warp runs more of them than any lane. Which loops those are, machine code says.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final

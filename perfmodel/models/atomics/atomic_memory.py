@@ -10,8 +10,6 @@ cost is interpolated by the distance between the sectors, and for random element
 table.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

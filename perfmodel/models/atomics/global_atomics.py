@@ -15,8 +15,6 @@ network in `perfmodel.models.atomics.to_slices`. Compare-and-swap loops
 it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

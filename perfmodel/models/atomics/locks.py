@@ -9,8 +9,6 @@ Of c contending lanes one succeeds at a time, so a lane makes on average (c + 1)
 attempts per owner.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -10,8 +10,6 @@ On a full SM the attempts also occupy its banks: then the time per success is th
 attempt times the attempts per success, which grow with the warps that contend.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

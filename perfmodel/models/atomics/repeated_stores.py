@@ -9,8 +9,6 @@ L2; a measured share of those beyond the first does not. Stores that each word r
 are left to L2's bandwidth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -12,8 +12,6 @@ travel together and alternate strictly. With several waves of blocks, new lanes 
 ones, so the number of contenders stays constant until the last wave.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

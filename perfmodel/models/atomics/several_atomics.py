@@ -8,8 +8,6 @@ mean, whose exponent grows with the share of transactions at the most popular 25
 All of them share the network, the SMs' paths to L2, and the tag lookups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

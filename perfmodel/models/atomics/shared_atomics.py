@@ -10,8 +10,6 @@ All other types are compiled to loops of load, operation and compare-and-swap, i
 one warp succeeds at a time (`perfmodel.models.atomics.shared_loops`).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

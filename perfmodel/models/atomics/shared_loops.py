@@ -9,8 +9,6 @@ With regular addresses the slower chain decides. With random addresses warps del
 occasionally without stopping, so the two combine as a power mean with a fitted exponent.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ Three times combine: the serial successes of other warps at the block's most pop
 own iterations, and the clocks for which all attempts of the SM occupy its banks.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -8,8 +8,6 @@ Half-precision pairs and compare-and-swaps have measured times of their own.
 Which of these decides depends on whether consecutive transactions of a slice go to the same sector.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

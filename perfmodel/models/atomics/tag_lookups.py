@@ -10,8 +10,6 @@ near partition's copy of the same 64 B can then no longer be used, and the next 
 side has to cross again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -9,8 +9,6 @@ The module also says how concentrated the addresses of concurrently running thre
 decides the load of the busiest slice.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -11,8 +11,6 @@ before. They are older than all of the launch's own lines, so they are evicted f
 DRAM writes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 

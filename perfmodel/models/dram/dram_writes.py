@@ -9,8 +9,6 @@ Stores of one loop write no more of a buffer than it has. Lines that are read an
 place take room in L2 only once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import reduce
 from typing import Final

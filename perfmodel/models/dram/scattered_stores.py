@@ -10,8 +10,6 @@ from the number of lines that stores touch compared with those two limits. L2 wa
 sectors, which adds a time per sector on top of the bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """DRAM's stage: from what L2 has not, and cannot keep, to the bytes that DRAM moves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.arrays import Array, summed

@@ -11,8 +11,6 @@ A row activation takes about as long on any GPU of these, while faster pins move
 meanwhile, so its cost in bytes scales with DRAM's bandwidth per L2 slice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final
 

@@ -10,8 +10,6 @@ loss per byte is in `perfmodel.models.dram.writeback_loss`; here it becomes time
 loss is known, and a small cost per write is taken from NVIDIA's Best Practices Guide.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -10,8 +10,6 @@ Losses are given as the bytes that DRAM could move meanwhile at the peak per sli
 they were fitted on, so that they scale to GPUs with other numbers of slices.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, Final
 

@@ -55,6 +55,11 @@ class Activity:
         """Lanes that take part in the whole launch."""
         return summed(c.requests * c.active for c in self.classes)
 
+    @property
+    def passing(self) -> dict[str, Any]:
+        """What guards let through, by the names that requests have it under."""
+        return {"shares": self.shares, "warp_shares": self.warp_shares, "bounded": self.bounded}
+
 
 @record
 class Span:

@@ -5,8 +5,6 @@ once, and the resulting plane is checked at corners and scattered points. That a
 affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks affine.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

@@ -4,8 +4,6 @@ Guards compare sums. Where a sum is a mixed-radix number, a guard holds from one
 before another.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Distinct values by sorting; np.unique hashes instead, which takes up to 100 times as long."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.arrays import Array

@@ -5,8 +5,6 @@ hierarchy). In a regular block each warp is a box of threads, so that threadIdx 
 digits and warp digits and every affine index has one stride per digit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Who takes part by digits of the lane, ``i // 4`` and ``i % 4``, where guards cut warps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -11,8 +11,6 @@ lines that it asks for together, so the latency needs the share of batches with 
 and, for pointer chains, the longest sequence of misses of one chain.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
@@ -23,20 +21,10 @@ from perfmodel.hardware.device import WARP_SIZE, Device
 from perfmodel.models.formula import Formula
 from perfmodel.models.l2.residency import ATOM_HITS
 from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.random_rows import DISTINCT
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.reuse_windows import resident_share, reuse_knee
 
-TOUCHED_SECTORS = Formula(
-    name="distinct sectors of a table that an SM touches",
-    unit="sectors",
-    text="s*(1 - (1 - 1/s)**r)",
-    symbols={
-        "s": "sectors of the table [1]",
-        "r": "sectors that an SM asks for [1]",
-    },
-    holds="random places",
-    source="derived: r independent draws all miss a given sector with probability (1 - 1/s)**r",
-)
 DRAWN_SINCE = Formula(
     name="L1 space of the last draws and of other loads between them",
     unit="B",
@@ -106,7 +94,7 @@ def table_fills(
     found = _line_hits(table, others / sms / draws, TABLE_SHARE(device) * capacity)
     parts = np.clip(LINE / SECTOR / np.maximum(r.sectors / np.maximum(r.lines, 1e-9), 1e-9), 1, 4)
     hits = ATOM_HITS(h=np.minimum(found, 1 - 1e-9), a=parts)
-    first = TOUCHED_SECTORS(s=sectors, r=asked)
+    first = DISTINCT(n=sectors, draws=asked)
     return np.asanyarray(np.minimum(np.maximum(first, asked * (1 - hits)), asked) * sms)
 
 

@@ -10,8 +10,6 @@ The share of loads that a cache serves falls as a power of the working set over 
 Written lines start to be evicted to DRAM where the working set of all SMs outgrows L2.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

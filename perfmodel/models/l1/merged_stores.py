@@ -12,8 +12,6 @@ keeps behind the store. Warps that first wait for loads start their stores at di
 merge more of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

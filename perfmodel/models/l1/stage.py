@@ -1,7 +1,5 @@
 """L1's stage: from the requests of a launch to the sectors that it asks of L2."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -10,8 +10,6 @@ Requests add up within a stage, and the stages work concurrently: L1's time is t
 stage. Queueing between the stages is neglected.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any, Final

@@ -9,8 +9,6 @@ the other blocks and the other loads of the same table. Their misses are therefo
 with the sum of their requests (`measurements/l1`, reuse).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ The formula assumes that the loads cover the buffer together, and counts too lit
 they touch mostly different parts of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A table is read at random places, in order by all SMs, or in parts, each block i
 others, `perfmodel.models.reuse.reuse_windows` says what misses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """L2 misses by what a wave of blocks touches, and DRAM bytes that stores write again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple

@@ -12,8 +12,6 @@ together with the others that wait for it. The constants are set by hand on coun
 matrix products and attention.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

@@ -11,8 +11,6 @@ the loads that a block makes per pass, since short passes keep blocks closer tog
 barrier after each pass prevents it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

@@ -10,8 +10,6 @@ settled set, by the share of re-reads that come before the set has settled. Sets
 on to other parts: `perfmodel.models.l2.rotated_sets`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final

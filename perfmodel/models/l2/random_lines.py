@@ -1,7 +1,5 @@
 """Lines drawn at random: which of them L2 has, on one of its sides or on both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Random tables: lines that reads at random places draw, and what a miss brings of them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

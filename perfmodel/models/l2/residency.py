@@ -12,8 +12,6 @@ than asked for. Windows larger than the set-aside overflow some cache sets befor
 why the best hitRatio is a little below set-aside over window.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -11,8 +11,6 @@ read by close neighbours keep most lines in one L2 partition; with farther neigh
 replicated in both partitions, and the capacity is reached earlier.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lines that find no way left in their set of L2, read in order or at random places."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -10,8 +10,6 @@ the hits whose near copy is gone. The link between the partitions has a bandwidt
 time overlaps with L2's own time, less so where fills and writes alternate.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -10,8 +10,6 @@ A slice's time per atomic transaction depends on the sectors per packet, and on 
 transactions go to the same sector, which then wait for one another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """L2's stage: from the sectors that it is asked for to those that DRAM has to bring."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final

@@ -10,8 +10,6 @@ Persisting lines at random places that fill the set-aside slow the write-backs o
 All costs are expressed as dense DRAM bytes that would take the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 

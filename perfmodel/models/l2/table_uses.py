@@ -1,7 +1,5 @@
 """Table uses: what a launch asks of a table that it reads again, and what passes concurrently."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

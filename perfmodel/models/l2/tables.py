@@ -4,8 +4,6 @@ A table is a buffer whose index repeats (``i % m``) or is random, or one under a
 read several times. What else the launch moves passes by as streams.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Final

@@ -10,8 +10,6 @@ merged), and so does a whole sector that is alone in its line, since L2 looks up
 of a single sector per line are charged as the tag lookup that they take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -9,8 +9,6 @@ The curve is logistic in footprint over capacity. Lines at random places fill th
 unevenly, by a Poisson distribution, which widens the curve by the variance of the lines per set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final

@@ -11,8 +11,6 @@ pinned lines cross partitions more often, which costs bandwidth of L2 and DRAM i
 pinned share of L2.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -11,8 +11,6 @@ waves. Loops that make several passes over a row with barriers between the passe
 data that is read again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

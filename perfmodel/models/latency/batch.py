@@ -9,8 +9,6 @@ to DRAM's load.
 This is latency of unloaded units; queueing at busy ones is in `perfmodel.models.time.queueing`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

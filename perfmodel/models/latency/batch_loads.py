@@ -1,7 +1,5 @@
 """Batch loads: which loads of a launch a warp waits for together, and what they bring."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

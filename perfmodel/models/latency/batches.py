@@ -1,7 +1,5 @@
 """Batches: loads of a loop that a warp waits for together, and how late the slowest of them is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

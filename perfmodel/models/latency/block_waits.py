@@ -10,8 +10,6 @@ reads.
 Throughput limits are not in it; `perfmodel.models.time.queueing` combines the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

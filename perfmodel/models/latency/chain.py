@@ -1,7 +1,5 @@
 """Chain: what one block does, one thing after the other: waits for loads, and instructions."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

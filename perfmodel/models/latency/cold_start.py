@@ -9,8 +9,6 @@ Late blocks do no harm while other blocks are still being scheduled, so the time
 grid takes beyond DRAM's is subtracted.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

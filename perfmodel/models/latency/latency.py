@@ -9,8 +9,6 @@ instructions, for which warps of a scheduler take consecutive slots.
 Coefficients come from lifetimes of empty and of short blocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

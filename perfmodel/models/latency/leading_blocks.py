@@ -9,8 +9,6 @@ iteration is therefore DRAM's, however high the hit rate.
 A block whose tile spans several DRAM pages waits for the slowest of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

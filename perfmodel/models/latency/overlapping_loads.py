@@ -10,8 +10,6 @@ lookups take 0.18 us a wave of blocks longer than without (`measurements/suite`,
 contention/embedding-parts.csv). The reason is not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

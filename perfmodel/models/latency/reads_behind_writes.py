@@ -9,8 +9,6 @@ Blocks that read at random places are at different points of their work, so ther
 time counts as waiting; otherwise only its DRAM latencies do.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

@@ -13,8 +13,6 @@ again, and L1 keeps what is touched, the share is that of its first iteration al
 (`measurements/l1`, private-walks).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import takewhile
 

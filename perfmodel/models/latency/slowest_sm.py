@@ -7,8 +7,6 @@ waves slow SMs are given fewer blocks, so the mean SM counts.
 The standard deviation is 2% of the latency on the GPUs that were measured.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Waiting share: in which share of its batches a warp waits for what L1 does not have."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.arrays import Array, summed

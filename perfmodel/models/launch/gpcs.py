@@ -13,8 +13,6 @@ Grids of more than one dimension, and GPUs whose number of GPCs is not known, ar
 loaded.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Final

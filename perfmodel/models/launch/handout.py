@@ -4,8 +4,6 @@ Blocks are handed out in order, x fastest, to whichever SM has room first; an SM
 oldest first. Small blocks let the SMs that got them take more of the others.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from importlib.util import find_spec

@@ -3,8 +3,6 @@
 Imported only where numba is installed.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -7,8 +7,6 @@ they are counted is NVIDIA's, as its header ``cuda_occupancy.h`` computes it (CU
 9.0, and the tests compare every count with that header.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -127,12 +125,9 @@ def check_block(
 ) -> None:
     """Refuse a block that the device cannot launch; arguments as in `occupancy`, of one launch.
 
-    Raises
-    ------
-    PerfmodelError
-        If an argument is not a whole number in its range: a block of no threads or too many; too
-        many registers for a thread, or for the block as they are allocated (by whole warps and
-        whole sub-partitions); more shared memory than a block may opt in to.
+    Raises `PerfmodelError` if an argument is not a whole number in its range: a block of no threads
+    or too many; too many registers for a thread, or for the block as they are allocated (by whole
+    warps and whole sub-partitions); more shared memory than a block may opt in to.
     """
     threads = int(_whole("threads_per_block", threads_per_block, minimum=1))
     registers = int(_whole("registers_per_thread", registers_per_thread, minimum=0))

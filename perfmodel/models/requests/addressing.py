@@ -1,7 +1,5 @@
 """Addressing: what decides which addresses an access asks for, worked out once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ usually run through whole periods, and then the mean over all alignments is exac
 not, the warps are counted by the residue at which they start: at most 128 of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -76,20 +74,10 @@ def affine_requests(
         ]
     requests, sectors, lines, active, data, tags = totals
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=active,
-        data_wavefronts=data,
-        tag_wavefronts=tags,
+        *(a.access, a.width, requests, sectors, lines, active, data, tags, variables),
         strides=strides,
         offset=offset,
-        variables=variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        bounded=activity.bounded,
+        **activity.passing,
     )
 
 

@@ -4,8 +4,6 @@ Elsewhere in the traffic only distinct sectors count. Atomics also care how many
 address, inside a warp and over the whole launch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -14,8 +14,6 @@ Lanes with evenly spaced addresses are counted by the greatest common divisor of
 the 32 banks; lanes at random addresses by the expected largest number of lanes in a bank.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ axis, a block index or loop, and of the thread moves it. First the address [B] o
 has to be above 0 for a thread to take part, none of which rises with the thread.
 """
 
-from __future__ import annotations
-
 from numba import njit
 
 from perfmodel.arrays import Array

@@ -4,8 +4,6 @@ Where the index moves evenly from thread to thread, and guards let through the f
 block, one address and a number of threads say what all of them ask for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

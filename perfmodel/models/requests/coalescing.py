@@ -10,8 +10,6 @@ the alignments that occur. Checked against the profiler on 816 patterns of loads
 (`measurements/suite`, foundation/coalescer.csv).
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ pass.
 This is latency of one warp. What the passes cost the SM's throughput is in the L1 term.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -10,8 +10,6 @@ Consecutive lanes that add to element i modulo m are counted exactly. For lanes 
 expected largest number of lanes at one bin is used, with the bins taken as independent.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ in a loop. The first word of a sector is at a random place; the others are in th
 L1 has it, if it keeps a line for every thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array, summed
-from perfmodel.expressions import Node, Number, names
+from perfmodel.expressions import Number, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import glimpse
 from perfmodel.models.grid.affine import Variable, plane
@@ -35,7 +33,8 @@ def drawn_walk(a: Addressing, variables: Sequence[Variable]) -> DrawnWalk | None
     if a.access.draw < 0:
         return None
     index = a.index
-    low, high = (plane(drawn_at(index, at), a.values, variables) for at in (first_place, _second))
+    two = (first_place, lambda _: Number(1))
+    low, high = (plane(drawn_at(index, at), a.values, variables) for at in two)
     if not (low.affine and high.affine):
         return None
     draws = tuple(draws_of(index))
@@ -59,10 +58,6 @@ def _again(a: Addressing) -> set[str]:
     kernel = a.instance.kernel
     sources = (x.loop for x in kernel.accesses if x.name == a.access.needs)
     return {loop.variable for source in sources for loop in kernel.loop_nest(source)}
-
-
-def _second(_: Node) -> Node:
-    return Number(1)
 
 
 def with_walks(requests: Sequence[Requests]) -> list[Requests]:

@@ -70,15 +70,7 @@ def counted_requests(a: Addressing) -> Requests:
     sampled: Any = number(share[0]) if share.size == 1 else share
     different, sectors, pairs, lines, pages, data, tags, *places = rest
     counted = Requests(
-        access=access,
-        width=a.width,
-        requests=requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=lanes,
-        data_wavefronts=data,
-        tag_wavefronts=tags,
-        variables=a.variables,
+        *(access, a.width, requests, sectors, lines, lanes, data, tags, a.variables),
         sampled=sampled,
         different=different,
         pairs=pairs,

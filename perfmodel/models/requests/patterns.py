@@ -4,8 +4,6 @@ Whatever goes by addresses is a function of patterns and of whole numbers, those
 that a derivation follows from one to the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple

@@ -4,8 +4,6 @@ Buffers of vectors, rows of several elements and constant offsets put factors an
 remainder; they are moved inside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 

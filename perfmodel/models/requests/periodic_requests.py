@@ -5,8 +5,6 @@ many elements into a warp as the last one left of it. These come again after 32 
 so that sums over all traversals are sums over 32, each so many times.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -84,16 +82,9 @@ def periodic_requests(a: Addressing, activity: Activity, found: PeriodicIndex) -
     threads = activity.active_lanes / np.maximum(repeats, 1)
     sums = counted_through(a.width, threads, first, period, start)
     sectors, halves, lines, data, tags = (each * repeats for each in sums)
+    requests, lanes = activity.requests, activity.active_lanes
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=activity.requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=activity.active_lanes,
-        data_wavefronts=data,
-        tag_wavefronts=tags,
-        variables=a.variables,
+        *(a.access, a.width, requests, sectors, lines, lanes, data, tags, a.variables),
         pairs=halves,
         step=np.full(1, float(a.width)),
     )

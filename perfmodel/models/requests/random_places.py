@@ -4,8 +4,6 @@ An index such as ``blockIdx.x*columns + random(..., columns)`` is at random plac
 own row only. What blocks that run at a time draw from moves through the buffer with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final, NamedTuple

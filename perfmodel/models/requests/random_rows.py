@@ -5,8 +5,6 @@ number is drawn among so many, all as likely. What is expected of distinct granu
 L1's banks follows from how many are drawn, and from the bytes of a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -48,6 +46,17 @@ TOUCHED = Formula(
     holds="rows that start at multiples of their size, all as likely",
     source="derived: so many independent draws all miss a granule with probability "
     "(1 - 1/places)**rows, and the last one as often as they are all in whole ones",
+)
+DISTINCT = Formula(
+    name="distinct ones of independent draws",
+    unit="1",
+    text="n*(1 - (1 - 1/n)**draws)",
+    symbols={
+        "n": "sectors of a table, or sets of data, that are drawn from [1]",
+        "draws": "sectors that an SM asks for, or blocks that share an SM [1]",
+    },
+    holds="random places; blocks as good as drawn from those that read a set each",
+    source="derived: independent draws all miss one with probability (1 - 1/n)**draws",
 )
 
 
@@ -97,29 +106,20 @@ def random_rows(a: Addressing, activity: Activity | None) -> Requests | None:
     threads = {v.name for v in a.variables if v.target.startswith("threadIdx")}
     if any(agreed(activity.shares[name] < 1) for name in threads & {*activity.shares}):
         return None
-    requests = activity.requests
-    taking = activity.active_lanes / np.maximum(requests * WARP_SIZE, 1e-9)
+    requests, lanes = activity.requests, activity.active_lanes
+    taking = lanes / np.maximum(requests * WARP_SIZE, 1e-9)
     warp = np.maximum(rows.warp * taking, 1.0)
     size = rows.size * np.minimum(rows.warp * taking, 1.0)
     words, sectors, halves, lines, pages = (
         requests * rows.touched(granule, size, warp)
         for granule in (a.width, SECTOR, LINE // 2, LINE, PAGE)
     )
-    data, tags = _wavefronts(a, rows, warp, lines / np.maximum(requests, 1e-9))
+    clocks = _wavefronts(a, rows, warp, lines / np.maximum(requests, 1e-9))
+    data, tags = (requests * each for each in clocks)
     own, seams = _of_blocks(a, rows, np.maximum(rows.block * taking, 1.0))
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=activity.active_lanes,
-        data_wavefronts=requests * data,
-        tag_wavefronts=requests * tags,
-        variables=a.variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        bounded=activity.bounded,
+        *(a.access, a.width, requests, sectors, lines, lanes, data, tags, a.variables),
+        **activity.passing,
         different=words,
         pairs=halves,
         pages=pages,

@@ -3,8 +3,6 @@
 Configurations that need it are counted by a compiled loop, or as arrays where there is none.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache

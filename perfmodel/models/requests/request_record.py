@@ -1,7 +1,5 @@
 """Requests: what one access asks of L1 in a launch, counted or by formulas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial

@@ -3,8 +3,6 @@
 What `residues` does with arrays of configurations. Imported only where numba is installed.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -3,8 +3,6 @@
 Blocks, warps and loops are the digits of mixed-radix numbers; each moves an address by its stride.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

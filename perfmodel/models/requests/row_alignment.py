@@ -4,8 +4,6 @@ The usual case of sizes that are no multiples of a line. Counts over residues gi
 over many sizes take half longer with these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Imported only where numba is installed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

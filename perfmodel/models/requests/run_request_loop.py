@@ -3,8 +3,6 @@
 What `enumeration` counts lane by lane, warp by warp. Imported only where numba is installed.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

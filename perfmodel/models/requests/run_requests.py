@@ -4,8 +4,6 @@ Where runs start anywhere in a line, the same blocks are looked at as in `enumer
 warp, not lane by lane: a run of bytes says all that its lanes ask for.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 
@@ -55,15 +53,7 @@ def run_requests(a: Addressing, flat: Plane) -> Requests | None:
     requests, lanes, share, step, sectors, halves, lines, data, tags = _counted(*given)
     sampled: Any = number(share[0]) if share.size == 1 else share
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=requests,
-        sectors=sectors,
-        lines=lines,
-        active_lanes=lanes,
-        data_wavefronts=data,
-        tag_wavefronts=tags,
-        variables=a.variables,
+        *(a.access, a.width, requests, sectors, lines, lanes, data, tags, a.variables),
         sampled=sampled,
         different=lanes,
         pairs=halves,

@@ -3,8 +3,6 @@
 Few sampled blocks go to few places, and chance makes some of these look popular.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Loops as code has them: what runs once is no loop, and what runs often is unrolled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -3,8 +3,6 @@
 One record per access, every number an array over the configurations of the instance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -124,9 +122,7 @@ def _affine(a: Addressing, activity: Activity | None) -> Requests | None:
         strides={name: stride * a.element for name, stride in flat.strides.items()},
         offset=flat.offset * a.element,
         variables=variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        bounded=activity.bounded,
+        **activity.passing,
     )
 
 
@@ -160,9 +156,7 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
         closed or counted_requests(a),
         strides=strides,
         offset=nearest if once else offset,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        bounded=activity.bounded,
+        **activity.passing,
         period=None if once else period,
         start=None if once else start,
     )
@@ -188,12 +182,7 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
         )
     passing = activity if a.shape.regular else let_in(a.guards, a.values, everything)
     if passing is not None:
-        counted = replace(
-            counted,
-            shares=passing.shares,
-            warp_shares=passing.warp_shares,
-            bounded=passing.bounded,
-        )
+        counted = replace(counted, **passing.passing)
     mostly = None if random else _mostly(a, flat, everything)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
@@ -226,20 +215,11 @@ def _mostly(a: Addressing, flat: Plane | None, variables: Sequence[Variable]) ->
 
 def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
     """Return the requests of an atomic from how its lanes share addresses."""
-    requests = activity.requests
+    requests, lanes = activity.requests, activity.active_lanes
+    sectors, lines = requests * shared.conflicts.sectors, requests * shared.conflicts.lines
     return Requests(
-        access=a.access,
-        width=a.width,
-        requests=requests,
-        sectors=requests * shared.conflicts.sectors,
-        lines=requests * shared.conflicts.lines,
-        active_lanes=activity.active_lanes,
-        data_wavefronts=requests,
-        tag_wavefronts=requests,
-        variables=a.variables,
-        shares=activity.shares,
-        warp_shares=activity.warp_shares,
-        bounded=activity.bounded,
+        *(a.access, a.width, requests, sectors, lines, lanes, requests, requests, a.variables),
+        **activity.passing,
         random=uses_random(a.access.index),
         sharing=shared,
     )

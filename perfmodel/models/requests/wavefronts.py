@@ -6,8 +6,6 @@ a hash of the line address chooses. Each request costs its conflicts in both sta
 slow as the busier stage: 268 patterns in measurements/suite, foundation/l1-patterns.csv.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from functools import lru_cache, reduce

@@ -1,7 +1,5 @@
 """Groups: accesses that walk through one buffer with the same strides, and what they touch."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple

@@ -10,8 +10,6 @@ iteration. Random indices are left to `perfmodel.models.l1.l1_tables` and
 `perfmodel.models.l2.residency`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple

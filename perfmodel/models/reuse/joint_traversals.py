@@ -10,8 +10,6 @@ The share that is new is taken for the whole launch, on the condition that L2 ho
 concurrently running blocks touch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

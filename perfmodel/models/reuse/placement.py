@@ -1,7 +1,5 @@
 """Placement: how densely what an access touches lies in its buffer, in L2's lines and in DRAM."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -10,8 +10,6 @@ Near the capacity the hit share falls between two fitted bounds, for L1 and for 
 loop is in `perfmodel.models.reuse.reuse_windows`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field

@@ -10,8 +10,6 @@ fitted ratios of footprint to capacity the share kept falls linearly from one to
 of both L2 partitions read counts twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final

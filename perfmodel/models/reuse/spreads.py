@@ -1,7 +1,5 @@
 """Spreads: how far the members of a group lie from each other, in steps of one variable."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ Where a block's threads read one place after the other, it touches ranges, which
 such; else every lane's sector is looked at.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple

@@ -3,8 +3,6 @@
 Granules that a walk touches are ranges in order: (ranges, 2), the first and the last of each.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

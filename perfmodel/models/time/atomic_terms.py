@@ -9,8 +9,6 @@ pipeline of two stages over the waves of blocks: the slower stage decides, plus 
 other.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

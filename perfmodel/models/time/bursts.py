@@ -8,8 +8,6 @@ the load, the SM that is served last determines the end.
 With more waves the blocks desynchronise and the effect shrinks with their number.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -5,8 +5,6 @@ warps have as many bytes in flight as its bandwidth needs over its latency. No t
 made here: it says of the latency of blocks and of the times of L2 and DRAM how they compare.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Combined: the times of all resources as one, by what overlaps with what, and what none hides."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -10,8 +10,6 @@ The time of all resources is extended by what the first wave's traversal takes b
 waves hit. Warm launches wait in the same way for the lines that L2 has lost.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -8,8 +8,6 @@ and enough independent ones; dependencies are in the latency terms.
 and conversions share one pipe (XU), and double-precision instructions take two issue slots each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType

@@ -10,8 +10,6 @@ block's dependent loads is issued, so the latency of the earlier ones adds to th
 bandwidth.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -9,8 +9,6 @@ and 256 B, one after another.
 The times of an empty kernel are figures of the device.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -4,8 +4,6 @@ Its instructions, its tiles and parts, and the bytes that it loads, which a hund
 tells: of the many tiles that a library offers, this leaves a few that are worth the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

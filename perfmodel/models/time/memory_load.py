@@ -10,8 +10,6 @@ same time, which adds up to one latency. How the inputs combine is in
 `perfmodel.models.time.queueing`.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -7,8 +7,6 @@ writes. L2's time is that of its reads and writes, and of what crosses between i
 Both assume enough bytes in flight to keep the unit busy; if there are too few, latency decides.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.arrays import Array

@@ -10,8 +10,6 @@ the time is that of the oldest-first schedule, in which each block leaves its id
 ones. With more waves, and with many DRAM waits, blocks desynchronise and only the overlap matters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -10,8 +10,6 @@ Pipelines of two steps through registers have latency left, one per step, which 
 same mean. Split-K products add the reduction of their parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final

@@ -10,8 +10,6 @@ power mean. Blocks whose warps synchronise at barriers also queue for their SM's
 is solved by mean-value analysis.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.arrays import Array

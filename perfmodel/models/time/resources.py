@@ -1,7 +1,5 @@
 """Resources of a launch: what each needs alone, and what all of it is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -7,8 +7,6 @@ before the busiest SM's unit has done its work.
 How the units' times overlap is in `perfmodel.models.time.stage`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ of an SM and large between everything else.
 The launch overhead and the start-up, during which no resource is busy, are added.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -8,8 +8,6 @@ number times one of them (fork-join queue).
 What the other resident blocks compute meanwhile hides this wait as it hides latency.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

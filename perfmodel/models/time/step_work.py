@@ -9,8 +9,6 @@ Operands that a warp reads from shared memory for the next product, while the te
 the current one, overlap further: their time combines with the queue's as a power mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

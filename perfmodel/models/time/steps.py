@@ -10,8 +10,6 @@ blocks read the same tiles in the same steps, the leading block waits for DRAM i
 the time is at least that of its chain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

@@ -9,8 +9,6 @@ results are rounded and stored at an SM's output rate. The two do not overlap wi
 same block.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

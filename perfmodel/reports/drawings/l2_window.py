@@ -1,7 +1,5 @@
 """What an access policy window does: what is set aside of L2, what stays there, and hits."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -149,10 +147,7 @@ def has_window(prediction: Prediction) -> bool:
 def l2_window(prediction: Prediction, over_time: bool = False) -> L2Window:
     """Return what the access policy window of a launch does; `over_time` simulates it as well.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has none.
+    Raises `PerfmodelError` if it has none.
     """
     details = prediction.details
     device, setting = details.device, details.setting

@@ -50,7 +50,7 @@ def l2_window_figure(found: L2Window, width: float) -> Drawing:
         on.text(MARGIN, 16, f"L2 of {found.device}", size=12.0, weight="bold")
         on.text(MARGIN, 34, f"{found.kernel}, window over {found.window.buffer}", color=GREY)
         scale = (width - 2 * MARGIN) / max(found.l2_bytes, found.lines.total)
-        _ways(on, found, scale, 62)
+        _ways(on, found, scale)
         _window(on, found, scale, 62 + _BAR + 26)
         y = on.legend(52.0 + 2 * (_BAR + 26), _legend(found))
         for text in (found.text, found.ratios_text):
@@ -71,14 +71,14 @@ def _legend(found: L2Window) -> list[tuple[dict[str, Any], str]]:
     ]
 
 
-def _ways(on: Canvas, found: L2Window, scale: float, y: float) -> None:
+def _ways(on: Canvas, found: L2Window, scale: float) -> None:
     """Draw L2's ways, those set aside first."""
-    on.text(MARGIN, y - 10, f"L2: {units.capacity(found.l2_bytes)} in {WAYS} ways")
+    on.text(MARGIN, 52, f"L2: {units.capacity(found.l2_bytes)} in {WAYS} ways")
     wide = found.way_bytes * scale
     for way in range(WAYS):
         name = "set aside" if way < found.ways else "rest of L2"
         told = f"way {way + 1} of {WAYS}, {units.capacity(found.way_bytes)}: {name}"
-        on.box((MARGIN + way * wide, y, wide, _BAR), told, **_STYLES[name])
+        on.box((MARGIN + way * wide, 62, wide, _BAR), told, **_STYLES[name])
 
 
 def _window(on: Canvas, found: L2Window, scale: float, y: float) -> None:

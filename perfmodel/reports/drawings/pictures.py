@@ -1,7 +1,5 @@
 """Records of what a launch does as pictures, wide and narrow, with what they show in words."""
 
-from __future__ import annotations
-
 from perfmodel.reports.drawings.canvas import NARROW, WIDE
 from perfmodel.reports.drawings.l2_window import L2Window
 from perfmodel.reports.drawings.l2_window_figure import l2_window_figure

@@ -4,8 +4,6 @@ Two kinds of blocks work in steps: those whose threads wait at barriers for a st
 other resident blocks work meanwhile, and those that copy the data of later steps ahead.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -129,10 +127,7 @@ def has_steps(prediction: Prediction) -> bool:
 def pipeline(prediction: Prediction) -> Pipeline:
     """Return how the steps of a launch's blocks follow one another.
 
-    Raises
-    ------
-    PerfmodelError
-        If its blocks do not work in steps.
+    Raises `PerfmodelError` if its blocks do not work in steps.
     """
     if not has_steps(prediction):
         name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))

@@ -1,7 +1,5 @@
 """The steps of a block as a figure: who copies, waits and works when."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from perfmodel.records import record

@@ -1,7 +1,5 @@
 """Which part of a launch a picture shows: a warp of a block, at some iteration of its loops."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
@@ -25,10 +23,7 @@ class Place:
 def check_place(instance: Instance, place: Place, nest: Sequence[Loop]) -> None:
     """Refuse a block, or an iteration of the loops in `nest`, that a launch does not have.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has no such block, loop or iteration.
+    Raises `PerfmodelError` if it has no such block, loop or iteration.
     """
     blocks = (f"blockIdx.{axis}" for axis in AXES)
     asked = [*zip(blocks, place.block, map(int, instance.grid), strict=True)]

@@ -1,7 +1,5 @@
 """One request of a warp as a picture has it: its lanes' addresses, sectors and lines."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np
@@ -109,10 +107,8 @@ def warp_request(
 ) -> WarpRequest:
     """Return a request of a launch: of an access by its name or buffer, or the most expensive one.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no such access or request, or its addresses are not known one by one.
+    Raises `PerfmodelError` if there is no such access or request, or its addresses are not known
+    one by one.
     """
     found = chosen_access(prediction, access)
     instance, title = prediction.details.instance, access_title(found.access)

@@ -4,8 +4,6 @@ The bytes of a line are to scale, and lines are in the order of their addresses;
 do not follow one another is a gap.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, Final
 

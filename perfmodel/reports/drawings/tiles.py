@@ -3,8 +3,6 @@
 Which elements these are is read off the kernel's index expressions, thread by thread.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 
@@ -129,10 +127,7 @@ def is_product(prediction: Prediction) -> bool:
 def block_tiles(prediction: Prediction, place: Place | None = None) -> BlockTiles:
     """Return what a block of a matrix product works on in a step along K.
 
-    Raises
-    ------
-    PerfmodelError
-        If the launch is no matrix product, or has no such block, warp or step.
+    Raises `PerfmodelError` if the launch is no matrix product, or has no such block, warp or step.
     """
     name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
     if not is_product(prediction):
@@ -207,14 +202,14 @@ class _Elements:
         nest = _nest(self.instance, buffer)
         return _whole(self.instance.trips[nest[0].variable]) if nest else 1
 
-    def moved_on(self, buffer: str) -> int | None:
-        """Return by how many elements a load goes on with a step; None if there is but one."""
-        steps = self.steps(buffer)
+    def moved_on(self) -> int | None:
+        """Return by how many elements the load of B goes on with a step; None if there is one."""
+        steps = self.steps("B")
         if steps < 2:
             return None
         (here, active), (there, later) = (
-            self.of(buffer),
-            self.of(buffer, -1 if self.step + 1 == steps else 1),
+            self.of("B"),
+            self.of("B", -1 if self.step + 1 == steps else 1),
         )
         both = active & later
         return int(np.abs(there - here)[both].max()) if both.any() else None
@@ -235,7 +230,7 @@ def _part_of_b(
     b, active = ours.of("B")
     b = b[active] % (n * k)
     by_rows, by_columns = np.divmod(b, n), np.divmod(b, k)[::-1]
-    further = ours.moved_on("B")
+    further = ours.moved_on()
     if further is None:  # then by whether its columns are those of C, all of every row
         likely = _runs(by_rows[1]) == c.columns and _is_rectangle(*by_rows)
         return _part(name, "B", *(by_rows if likely else by_columns))

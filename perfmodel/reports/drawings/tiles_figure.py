@@ -1,7 +1,5 @@
 """A block's tiles as a figure: where they lie in A, B and C, and, enlarged, who makes what of C."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from perfmodel.records import record
@@ -110,7 +108,8 @@ def _whole(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) -> 
 def _enlarged(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) -> None:
     """Draw the block's tile of C with its tiles of A and B, and what a thread makes and needs."""
     x, y, side = place
-    rows, columns, depth = (_span(r) for r in (found.c.rows, found.c.columns, found.a.columns))
+    runs = (found.c.rows, found.c.columns, found.a.columns)
+    rows, columns, depth = ((r[0][0], r[-1][1]) for r in runs)
     tall, wide, deep = (stop - start for start, stop in (rows, columns, depth))
     scale = (side - _GAP - 12) / (max(tall, wide) + deep)
     a, b, c = _fields(x, y, scale, rows, columns, depth)
@@ -159,7 +158,3 @@ def _draw(on: Canvas, field: _Field, part: Part, what: str, style: dict[str, Any
 def _name(on: Canvas, field: _Field) -> None:
     """Write a matrix's name above it."""
     on.text(field.left, field.top - 9, field.name, weight="bold")
-
-
-def _span(runs: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    return runs[0][0], runs[-1][1]

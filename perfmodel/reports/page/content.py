@@ -1,7 +1,5 @@
 """What a report page holds: launches of one GPU with advice and figures used."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -78,10 +76,7 @@ def build_report(
     By default its title is the kernels and the GPU; a launch is called by kernel, mapping and what
     tells namesakes apart. `advice` is one for each launch, or none.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no prediction, too many, or they are of several GPUs.
+    Raises `PerfmodelError` if there is no prediction, too many, or they are of several GPUs.
     """
     common_ceilings(predictions)
     if len(predictions) > MOST_LAUNCHES:
@@ -135,5 +130,4 @@ def report_record(report: Report) -> dict[str, Any]:
             }
             for launch in report.launches
         ],
-        "tables": [],
     }

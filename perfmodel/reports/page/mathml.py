@@ -4,8 +4,6 @@ Expressions are written from their own tree, in the order in which the models st
 would sort and multiply them out, and its MathML printer loses parentheses where told not to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -167,10 +167,7 @@ def _element(tag: str, text: str) -> Element:
 def save_figure(shown: Figure | Picture, path: str | Path) -> None:
     """Write a figure or a picture to a file whose suffix says the format; all of it or nothing.
 
-    Raises
-    ------
-    PerfmodelError
-        As `check_figure_path`, or if the file cannot be written.
+    Raises `PerfmodelError` as `check_figure_path`, or if the file cannot be written.
     """
     path = check_figure_path(path)
     kind = path.suffix.lower().removeprefix(".")

@@ -1,7 +1,5 @@
 """The tables of a report, as text cells: what the HTML page and the Markdown file share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Where a report goes: a folder with the HTML page, the Markdown file and its pictures."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os
@@ -46,10 +44,7 @@ TEXT: Final = "report.md"
 def check_folder(path: str | Path) -> Path:
     """Return where a report is to be written, after checking that it can be a folder.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is a file, or the folder that it is in does not exist.
+    Raises `PerfmodelError` if it is a file, or the folder that it is in does not exist.
     """
     folder = Path(path)
     if not str(path):

@@ -179,7 +179,6 @@ def test_title_and_no_advice() -> None:
     assert [launch.advice for launch in made.launches] == [None, None]
     record = report_record(made)
     assert record["schema"] == "perfmodel.report/1"
-    assert record["tables"] == []
     assert record["launches"][0]["advice"] is None
 
 
