@@ -39,6 +39,7 @@ The format, by example; `perfmodel.kernels.tables` checks it::
     # loaded_sectors = "n // 4"           # the same in sectors, and in lines
     # loaded_lines = "n // 16"
     # asked_sectors = "n // 2"            # of all requests for these, at most
+    # asked_of_one = "n // 4"             # of those for the buffer that most are for
     # distinct_bytes = "4*n"              # of what they load, each once
     # stored_bytes = "4*n"                # that all blocks store
 

@@ -72,6 +72,7 @@ class PipelineValues:
     loaded_sectors: Integers
     loaded_lines: Integers
     asked_sectors: Integers
+    asked_of_one: Integers
     distinct_bytes: Integers
     stored_bytes: Integers
 

@@ -179,8 +179,10 @@ class Pipeline:
     loaded_bytes: Node = _ZERO
     loaded_sectors: Node = _ZERO  # with those that rows have only a part of
     loaded_lines: Node = _ZERO
-    # Sectors of all requests for these, at most; 0 means four times the bytes.
+    # Sectors of all requests for these, and for the buffer that most are for, at most; 0 means four
+    # times the bytes.
     asked_sectors: Node = _ZERO
+    asked_of_one: Node = _ZERO
     distinct_bytes: Node = _ZERO  # of what is loaded, each once
     stored_bytes: Node = _ZERO
 

@@ -195,7 +195,8 @@ def _of_choices(kernel: Kernel, under: Conditions, columns: Mapping[str, Array])
     if forms is None:
         return None
     known = (form for form in forms.of_numbers.known if form in forms.came)
-    made = tuple((each, each.made, None) for form in known for each in forms.working(form))
+    every = [each for form in known for each in forms.working(form)]
+    made = tuple((each, each.made, each.screen if len(every) > 1 else None) for each in every)
     return Prepared(forms.names, made, tuple(words)) if made else None
 
 

@@ -65,7 +65,7 @@ def kernel_record(kernel: Kernel) -> dict[str, Any]:
     pipeline = (
         *("tiles", "launched", "resident", "waits", "parts", "parts_ns"),
         *("part_bytes", "result_bytes", "loaded_bytes", "loaded_sectors", "loaded_lines"),
-        *("asked_sectors", "distinct_bytes", "stored_bytes"),
+        *("asked_sectors", "asked_of_one", "distinct_bytes", "stored_bytes"),
     )
     menus = {
         "menus": [fields_of(menu, "parameters", "rows") for menu in kernel.menus],

@@ -4,12 +4,12 @@ Its instructions, its tiles and parts, and the bytes that it loads, which a hund
 tells: of the many tiles that a library offers, this leaves a few that are worth the rest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
-from perfmodel.arrays import Array, largest
+from perfmodel.arrays import Array, largest, smallest
 from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.execution import Timing
@@ -49,11 +49,11 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
     clocks, blocks = pipe_cycles(instructions, device), np.asanyarray(instance.blocks, dtype=float)
     busy = (tiles.busy(each, device.sm_clock, blocks) for each in clocks.values())
     work = largest(*busy)
-    moved = _moved(instance, cold)
+    moved = _moved(instance, device, cold)
     out = moved.stored / tiles.tiles
     every = besides_steps(tiles.turns, tiles.waves, out, device)
     first = besides_steps(np.ones(1), tiles.waves / tiles.turns, out, device)
-    late = (moved.loaded > 0) & (moved.once > COLD_SHARE(device) * moved.asked)
+    late = (moved.loaded > 0) & (moved.once > COLD_SHARE(device) * moved.given)
     touch = np.where(late, cold_start_of(tiles.tiles, device), 0.0)
     waits = waits_time(instance, tiles, work, lambda: _latency(moved, touch, device))
     steps = together(
@@ -81,53 +81,59 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
 class _Moved:
     """What launches move at least, arrays over configurations."""
 
-    # loaded, stored and once: by all blocks, and from DRAM for what they load; asked: of sectors
-    # that are asked for, at most [B]
+    # loaded, stored and once: by all blocks, and from DRAM for what they load; of_one: of sectors
+    # asked for of one buffer, and given: out by L2, at most [B]
     loaded: Array
     stored: Array
     once: Array
-    asked: Array
-    # sectors and lines: into all SMs; reads: sectors that L2 gives out for these [1]
+    of_one: Array
+    given: Array
+    # sectors and lines: into all SMs; reads: sectors that L2 gives out for these, at least [1]
     sectors: Array
     lines: Array
     reads: Array
 
 
-def _moved(instance: Instance, cold: bool) -> _Moved:
+def _moved(instance: Instance, device: Device, cold: bool) -> _Moved:
     """Return what launches move at least, as the kernel states it."""
     stated = instance.pipeline
     assert stated is not None
-    loaded, sectors, lines, asked, once, stored = (
+    loaded, sectors, lines, once, stored, *most = (
         np.asanyarray(number, dtype=float)
         for number in (
             *(stated.loaded_bytes, stated.loaded_sectors, stated.loaded_lines),
-            *(stated.asked_sectors, stated.distinct_bytes, stated.stored_bytes),
+            *(stated.distinct_bytes, stated.stored_bytes),
+            *(stated.asked_sectors, stated.asked_of_one),
         )
     )
     sectors = np.maximum(sectors, loaded / SECTOR)
+    asked, of_one = (np.where(n > 0, n * SECTOR, _SPREAD * loaded) for n in most)
+    shared = [*_shared(instance)] or [_ONE]
     return _Moved(
         loaded=loaded,
         stored=stored,
         once=once if cold else _NONE,
-        asked=np.where(asked > 0, asked * SECTOR, _SPREAD * loaded),
+        of_one=of_one,
+        given=asked / smallest(*shared) if device.has_clusters else asked,
         sectors=sectors,
         lines=np.maximum(lines, loaded / LINE),
-        reads=sectors / _shared(instance),
+        reads=sectors / largest(*shared),
     )
 
 
 def _latency(moved: _Moved, touch: Array, device: Device) -> Array:
     """Return when the last of a step's sectors arrives at least, some of them from DRAM [s]."""
     far = device.l2_far_latency or device.l2_latency
-    share = moved.once / np.maximum(moved.asked, SECTOR)
+    share = moved.once / np.maximum(moved.of_one, SECTOR)
     late = np.maximum(device.dram_latency + touch - far, 0.0)
     return np.asanyarray(far + np.minimum(share, 1.0) * late)
 
 
-def _shared(instance: Instance) -> Array:
-    """Return the blocks that take in what L2 gives out once, at most."""
-    pairs = zip(instance.kernel.accesses, instance.multicast, strict=True)
-    return largest(_ONE, *(np.asanyarray(m, dtype=float) for a, m in pairs if a.kind == "load"))
+def _shared(instance: Instance) -> Iterator[Array]:
+    """Yield the blocks that take in what L2 gives out once, of each load."""
+    for access, shared in zip(instance.kernel.accesses, instance.multicast, strict=True):
+        if access.kind == "load":
+            yield np.asanyarray(shared, dtype=float)
 
 
 def _memory(moved: _Moved, tiles: Tiles, device: Device) -> Mapping[str, Array]:

@@ -171,6 +171,20 @@ def _argsort(scalars: Scalars, array: Any, axis: int = -1, kind: Any = None) -> 
     return np.moveaxis(found.reshape(given.shape), 0, axis)
 
 
+def _take_along_axis(scalars: Scalars, array: Any, indices: Any, axis: int = -1) -> Objects:
+    """Return ``np.take_along_axis``."""
+    rows = np.moveaxis(objects(array), axis, 0)
+    if len(rows) > _MOST_SORTED:
+        raise NoProgramError("a long array to take from")
+
+    def taken(index: Any, first: Any, *others: Any) -> Any:
+        for place, number in enumerate(others, 1):
+            first = scalars.where(scalars.apply("equal", index, place), number, first)
+        return first
+
+    return np.moveaxis(each(taken, np.moveaxis(objects(indices), axis, 0), *rows), 0, axis)
+
+
 def _sort(scalars: Scalars, array: Any, axis: int = -1, kind: Any = None) -> Objects:
     """Return ``np.sort``: neighbours change places until none has to."""
     given = np.moveaxis(objects(array), axis, 0)
@@ -223,7 +237,7 @@ def _extreme(scalars: Scalars, name: str, array: Any, axis: Any = None) -> Objec
     return each(place, *rows)
 
 
-_MOST_SORTED: Final = 8
+_MOST_SORTED: Final = 12
 """Numbers that are sorted at most, each against each."""
 
 
@@ -247,6 +261,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Objects]]] = {
     "clip": clip,
     "interp": _interp,
     "argsort": _argsort,
+    "take_along_axis": _take_along_axis,
     "sort": _sort,
     "diff": _diff,
     "round": _round,

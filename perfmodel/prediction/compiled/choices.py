@@ -7,8 +7,10 @@ such launches come, the more programs are made.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +28,7 @@ from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.least_times import LeastTimes
 from perfmodel.prediction.compiled.likely import Likely
-from perfmodel.prediction.compiled.many import blocks
+from perfmodel.prediction.compiled.many import PARTED, blocks
 from perfmodel.prediction.compiled.programs import Form, run, spread
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.compiled.usual import of_launches, small_truths
@@ -44,8 +46,6 @@ _DECIDED: Final = 1 << 16
 _NEAR: Final = 1.03
 """Factor of the least that any choice of a launch takes at least up to which choices are kept in
 mind: few launches take longer."""
-_ALL: Final = 1 << 13
-"""Launches that are decided together of which all choices are."""
 _FIRST_OF_MODELS: Final = 8
 """Choices of each of few launches that the models time first, which takes as long for some tens as
 for one; of many launches, and by programs, the likeliest."""
@@ -67,7 +67,7 @@ _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
 """Factors by which their sizes differ."""
-_BESIDE: Final = 1 << 15
+_BESIDE: Final = 1 << 17
 """Launches with choices that are timed together: others may be beside them."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
@@ -135,51 +135,68 @@ class Choices:
         parts = ({n: c[at : at + _DECIDED] for n, c in given.items()} for at in starts)
         return np.concatenate([self._decided(part, worth) for part in parts])
 
-    def _decided(self, given: Mapping[str, Array], worth: int, most: Array | None = None) -> Array:
+    def _decided(self, given: Mapping[str, Array], worth: int) -> Array:
         """Return the same of launches whose programs have to give so many times each.
 
-        Of each launch the choices are timed that take nearly the least at least, or no more than
-        `most` [s]; where the former was not enough, the latter are.
+        Of each launch the choices are timed that take nearly the least at least; where that was not
+        enough, those too that take no more than the fastest of these at least.
         """
         size = len(next(iter(given.values())))
-        likely, looked_at = self._likely(given, most)
+        likely, looked_at = self._likely(given)
         together = _FIRST_OF_MODELS
         if size >= _MANY or self.forms.of_numbers.known:
             self._time(likely, likely.first(size), given, worth)
             likely = likely.only(likely.least <= likely.best(size)[likely.launch] * _SURELY)
             together = _NEXT
-        likely = likely.in_order()
-        same = self._same(likely, given)
-        np.minimum.at(likely.time, same, likely.time)
-        while len(some := likely.next(likely.best(size) * _SURELY, same, together)):
-            self._time(likely, some, given, worth)
-            together *= _NEXT
-        likely.time = likely.time[same]
+        likely = self._timed(likely, likely.best(size), given, worth, together)
         best = likely.best(size)
+        more = np.flatnonzero(looked_at < best * _SURELY)
+        if len(more):
+            part = {name: column[more] for name, column in given.items()}
+            others, _ = self._likely(part, looked_at[more], best[more] * _SURELY)
+            others.launch = more[others.launch]
+            likely = Likely.joined([likely, self._timed(others, best, given, worth, _NEXT)])
+            best = likely.best(size)
         found = np.full(size, _NO_CHOICE)
         fastest = likely.time <= best[likely.launch] * SAME
         np.minimum.at(found, likely.launch[fastest], likely.place[fastest])
-        more = np.flatnonzero(looked_at < best * _SURELY)
-        for start in range(0, len(more), _ALL):
-            some = more[start : start + _ALL]
-            part = {name: column[some] for name, column in given.items()}
-            found[some] = self._decided(part, worth, best[some] * _SURELY)
         return found
 
-    def _likely(self, given: Mapping[str, Array], most: Array | None) -> tuple[Likely, Array]:
-        """Return choices of launches, and up to which least time all are among them [s]."""
+    def _timed(
+        self, likely: Likely, best: Array, given: Mapping[str, Array], worth: int, together: int
+    ) -> Likely:
+        """Return choices in order, timed where they may be faster than the `best` of each launch.
+
+        So many of each at first; the more of them, the rarer programs are called.
+        """
+        likely = likely.in_order()
+        same = self._same(likely, given)
+        np.minimum.at(likely.time, same, likely.time)
+        while len(some := likely.next(best * _SURELY, same, together)):
+            self._time(likely, some, given, worth)
+            best = np.minimum(best, likely.best(len(best)))
+            together *= _NEXT
+        likely.time = likely.time[same]
+        return likely
+
+    def _likely(
+        self, given: Mapping[str, Array], least: Array | None = None, most: Array | None = None
+    ) -> tuple[Likely, Array]:
+        """Return choices of launches, and up to which least time all are among them [s].
+
+        Those that take nearly the least at least; or more than `least` and up to `most` [s].
+        """
         size, parts = len(next(iter(given.values()))), []
-        looked_at = np.full(size, np.inf)
+        looked_at = np.full(size, np.inf) if most is None else most
         for at in range(0, size, _AT_ONCE):
             part = slice(at, at + _AT_ONCE)
-            least = self.least.take({n: c[part] for n, c in given.items()}, self.rows, self.words)
+            times = self.least.take({n: c[part] for n, c in given.items()}, self.rows, self.words)
             if most is None:
-                looked_at[part] = least.min(axis=1) * _NEAR
-            found = Likely.of(least, looked_at[part] if most is None else most[part])
+                looked_at[part] = times.min(axis=1) * _NEAR
+            found = Likely.of(times, looked_at[part], None if least is None else least[part])
             found.launch += at
             parts.append(found)
-        columns = ([getattr(part, name) for part in parts] for name in Likely.__slots__)
-        return Likely(*map(np.concatenate, columns)), looked_at
+        return Likely.joined(parts), looked_at
 
     def _same(self, likely: Likely, given: Mapping[str, Array]) -> Array:
         """Return for each choice the first of those that a launch takes the same time with.
@@ -256,20 +273,26 @@ class Choices:
         times = np.full(inputs.shape[1], np.nan)
         screens = len(stands_for) > 1
         programs = [
-            (form, self._function(form), form.screen if screens else None) for form in stands_for
+            (form, self._function(form), form.asked if screens else None) for form in stands_for
         ]
 
-        def work(some: Array) -> list[tuple[Form[Any], Array]]:
+        def work(some: Array) -> list[tuple[Form[Any], Array, Array]]:
             part, done = slice(some[0], some[-1] + 1), []
             for block in blocks(programs, [*inputs[:, part]]):
                 block.put(block.outputs[0], times[part])
-                done.append((block.form, block.held))
+                done.append((block.form, some[block.places], block.held))
             return done
 
-        for done in side_by_side(work, np.arange(len(times)), _BESIDE):
-            for form, held in done:
-                forms.came[form] += _CALL + len(held)
-                forms.held[stands_for[form]] += int(held.sum())
+        asked = defaultdict[Form[Any], list[Array]](list)
+        for form, places, held in chain(*side_by_side(work, np.arange(len(times)), _BESIDE)):
+            forms.came[form] += _CALL + len(held)
+            forms.held[stands_for[form]] += int(held.sum())
+            asked[form].append(np.stack([places, held]))
+        for form, parts in asked.items() if screens else ():
+            places, held = np.concatenate(parts, axis=1)
+            if len(places) >= _TRIED and held.mean() < PARTED:
+                some = places[:: 1 + len(places) // _TRIED]
+                form.parted([*inputs[:, some]])
         known.sort(key=lambda form: -forms.held[form])
         return times
 
@@ -280,11 +303,12 @@ class Choices:
     def _function(self, form: Form[Any]) -> ArrayFunction | None:
         """Return a program's function of arrays: compiled, once very many launches have come.
 
-        Not before it was to be made anew, for which they have to come again.
+        Not before it was to be made anew, for which they have to come again. It gives the time.
         """
         known, narrow = self.forms.of_numbers.known, self.forms.narrow
         compiled = self.forms.came[form] >= COMPILED and (form in narrow or form not in known)
-        return form.of_many if compiled else form.made
+        function = form.of_many if compiled else form.made
+        return getattr(function, "first", function)
 
     def _narrow(self, inputs: Array) -> None:
         """Make programs that many launches came to anew, of launches like those that come."""

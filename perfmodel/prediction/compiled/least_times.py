@@ -21,6 +21,7 @@ from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.programs import Form, Programs, spread
+from perfmodel.prediction.compiled.reciprocals import by_reciprocals
 from perfmodel.prediction.compiled.scalars import Scalars
 from perfmodel.prediction.compiled.sides import LAUNCH, sides
 from perfmodel.prediction.compiled.usual import of_launches
@@ -156,7 +157,7 @@ def _bounds_of(
     there, least = found.outputs
     do = Scalars()
     sure = do.where(there, do.apply("multiply", least, _SURELY), np.inf)
-    return Program(found.inputs, found.guards, found.products, (sure,))
+    return by_reciprocals(Program(found.inputs, found.guards, found.products, (sure,)))
 
 
 def _of_unknown(

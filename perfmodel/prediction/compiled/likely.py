@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,18 +13,29 @@ from perfmodel.models.grid.distinct import among_equals, first_of_equals
 
 @dataclass(slots=True, repr=False)
 class Likely:
-    """Choices of launches, one after the other, those of a launch together."""
+    """Choices of launches, one after the other, those of a launch together unless it is joined."""
 
-    launch: Array  # ascending
+    launch: Array
     place: Array  # of each among all choices
     least: Array  # what it takes at least [s]
     time: Array  # what it takes, infinity until it is known [s]
 
     @classmethod
-    def of(cls, least: Array, most: Array) -> Likely:
-        """Return those of (launches, choices) that take at least no more than `most` [s]."""
-        launch, place = np.nonzero(least <= most[:, None])
+    def of(cls, least: Array, most: Array, above: Array | None = None) -> Likely:
+        """Return those of (launches, choices) that take at least no more than `most` [s].
+
+        If it is given, more than `above` [s].
+        """
+        few = least <= most[:, None]
+        if above is not None:
+            few &= least > above[:, None]
+        launch, place = np.nonzero(few)
         return cls(launch, place, least[launch, place], np.full(len(launch), np.inf))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Likely]) -> Likely:
+        """Return those of some parts, one after the other."""
+        return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in cls.__slots__))
 
     def only(self, some: Array) -> Likely:
         """Return some of them, in this order."""

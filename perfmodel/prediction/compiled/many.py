@@ -36,7 +36,7 @@ _MANY: Final = 0.05
 """Share of launches from which on a program is compiled, if any is."""
 
 Columns = Mapping[str, Array]
-_PARTED: Final = 0.75
+PARTED: Final = 0.75
 """Share of launches up to which those that a program may hold for are put together first."""
 Working = tuple[Form[LaunchNumbers], ArrayFunction | None, ArrayFunction | None]
 """A program, the function of it that works launches out, and one that says which it may hold for:
@@ -104,7 +104,7 @@ def _screen(
         return None
     with np.errstate(all="ignore"):
         may = left & form.screen(*inputs)[0]
-    if np.count_nonzero(held) > _PARTED * np.count_nonzero(may):
+    if np.count_nonzero(held) > PARTED * np.count_nonzero(may):
         return form.screen
     return form.parted([column[may] for column in inputs])
 
@@ -148,12 +148,12 @@ def blocks(programs: Sequence[Working], inputs: Sequence[Array]) -> Iterator[Blo
             with np.errstate(all="ignore"):
                 parts = [screen(*given)[0].copy() for _, given in _pieces(left, inputs)]
             may = np.concatenate(parts)
-            if may.mean() <= _PARTED:
+            if may.mean() <= PARTED:
                 missed.append(np.asarray(left)[~may])
                 left = np.asarray(left)[may]
         for some, given in _pieces(left, inputs):
             held, outputs = _outputs(function, given)
-            if held.any():
+            if outputs:
                 places = slice(some.start, some.stop) if isinstance(some, range) else some
                 yield Block(form, places, held, outputs)
             missed.append(np.asarray(some)[~held])

@@ -87,6 +87,11 @@ class Form(Generic[Found]):
         """A function of arrays that says which launches it may hold for, in a tenth of the time."""
         return self._asked(screen(self.program))
 
+    @property
+    def asked(self) -> ArrayFunction | None:
+        """The function of more guards, where it was made, or that of few."""
+        return vars(self).get("_parted", self.screen)
+
     def parted(self, columns: Sequence[Array]) -> ArrayFunction | None:
         """Return the same of more guards, which part launches with these inputs; made once."""
         if "_parted" not in vars(self):

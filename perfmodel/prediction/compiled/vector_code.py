@@ -17,7 +17,6 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import LARGEST
@@ -42,7 +41,7 @@ _LOOP: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
 """A loop over so many launches, of columns at these places."""
 
 
-def vector_function(program: Program) -> ArrayFunction:
+def vector_function(program: Program) -> VectorFunction:
     """Return a function of the inputs' columns, as `array_function` does.
 
     The outputs are columns that the next call in the same thread writes again.
@@ -54,7 +53,7 @@ def vector_function(program: Program) -> ArrayFunction:
     """
     if sys.platform not in ("linux", "darwin") or find_spec("llvmlite") is None:
         raise NoProgramError("no LLVM that finds the C library's functions")
-    return _Staged(program)
+    return VectorFunction(program)
 
 
 def held_by(program: Program) -> Any:
@@ -83,7 +82,7 @@ def held_by(program: Program) -> Any:
     return held
 
 
-class _Staged:
+class VectorFunction:
     """Loops over columns of launches, and the calls between them."""
 
     def __init__(self, program: Program) -> None:
@@ -94,6 +93,8 @@ class _Staged:
         self.stages = _stages(order, ends)
         self.columns = {s: i for i, s in enumerate(self._passed_on(order, ends))}
         self.calls = [s for s in order if s.operator == "call"]
+        first = [end for end in (self.held, *program.outputs[:1]) if isinstance(end, Scalar)]
+        self.first_calls = [s for s in in_order(first) if s.operator == "call"]
         self.parts: dict[Scalar, list[Scalar]] = {call: [] for call in self.calls}
         for scalar in self.columns:
             if scalar.operator == "part":
@@ -121,6 +122,15 @@ class _Staged:
 
     def __call__(self, *inputs: Array) -> tuple[Array, tuple[Any, ...]]:
         """Return of which launches the outputs hold, and those: columns or plain numbers."""
+        return self._worked_out(inputs, self.calls, self.program.outputs)
+
+    def first(self, *inputs: Array) -> tuple[Array, tuple[Any, ...]]:
+        """Return the same of the first output alone, without calls that only others need."""
+        return self._worked_out(inputs, self.first_calls, self.program.outputs[:1])
+
+    def _worked_out(
+        self, inputs: Sequence[Array], calls: Sequence[Scalar], outputs: Sequence[Any]
+    ) -> tuple[Array, tuple[Any, ...]]:
         size = len(inputs[0])
         columns, pointers = self._space(size)
         named = dict(zip(self.program.inputs, inputs, strict=True))
@@ -128,12 +138,12 @@ class _Staged:
             if scalar.operator == "input":
                 columns[place][:size] = named[scalar.operands[0]]
         for stage, loop in enumerate(self.loops):
-            for call in self.calls:
+            for call in calls:
                 if self.stages[call] == stage:
                     self._call(call, columns, size)
             loop(size, pointers)
         return self._value(self.held, columns, size), tuple(
-            self._value(output, columns, size) for output in self.program.outputs
+            self._value(output, columns, size) for output in outputs
         )
 
     def _call(self, call: Scalar, columns: Sequence[Array], size: int) -> None:

@@ -21,6 +21,15 @@ def test_those_that_take_the_least_are_kept_in_their_order() -> None:
     assert np.all(np.isinf(found.time))
 
 
+def test_those_above_a_time_are_the_others() -> None:
+    # property: with those up to that time they are all
+    some, others = likely(7), Likely.of(LEAST, SORTED[:, 19], SORTED[:, 6])
+    assert np.all(others.least > SORTED[others.launch, 6])
+    both, every = Likely.joined([some, others]), likely(20)
+    found = sorted(zip(both.launch, both.place, both.least, strict=True))
+    assert found == [*zip(every.launch, every.place, every.least, strict=True)]
+
+
 def test_the_first_is_the_first_of_those_that_take_the_least() -> None:
     found = likely(7)
     some = found.first(12)

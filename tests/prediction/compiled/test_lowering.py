@@ -39,6 +39,9 @@ FUNCTIONS = {
     "axis": lambda a, b: np.stack([a, b, a - b]).max(axis=0) + np.sum(np.stack([a, b]), axis=0),
     "order": lambda a, b: np.sort(np.stack([a, b, b - a]), axis=0)[1],
     "places": lambda a, b: np.argsort(np.stack([a, b, b * 2.0]), axis=0, kind="stable")[0] * 1.0,
+    "taken": lambda a, b: np.take_along_axis(
+        np.stack([a, b, b * 2.0]), np.argsort(np.stack([b, a, a - b]), axis=0, kind="stable"), 0
+    )[2],
     "neighbours": lambda a, b: np.diff(np.stack([a, b, b * 2.0 - a]), axis=0)[1],
     "digits": lambda a, b: np.round(a / 3.0, 2) - np.round(b / 7.0),
     "squares": lambda a, b: (a - b) ** 2,

@@ -69,6 +69,16 @@ def test_a_program_that_holds_for_nothing_new_is_taken_back() -> None:
     assert asked[0] > 0 == asked[1]  # those without a program decide
 
 
+def test_blocks_say_of_which_launches_none_is_held() -> None:
+    # by hand: of 6 launches the first program is asked for 3, and holds for none
+    function, screen = (lambda n: (n < 0, (n * 1.0,))), (lambda n: (n % 2 == 0, ()))
+    programs: Any = [(None, function, screen), (None, lambda n: (n >= 0, (n * 2.0,)), None)]
+    first, *others = many.blocks(programs, [np.arange(6)])
+    assert np.arange(6)[first.places].tolist() == [0, 2, 4]
+    assert not first.held.any()
+    assert sum(block.held.sum() for block in others) == 6
+
+
 @pytest.mark.parametrize("places", [slice(2, 5), np.array([2, 3, 4])])
 @pytest.mark.parametrize("value", [np.array([7.0, 8.0, 9.0]), 7.0])
 def test_outputs_go_where_the_program_holds(places: Any, value: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.prediction.compiled.array_code import array_function
 from perfmodel.prediction.compiled.lowering import Guard, Program
+from perfmodel.prediction.compiled.programs import Form
 from perfmodel.prediction.compiled.scalars import Scalars
 from perfmodel.prediction.compiled.usual import of_launches, parting, screen, small_truths
 from perfmodel.prediction.compiled.writer import uses
@@ -68,3 +69,7 @@ def test_guards_that_part_launches_are_asked_first() -> None:
     assert screen(program).guards == guards[:1]
     assert parting(program, columns).guards == guards[:3]
     assert parting(program, (columns[0], np.ones(64, dtype=int))).guards == guards[:2]
+    form: Form[Any] = Form(program, None)  # type: ignore[arg-type]
+    few = form.asked
+    assert few is form.screen
+    assert form.parted(columns) is form.asked is not few

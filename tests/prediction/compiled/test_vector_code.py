@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from perfmodel.prediction.compiled import vector_code, vector_library, vector_operators
 from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.calls import Call, Function, Leaf
 from perfmodel.prediction.compiled.lowering import Guard, Program
 from perfmodel.prediction.compiled.programs import Form
 from perfmodel.prediction.compiled.scalars import OPERATORS, Scalars
@@ -136,6 +137,30 @@ def test_fewer_launches_after_more() -> None:
         held, (found,) = run(numbers, numbers)
         assert held.all()
         assert found.tolist() == (2 * numbers).tolist()
+
+
+def test_calls_that_the_first_output_does_not_need_are_left_out() -> None:
+    # by hand: one function is needed by a guard, one by the first output, one by the second
+    called, numbers = [], []
+    for place in range(3):
+
+        def work(column: np.ndarray, place: int = place) -> np.ndarray:
+            called.append(place)
+            return column + place
+
+        function = Function(str(place), work, (Leaf(0),), {}, ("<i8",), ((1,),), ((1,),))
+        call = scalars.made("call", (Call(function, (INPUTS["i"][0],)),), "f")
+        numbers.append(scalars.made("part", (call, 0), "i"))
+    guard = Guard(scalars.apply("greater", numbers[0], 2), True)
+    run = made(numbers[1], numbers[2], guards=[guard])
+    column = np.arange(5)
+    held, outputs = run.first(column, column)
+    assert sorted(called) == [0, 1]
+    assert held.tolist() == [False] * 3 + [True] * 2
+    assert [output.tolist() for output in outputs] == [[1, 2, 3, 4, 5]]
+    _, outputs = run(column, column)
+    assert sorted(called) == [0, 0, 1, 1, 2]
+    assert outputs[1].tolist() == [2, 3, 4, 5, 6]
 
 
 def test_columns_are_apart_and_in_other_places_of_a_page() -> None:
