@@ -23,7 +23,7 @@ from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
 from perfmodel.models.latency.leading_blocks import DRAM_PAGE, extents_at_work, turns_taken
 from perfmodel.models.mechanism import mechanism
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import grouped
@@ -165,8 +165,10 @@ def _cold_waits(
     cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
     cold = cold * np.maximum(1 - _read_before(execution, r), 0.0)
     # What L2 has kept is not waited for, unless some of the same wait was lost.
-    lost = _from_dram(execution, position, batch)
-    cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** lines)
+    lost, apart = _from_dram(execution, position, batch), lines
+    if execution.traffic.cold:  # L2 lost whole lines of what the launch itself has brought
+        apart = np.maximum(lines * (atom / LINE), 1.0)
+    cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** apart)
     return np.where(access.dram_bytes > 0, cold, 0.0), lines
 
 
@@ -178,11 +180,16 @@ def _from_dram(execution: Execution, position: int, batch: Batch) -> Array:
         reached = np.maximum(reached_bytes(execution.instance, r), 1.0)
         return np.asanyarray(accesses[position].dram_bytes / reached)
     # Loads of the same lines have their parts of what one of them fetches.
-    alike = (i for i in batch.members if execution.requests[i].access.buffer == r.access.buffer)
-    atom = int(execution.device.dram_access_size)
-    every = [Extent(r.strides[v.name], v.extent * r.shares.get(v.name, 1.0)) for v in r.variables]
+    alike = [
+        i
+        for i in batch.members
+        if _walks(execution.requests[i]) and execution.requests[i].access.buffer == r.access.buffer
+    ]
+    atom, own = int(execution.device.dram_access_size), [execution.requests[i] for i in alike]
+    every = {v.name: v.extent * o.shares.get(v.name, 1.0) for o in own for v in o.variables}
+    reached = summed(g.granules(every, atom) for g in grouped(own)) * atom
     fetched = summed(accesses[i].dram_bytes for i in alike)
-    return np.asanyarray(fetched / (footprint(every, r.width, atom) * atom))
+    return np.asanyarray(fetched / np.maximum(reached, 1.0))
 
 
 def _cold_of_several(execution: Execution, batch: Batch, together: Array) -> Array:
