@@ -24,6 +24,7 @@ from perfmodel.cuda.kernel.warp_work import BY_RULES
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.errors import PerfmodelError
+from perfmodel.expressions import Number
 from perfmodel.kernels.kernel import Kernel
 
 PLACE = """mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
@@ -256,12 +257,13 @@ def test_a_warp_waits_no_more_often_than_it_issues_loads() -> None:
     )
     device = found.details.device
     assert found.terms_s["stalls"] < loads / 4 * 3 * device.dram_latency
-    innermost = kernel.loops[-1]
-    turns = float(np.max(found.details.instance.turns(innermost.variable)))
-    # by definition: one load an iteration, 32 warps, and the longest block over an average one
-    assert kernel.unequal is not None
-    assert turns == pytest.approx(loads / 32 * kernel.unequal.longest, rel=0.05)
-    assert turns < 30**3
+    innermost = kernel.loops[-1].variable
+    (pace,) = (p for p in kernel.paces if p.loop == innermost)
+    assert isinstance(pace.abreast, Number)
+    turns = float(np.max(found.details.instance.turns(innermost)))
+    # by definition: one load an iteration, and 32 warps, of which the pace is the mean one's
+    assert turns / pace.abreast.value == pytest.approx(loads / 32, rel=0.05)
+    assert turns / pace.abreast.value < 30**3
 
 
 TEXT = f"{HEADER}.visible .entry k({INDEXED})\n{{\n" + (
