@@ -194,7 +194,7 @@ def _floors(device: Device, recording: Recording, row: Row) -> dict[str, float]:
 
 
 def stated(device: Device, values: Mapping[str, float]) -> Device:
-    """Return a device with figures of a measurement's host instead of its own [s]."""
+    """Return a device with the launch overheads of a measurement's host and profiler [s]."""
     new = {name: value for name, value in values.items() if value != getattr(device, name)}
     if not new:
         return device

@@ -180,28 +180,8 @@ def test_products_with_a_cold_b_as_measured() -> None:
 def test_a_warp_finds_what_the_others_of_its_block_have_read() -> None:
     # by hand: 512 steps of a block of two warps, the second a line ahead of the first, come to 513
     # lines; a step waits for as much as two lines, so that 256.5 steps' worth is cold
-    found = predict(
-        parse_kernel(
-            """
-name = "walk"
-loads_in_flight = 1
-[launch]
-grid = 132
-block = 64
-[buffers]
-table = { length = "513*32" }
-[[loops]]
-variable = "t"
-trips = 512
-[[accesses]]
-load = "table"
-index = "t*32 + threadIdx.x"
-loop = "t"
-"""
-        ),
-        device=H200,
-        cache="cold",
-    )
+    two = WALK.replace("block = 32", "block = 64").replace("133*16384", "513*32")
+    found = predict(parse_kernel(two), device=H200, cache="cold")
     assert cold_waits(found) == {256.5}
 
 

@@ -83,14 +83,17 @@ def walk(execution: Execution, chain: Chain) -> Array | None:
     for batch in chain.batches:
         if batch.loop is None or batch.ahead or batch.depth:
             continue
-        loops = (b for b in chain.batches if b.loop not in (None, batch.loop) and not b.ahead)
-        others = summed(b.waited * b.latency for b in loops)
-        for i, r in enumerate(execution.requests):
-            if r.access.kind != "load" or r.access.loop != batch.loop:
-                continue
-            if not _walks(r):
-                continue
-            found.append(_walk_time(execution, i, chain, batch) + others)
+        walking = [
+            i
+            for i, r in enumerate(execution.requests)
+            if r.access.kind == "load" and r.access.loop == batch.loop and _walks(r)
+        ]
+        if not walking:
+            continue
+        several = _cold_of_several(execution, batch)
+        waiting = (b for b in chain.batches if b.loop not in (None, batch.loop) and not b.ahead)
+        others = summed(b.waited * b.latency for b in waiting)
+        found += [_walk_time(execution, i, chain, batch, several) + others for i in walking]
     return largest(*found) if found else None
 
 
@@ -98,14 +101,15 @@ def _walks(r: Requests) -> bool:
     return r.strides is not None and r.period is None
 
 
-def _walk_time(execution: Execution, position: int, chain: Chain, batch: Batch) -> Array:
-    """Return the time of the walk of one load [s]."""
+def _walk_time(
+    execution: Execution, position: int, chain: Chain, batch: Batch, several: Array | None
+) -> Array:
+    """Return the time of the walk of one load [s]; for `several` see `_cold_of_several`."""
     r, access = execution.requests[position], execution.traffic.accesses[position]
     assert r.strides is not None
     together = _waited_together(execution, batch)
     cold, lines = _cold_waits(execution, position, batch, together)
-    if np.any(together < 1):
-        several = _cold_of_several(execution, batch, together)
+    if several is not None:
         cold = np.where(together < 1, np.maximum(cold, several), cold)
     near, new = _near_latencies(batch, together)
     asked = np.asanyarray(access.l1_fill_sectors * SECTOR / np.maximum(access.dram_bytes, 1.0))
@@ -165,10 +169,10 @@ def _cold_waits(
     cold = np.minimum(cold, reached / np.maximum(footprint([*turn, *block], r.width, atom), 1.0))
     cold = cold * np.maximum(1 - _read_before(execution, r), 0.0)
     # What L2 has kept is not waited for, unless some of the same wait was lost.
-    lost, apart = _from_dram(execution, position, batch), lines
+    lost, losses = _from_dram(execution, position, batch), lines
     if execution.traffic.cold:  # L2 lost whole lines of what the launch itself has brought
-        apart = np.maximum(lines * (atom / LINE), 1.0)
-    cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** apart)
+        losses = np.maximum(lines * (atom / LINE), 1.0)
+    cold = cold * (1 - (1 - np.clip(lost, 0.0, 1.0)) ** losses)
     return np.where(access.dram_bytes > 0, cold, 0.0), lines
 
 
@@ -192,12 +196,16 @@ def _from_dram(execution: Execution, position: int, batch: Batch) -> Array:
     return np.asanyarray(fetched / np.maximum(reached, 1.0))
 
 
-def _cold_of_several(execution: Execution, batch: Batch, together: Array) -> Array:
+def _cold_of_several(execution: Execution, batch: Batch) -> Array | None:
     """Return the waits for lines from DRAM of a loop whose iteration waits several times.
 
     Each time for some of its loads, and those that come to lines of their own are waited for each.
+    None for other loops.
     """
     assert batch.loop is not None
+    together = _waited_together(execution, batch)
+    if not np.any(together < 1):
+        return None
     atom, requests = int(execution.device.dram_access_size), execution.requests
     walking = [i for i in batch.members if _walks(requests[i])]
     own = [requests[i] for i in walking]
@@ -207,8 +215,9 @@ def _cold_of_several(execution: Execution, batch: Batch, together: Array) -> Arr
     cold = summed(_cold_waits(execution, i, batch, together)[0] for i in walking)
     each = cold / len(batch.members)
     waits = execution.instance.turns(batch.loop) / together
-    apart = np.minimum(lines / np.maximum(every, 1.0), 1.0)
-    return np.asanyarray(np.minimum(each / together * apart, waits))
+    distinct = np.minimum(lines / np.maximum(every, 1.0), 1.0)
+    several: Array = np.minimum(each / together * distinct, waits)
+    return several
 
 
 def _read_before(execution: Execution, r: Requests) -> Array:
