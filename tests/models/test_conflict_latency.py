@@ -9,7 +9,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.grid.geometry import block_shape
-from perfmodel.models.requests.conflict_latency import conflict_clocks, most_passes
+from perfmodel.models.requests.conflict_latency import conflict_clocks, further_passes
 from perfmodel.models.requests.warp_requests import access_requests
 
 ALONE = 33.75
@@ -37,7 +37,8 @@ index = "threadIdx.x*{words}"
     )
     instance = bind(kernel, {})
     requests = [access_requests(instance, 0, block_shape((32, 1, 1)), {})]
-    assert most_passes(requests) == words
+    longest, others = further_passes(requests, np.full(1, 3.0))
+    assert (longest, others) == (words - 1, 2 * (words - 1))  # two more iterations
     once, looped = conflict_clocks(instance, requests, [0], load_device("h200-sxm"))
     assert ALONE + once == pytest.approx(clocks, abs=0.5)
     assert np.all(looped == 0)

@@ -3,7 +3,8 @@
 Every request occupies the tag stage for its tag wavefronts and the data stage for its data
 wavefronts; shared-memory accesses and shuffles use the data stage as well. A request that misses
 delivers its data line by line as fills arrive, and holds the data stage for one clock per line and
-one more. Further requests to a sector that is outstanding wait and are delivered the same way.
+one more. Further requests to a sector that is outstanding wait and are delivered the same way. A
+line that a store leaves with a mask of its bytes holds the data stage for a clock more.
 Sectors from L2 enter through a port of limited width, and stored sectors leave through another.
 
 Requests add up within a stage, and the stages work concurrently: L1's time is that of its busiest
@@ -12,6 +13,7 @@ stage. Queueing between the stages is neglected.
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +27,7 @@ from perfmodel.models.formula import Formula
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.unrolled import loop_unroll, loops_of
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.groups import grouped
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.records import record
 from perfmodel.traffic import AccessTraffic
@@ -34,7 +37,8 @@ L1_CYCLES = Formula(
     unit="clocks",
     text="max(data + fills, tags, lanes, port, sent, pages)",
     symbols={
-        "data": "data wavefronts of stores, of loads that hit, masked accesses, shuffles [clocks]",
+        "data": "data wavefronts of stores and masks of their bytes, of loads that hit, masked "
+        "accesses, shuffles [clocks]",
         "fills": "clocks for which loads that wait for L2 occupy the data stage [clocks]",
         "tags": "tag wavefronts of all requests [clocks]",
         "lanes": "clocks to accept the requests, 32 lanes each [clocks]",
@@ -153,29 +157,31 @@ def l1_stages(execution: Execution, besides: Any = 0.0, warps: Any = math.inf) -
             fills = fills + MISS_PASSES(first=first, missing=missing)
             fills = fills + LATE_PASSES(lines=access.lines, waiting=waiting, missing=missing)
     shared = traffic.shared_wavefronts * np.maximum(LONE_WARP(device) / warps, 1.0)
+    masked = _masked_lines(execution)
     return L1Stages(
-        data=(hits + shared + besides) / sms,
+        data=(hits + shared + besides + masked) / sms,
         fills=fills / sms,
         tags=traffic.l1_tag_wavefronts / sms,
         lanes=(traffic.requests + besides) * (WARP_SIZE / device.lsu_lanes) / sms,
         port=traffic.l1_fill_sectors * port / sms,
-        sent=(traffic.l2_write_sectors + _masked_lines(execution)) * SENT_CLOCKS(device) / sms,
+        sent=(traffic.l2_write_sectors + masked) * SENT_CLOCKS(device) / sms,
         pages=_page_misses(execution) * PAGE_CLOCKS(device) / sms,
     )
 
 
 def _masked_lines(execution: Execution) -> Array:
     """Return the lines of stores that leave an SM with a mask of their bytes."""
-    found = np.zeros(1)
-    for access in execution.traffic.accesses:
-        if access.kind == "store":
-            sent = access.l1_fill_sectors / np.maximum(access.sectors, 1e-9)
-            found = found + MASKED_LINES(
-                lines=access.lines * sent,
-                sectors=access.l1_fill_sectors,
-                bytes=access.wanted_bytes,
-            )
-    return found
+    return summed(masked_lines(a) for a in execution.traffic.accesses if a.kind == "store")
+
+
+def masked_lines(access: AccessTraffic) -> Array:
+    """Return the lines of a store that leave an SM with a mask of their bytes."""
+    sent = access.l1_fill_sectors / np.maximum(access.sectors, 1e-9)
+    return MASKED_LINES(
+        lines=access.lines * sent,
+        sectors=access.l1_fill_sectors,
+        bytes=access.wanted_bytes,
+    )
 
 
 def _page_misses(execution: Execution) -> Array:
@@ -209,16 +215,27 @@ def waiting_shares(execution: Execution) -> list[tuple[Array, Array]]:
     loops = loops_of(instance, (r.access for r in requests))
     loads = Counter(at for at, r in zip(loops, requests, strict=True) if r.access.kind == "load")
     unrolled = {loop: loop_unroll(instance, loop, count)[1] for loop, count in loads.items()}
+    beside = _beside(requests)
     return [
-        _waiting(access, unrolled[loop], execution.device)
+        _waiting(access, unrolled[loop] * beside.get(i, 1.0), execution.device)
         if access.kind == "load"
         else (np.zeros(1), np.zeros(1))
-        for access, loop in zip(execution.traffic.accesses, loops, strict=True)
+        for i, (access, loop) in enumerate(zip(execution.traffic.accesses, loops, strict=True))
     ]
 
 
-def _waiting(access: AccessTraffic, unroll: Array, device: Device) -> tuple[Array, Array]:
+def _beside(requests: Sequence[Requests]) -> dict[int, Array]:
+    """Return how many loads of an iteration come to one sector, by position of each in a loop."""
+    found: dict[int, Array] = {}
+    for g in grouped(requests):
+        if requests[g.members[0]].access.loop is not None:
+            each = np.maximum(len(g.members) / np.maximum(g.granules({}, SECTOR), 1.0), 1.0)
+            found |= dict.fromkeys(g.members, each)
+    return found
+
+
+def _waiting(access: AccessTraffic, in_flight: Array, device: Device) -> tuple[Array, Array]:
     missing = np.asanyarray(access.l1_fill_sectors / np.maximum(access.sectors, 1))
     reads = 1 / np.maximum(missing, 1e-9)
-    at_once = np.maximum(WAITING(device) * np.minimum(unroll, reads), 1.0)
+    at_once = np.maximum(WAITING(device) * np.minimum(in_flight, reads), 1.0)
     return missing, np.asanyarray(np.minimum(missing * at_once, 1.0))

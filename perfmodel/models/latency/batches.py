@@ -18,7 +18,7 @@ from perfmodel.models.latency.reads_behind_writes import WRITE_WAIT
 from perfmodel.models.latency.sector_phases import new_sectors, sector_phases
 from perfmodel.models.latency.waiting_share import waiting_share
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-from perfmodel.models.requests.conflict_latency import PASS_CLOCKS, most_passes
+from perfmodel.models.requests.conflict_latency import PASS_CLOCKS, further_passes
 from perfmodel.models.requests.footprint import RUN_GRANULES
 from perfmodel.models.reuse.groups import grouped
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -122,11 +122,15 @@ def _unloaded(
     meanwhile = summed(passes) * b.unroll - longest
     apart_clocks = np.maximum(LINE_CLOCKS(device) * far_apart - np.maximum(meanwhile, 0.0), 0.0)
     wide = (WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
-    parts = PASS_CLOCKS(device) / device.sm_clock if b.execution.kernel.paces else 0.0
+    most, others = further_passes(b.own, b.unroll) if b.execution.kernel.paces else (0.0, 0.0)
+    near = PASS_CLOCKS(device) * (most + others) / device.sm_clock
+    # What misses is delivered a line a clock; those of the longest load are in `wide`.
+    apart = wide + late + others / device.sm_clock
+    l1 = device.l1_latency + near
     return BatchLatency(
-        l1=device.l1_latency + parts * (most_passes(b.own) - 1),
-        l2=device.l2_latency * far + wide + late,
-        dram=max(device.dram_latency, device.l2_latency * far) + wide + late,
+        l1=l1,
+        l2=np.maximum(device.l2_latency * far + apart, l1),
+        dram=np.maximum(max(device.dram_latency, device.l2_latency * far) + apart, l1),
         l1_miss=l1_miss,
         l2_miss=l2_miss,
         reads=reads,

@@ -20,6 +20,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.models.atomics.shared_atomics import aggregated_clocks
 from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
+from perfmodel.models.l1.throughput import masked_lines
 from perfmodel.models.latency.batch import Batch
 from perfmodel.models.latency.batch_loads import BatchPlace, depths_of
 from perfmodel.models.latency.batches import load_batch
@@ -105,7 +106,31 @@ def block_chain(
         return chain
     depths = depths_of(instance, execution.on_chip)
     outside, inside = conflict_clocks(instance, execution.on_chip, depths, device)
-    return replace(chain, alone=chain.alone + outside, in_loops=chain.in_loops + inside)
+    sent_outside, sent_inside = _sent_clocks(execution)
+    return replace(
+        chain,
+        alone=np.maximum(chain.alone + outside, sent_outside),
+        in_loops=np.maximum(chain.in_loops + inside, sent_inside),
+    )
+
+
+def _sent_clocks(execution: Execution) -> tuple[Array, Array]:
+    """Return the clocks for which a warp's stores leave its SM: once, and in loops.
+
+    Loads wait behind a store, and instructions do not: a lone warp that stores 32 words to as many
+    lines takes 64 clocks more than the 100 of its loads
+    (measurements/source-kernels/h200-sxm/row-walks).
+    """
+    once, looped = np.zeros(1), np.zeros(1)
+    for r, access in zip(execution.requests, execution.traffic.accesses, strict=True):
+        if access.kind != "store":
+            continue
+        each = (access.l1_fill_sectors + masked_lines(access)) / execution.warps
+        if r.access.loop is None:
+            once = once + each
+        else:
+            looped = looped + each
+    return once, looped
 
 
 def _instructions(

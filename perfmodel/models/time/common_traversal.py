@@ -39,7 +39,8 @@ TRAVERSAL_TIME = Formula(
     text="own + waits*near"
     " + cold*(dram - new + max(spread*log2(lines) - first*log2(sms), -soonest))",
     symbols={
-        "own": "a warp's instructions, and its loads' wavefronts beyond one each [s]",
+        "own": "a warp's instructions, and its loads' wavefronts beyond one each, where they are not "
+        "in the latencies [s]",
         "waits": "waits of a warp for its loads [1]",
         "near": "latency of waits that hit in L2 or L1 [s]",
         "new": "the same of waits that reach a new sector, as those for new lines do [s]",
@@ -118,9 +119,10 @@ def _walk_time(
         footprint(extents_at_work(r, lanes=True), r.width, DRAM_PAGE), MOST_SPREAD(execution.device)
     )
     apart = np.minimum(np.maximum(together, far), lines)
-    own = chain.in_loops + _l1_passes(execution, batch)
+    # Where clocks are known, those of L1's passes are in the latencies.
+    passes = np.zeros(1) if chain.known else _l1_passes(execution, batch)
     return TRAVERSAL_TIME(
-        own=np.asanyarray(own / chain.clock),
+        own=np.asanyarray((chain.in_loops + passes) / chain.clock),
         waits=np.asanyarray(execution.instance.turns(batch.loop) / together),
         near=near,
         new=new,
