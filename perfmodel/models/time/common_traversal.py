@@ -39,8 +39,8 @@ TRAVERSAL_TIME = Formula(
     text="own + waits*near"
     " + cold*(dram - new + max(spread*log2(lines) - first*log2(sms), -soonest))",
     symbols={
-        "own": "a warp's instructions, and its loads' wavefronts beyond one each, where they are not "
-        "in the latencies [s]",
+        "own": "a warp's instructions, and its loads' wavefronts beyond one each, where these are "
+        "not in the latencies [s]",
         "waits": "waits of a warp for its loads [1]",
         "near": "latency of waits that hit in L2 or L1 [s]",
         "new": "the same of waits that reach a new sector, as those for new lines do [s]",
