@@ -10,20 +10,9 @@ LARGEST: Final = 2**62
 """Largest value of a parameter, so that sums of a few still fit 64 bits."""
 
 SUFFIXES: Final[Mapping[str, int]] = {
-    "B": 1,
-    "kB": 10**3,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "Ki": 2**10,
-    "Mi": 2**20,
-    "Gi": 2**30,
-    "Ti": 2**40,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
+    **{"B": 1, "KB": 1000},
+    **{f"{letter}B": 1000**i for i, letter in enumerate("kMGT", 1)},
+    **{f"{letter}i{b}": 1024**i for i, letter in enumerate("KMGT", 1) for b in ("", "B")},
 }
 """Sizes by suffix, counts without a B; case matters, for a lower-case b is a bit."""
 

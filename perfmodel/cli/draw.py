@@ -28,19 +28,6 @@ _KIND: Final[Any] = argument(
     default=...,
 )
 
-EXAMPLES = (
-    "perfmodel draw sectors gemm --mapping naive -o naive.svg",
-    "perfmodel draw sectors gemm --mapping coalesced --access B --at k=5 -o coalesced.svg",
-    "perfmodel draw sectors strided-copy -D stride=2 --at blockIdx.x=3 --at warp=1 --json",
-    "perfmodel draw tiles gemm --mapping warptile -D N=1024 --at blockIdx.x=3 --at step=7 "
-    "-o tiles.svg",
-    "perfmodel draw l2 data-reset -D in_bytes=32MiB --set-aside 16MiB --window 32MiB "
-    "--hit-ratio 0.5 -o window.svg",
-    "perfmodel draw l2 data-reset -D in_bytes=16MiB -D out_bytes=64MiB --set-aside 16MiB "
-    "--window 16MiB --over-time -o time.svg",
-    "perfmodel draw pipeline gemm --mapping tensor-core -D N=4096 -o pipeline.svg",
-)
-
 
 def draw(
     *,

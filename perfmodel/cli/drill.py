@@ -14,15 +14,6 @@ from perfmodel.errors import PerfmodelError, shown
 if TYPE_CHECKING:
     from perfmodel.drills import Drill
 
-EXAMPLES = (
-    "perfmodel drill",
-    "perfmodel drill 1",
-    "perfmodel drill 1 --answer 2.15GB",
-    "perfmodel drill stride-7-share --solution",
-    "perfmodel drill --topic atomics",
-    "perfmodel drill --drills my-drills.toml",
-)
-
 
 def drill(
     *,

@@ -14,13 +14,6 @@ from perfmodel.errors import PerfmodelError, shown
 if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
 
-EXAMPLES = (
-    "perfmodel kernels",
-    "perfmodel kernels gemm --mapping naive",
-    "perfmodel kernels gemm --mapping naive --source",
-    "perfmodel kernels my-kernel.toml --json",
-)
-
 
 def kernels(
     *,

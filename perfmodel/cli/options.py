@@ -1,8 +1,6 @@
 """Options that several commands share, with their help and shell completion.
 
-A command has them as defaults of its parameters, and gives its examples with its name::
-
-    EXAMPLES = ("perfmodel predict copy -D bytes=1GiB",)
+A command has them as defaults of its parameters::
 
     def predict(*, kernel: str = KERNEL, device: str = DEVICE) -> None:
         '''Predict one launch.'''

@@ -40,21 +40,6 @@ if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.prediction import Prediction
 
-EXAMPLES = (
-    "perfmodel predict gemm --mapping coalesced -D N=4096",
-    "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
-    "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
-    "perfmodel predict strided-copy -D stride=1:32:*2",
-    "perfmodel predict gemm --mapping naive,smem --device h100-sxm,a100-sxm-80",
-    "perfmodel predict copy read write -D bytes=1GiB --json",
-    "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
-    "perfmodel predict read -D vector=4 --littles-law",
-    "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
-    "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
-    "perfmodel predict saxpy.cu --grid n/256 --block 256 --arg a=2 -D n=1Mi,64Mi",
-    "perfmodel predict kernels.ptx --launch launches.toml --show",
-)
-
 
 def predict(
     *,

@@ -29,15 +29,6 @@ from perfmodel.errors import PerfmodelError
 if TYPE_CHECKING:
     from perfmodel.kernels import Instance
 
-EXAMPLES = (
-    "perfmodel simulate copy -D bytes=64MiB",
-    "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
-    "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05 --sets 8",
-    "perfmodel simulate saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
-    "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
-    "--hit-ratio 0.5 --cache warm",
-)
-
 _PATIENCE: Final = 600.0
 """Simulations that are expected to take longer say so, once their speed is known [s]."""
 _MEASURED: Final = 2.0

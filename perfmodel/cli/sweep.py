@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
     from perfmodel.prediction.sweep import Sweep
 
-EXAMPLES = (
-    "perfmodel sweep stream-persistent --over persistent_bytes=1MiB:64MiB:*2",
-    "perfmodel sweep data-reset -D in_bytes=32MiB --set-aside 16MiB --window 32MiB "
-    "--over hit-ratio=0:1:0.125 -o hit-ratio.svg",
-    "perfmodel sweep gather -D run=8 --over fetch-granularity=32,64,128 --over run=1:64:*2 "
-    "-o knobs.png",
-    "perfmodel sweep saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 "
-    "--over n=1Mi:256Mi:*4 -o saxpy.svg",
-    "perfmodel sweep gemm --mapping coalesced --over M=64:512:64 --over N=64:512:64 -o rows.csv",
-    "perfmodel sweep gemm --mapping tensor-core --over M=128:16384:128 --over N=128:16384:128 "
-    "--over K=1024:8192:*2 -o rows.parquet --cluster local:8",
-    "perfmodel sweep table.cu --grid 65536 --block 256 --arg table=32MiB --set-aside 16MiB "
-    "--window 32MiB --window-buffer table --over hit-ratio=0:1:0.125",
-)
-
 
 def _checked(path: str | None) -> str | None:
     """Refuse a file that cannot be written before anything is computed."""

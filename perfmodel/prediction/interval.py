@@ -43,19 +43,11 @@ take, 0.69 us of blocks that each wait for the one before, 0.46 us of allocation
 (measurements/source-kernels/h200-sxm/features, spin_lock_sum, lookback_scan, heap_scratch)."""
 
 _REGIME_OF: Final = {
-    "launch": "launch",
-    "ramp": "launch",
-    "dispatch": "launch",
-    "latency": "latency",
-    "stalls": "latency",
-    "l1": "l1",
-    "lsu": "l1",
-    "l2": "l2",
-    "port": "l2",
-    "tiles": "launch",
-    "parts": "launch",
-    "dram": "dram",
-    "writeback": "dram",
+    **dict.fromkeys(("launch", "ramp", "dispatch", "tiles", "parts"), "launch"),
+    **dict.fromkeys(("latency", "stalls"), "latency"),
+    **dict.fromkeys(("l1", "lsu"), "l1"),
+    **dict.fromkeys(("l2", "port"), "l2"),
+    **dict.fromkeys(("dram", "writeback"), "dram"),
 }
 
 
