@@ -1,7 +1,5 @@
 """`perfmodel draw`: a launch as a picture: sectors, tiles, the L2 window, the pipeline."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -80,8 +78,8 @@ def draw(
 
 
 def _drawn(
-    kind: Kind, prediction: Prediction, access: str | None, place: Place, over_time: bool
-) -> Drawn:
+    kind: Kind, prediction: "Prediction", access: str | None, place: "Place", over_time: bool
+) -> "Drawn":
     """Return the record of a picture."""
     if kind == "sectors":
         from perfmodel.reports.drawings.sectors import warp_request
@@ -101,7 +99,7 @@ def _drawn(
     return pipeline(prediction)
 
 
-def _place(texts: Sequence[str]) -> Place:
+def _place(texts: "Sequence[str]") -> "Place":
     """Return the part of a launch that NAME=N, several times, means."""
     from perfmodel.reports.drawings.place import Place
 

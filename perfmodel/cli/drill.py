@@ -1,7 +1,5 @@
 """`perfmodel drill`: questions on GPU memory, checked and worked out by the model."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -68,7 +66,7 @@ def drill(
     _list(known, topic, json, drills or ())
 
 
-def _list(known: Sequence[Drill], topic: str | None, json: bool, own: Sequence[str]) -> None:
+def _list(known: "Sequence[Drill]", topic: str | None, json: bool, own: Sequence[str]) -> None:
     """List the drills, or those of a topic."""
     topics = list(dict.fromkeys(each.topic for each in known))
     if topic is not None and topic not in topics:
@@ -86,7 +84,7 @@ def _list(known: Sequence[Drill], topic: str | None, json: bool, own: Sequence[s
 
 
 def _ask(
-    known: Sequence[Drill],
+    known: "Sequence[Drill]",
     drill: str,
     answer: str | None,
     solution: bool,

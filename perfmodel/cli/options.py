@@ -6,8 +6,6 @@ A command has them as defaults of its parameters::
         '''Predict one launch.'''
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -112,7 +110,7 @@ def parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def load_devices(text: str) -> list[Device]:
+def load_devices(text: str) -> "list[Device]":
     """Return the GPUs of a list of names and files."""
     from perfmodel.hardware import load_device
 

@@ -1,7 +1,5 @@
 """`perfmodel predict`: how long a launch takes, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,7 +125,7 @@ def _configurations(
     tiles: TileOptions,
     define: list[str] | None,
     program: ProgramOptions,
-    gpu: Device,
+    gpu: "Device",
 ) -> list[Configuration]:
     """Return the kernels in all mappings, at all values of their parameters, on one GPU."""
     found: list[NamedKernel] = []
@@ -139,7 +137,7 @@ def _configurations(
     return configurations(found, value_lists(defines, found))
 
 
-def _record(prediction: Prediction, source: bool, littles_law: bool) -> dict[str, Any]:
+def _record(prediction: "Prediction", source: bool, littles_law: bool) -> dict[str, Any]:
     record = prediction.to_json()
     if littles_law:
         from perfmodel.prediction.littles_law import littles_law as law_of
@@ -152,7 +150,7 @@ def _record(prediction: Prediction, source: bool, littles_law: bool) -> dict[str
     return record
 
 
-def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
+def _sources(prediction: "Prediction", program: str) -> dict[str, list[str]]:
     """Return the lines of the files that accesses are in, by the names that accesses give."""
     from perfmodel.text_files import source_lines
 

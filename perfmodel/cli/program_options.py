@@ -1,7 +1,5 @@
 """Options for kernels given as CUDA source or PTX: which one, and how it is launched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -87,7 +85,7 @@ class ProgramOptions:
                     f"({', '.join(PROGRAMS)}), not with {shown(text)}: give parameters by -D"
                 )
 
-    def load(self, text: str, mapping: str | None, device: Device | None) -> ProgramLaunches:
+    def load(self, text: str, mapping: str | None, device: "Device | None") -> ProgramLaunches:
         """Return a program with the launches that the options state."""
         from perfmodel.cli.progress import progress_bar
         from perfmodel.cuda.compile.program import load_program
@@ -108,7 +106,7 @@ class ProgramOptions:
             program, self._stated(program), self.kernel_name, not self.launch, bool(self.assume)
         )
 
-    def _stated(self, program: Program) -> tuple[StatedLaunch, ...]:
+    def _stated(self, program: "Program") -> "tuple[StatedLaunch, ...]":
         from perfmodel.cuda.launch.launch_file import StatedLaunch, three
         from perfmodel.cuda.launch.rules import Stated, sides
 
@@ -133,7 +131,7 @@ class ProgramOptions:
             ),
         )
 
-    def _from_file(self, program: Program, text: str) -> tuple[StatedLaunch, ...]:
+    def _from_file(self, program: "Program", text: str) -> "tuple[StatedLaunch, ...]":
         from perfmodel.cuda.launch.launch_file import read_stated
         from perfmodel.cuda.parse.signatures import base_name
 
@@ -169,7 +167,7 @@ def is_program(text: str) -> bool:
     return text.endswith(PROGRAMS)
 
 
-def _arguments(texts: Sequence[str]) -> tuple[StatedArgument, ...]:
+def _arguments(texts: Sequence[str]) -> "tuple[StatedArgument, ...]":
     from perfmodel.cuda.launch.launch_file import StatedArgument
     from perfmodel.cuda.launch.rules import Stated, is_structure
     from perfmodel.cuda.launch.spec import Buffer

@@ -1,7 +1,5 @@
 """`perfmodel simulate`: what a launch moves at each level, counted access by access."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -103,7 +101,7 @@ def simulate(
 
 
 def watched(
-    tell: Callable[[float, float], None], instance: Instance, sample: float, runs: int
+    tell: Callable[[float, float], None], instance: "Instance", sample: float, runs: int
 ) -> Callable[[float], None]:
     """Return what passes progress on to a bar, after it has measured how fast the launch goes."""
     # The first batch counts for nothing: numba compiles its loops in it, or loads them.
@@ -125,7 +123,7 @@ def watched(
     return progress
 
 
-def _warn_if_long(expected: float, instance: Instance, sample: float, runs: int) -> None:
+def _warn_if_long(expected: float, instance: "Instance", sample: float, runs: int) -> None:
     """Say so if a launch takes long; `expected` is the time of the whole of it [s]."""
     if expected * sample <= _PATIENCE:
         return

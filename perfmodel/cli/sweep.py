@@ -1,7 +1,5 @@
 """`perfmodel sweep`: time and DRAM bytes over a knob or a parameter, as table or figure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -81,7 +79,7 @@ def sweep(
         show(sweeps_report(sweeps))
 
 
-def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> list[Sweep]:
+def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "list[Sweep]":
     """Return a sweep over each of the options' values."""
     from perfmodel.prediction.sweep import sweep as sweep_over
 
@@ -102,7 +100,7 @@ def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> list[Swe
     sweeps = []
     for name, values in ranges:
 
-        def at(value: int, name: str = name) -> Kernel:
+        def at(value: int, name: str = name) -> "Kernel":
             # Only the sweep's own bar shows.
             return named.configured({**params, name: value}, lambda *_: None)[0].kernel
 

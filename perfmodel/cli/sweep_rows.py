@@ -1,7 +1,5 @@
 """`perfmodel sweep -o FILE.csv`: every combination of values as a row, over processes or Dask."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -55,7 +53,7 @@ def write_rows(
     wrote(output)
 
 
-def _facts(grid: Grid) -> Iterator[Any]:
+def _facts(grid: "Grid") -> Iterator[Any]:
     """Yield what the rows of a grid follow from; see `perfmodel.rows_file.origin`."""
     # NumPy's repr leaves out most of a long array, and a device's its figures' sources.
     yield [(axis.name, axis.values.tolist()) for axis in grid.axes]
@@ -63,7 +61,7 @@ def _facts(grid: Grid) -> Iterator[Any]:
     yield dict(grid.launches.platform["device"].figures)
 
 
-def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> Grid:
+def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "Grid":
     from perfmodel.prediction.grid import Grid, Launches
     from perfmodel.prediction.sweep import KNOBS, check_name
 
@@ -96,8 +94,8 @@ def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> Grid:
 class _AtValues:
     """A program's kernel at some values of what its launch follows from."""
 
-    launches: ProgramLaunches
+    launches: "ProgramLaunches"
     others: Mapping[str, Any]
 
-    def __call__(self, values: Mapping[str, int]) -> Kernel:
+    def __call__(self, values: Mapping[str, int]) -> "Kernel":
         return self.launches.kernels({**self.others, **values})[0]

@@ -6,8 +6,6 @@ what a condition leaves out is computed with harmless operands and never reporte
 knows for which elements it is *active*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple
@@ -48,7 +46,7 @@ class _Scope(NamedTuple):
 
     active: Any
     known: Parts
-    around: _Scope | None
+    around: "_Scope | None"
 
     def find(self, node: Node) -> _Value | None:
         scope: _Scope | None = self
@@ -58,7 +56,7 @@ class _Scope(NamedTuple):
             scope = scope.around
         return None
 
-    def narrowed(self, condition: Any) -> _Scope:
+    def narrowed(self, condition: Any) -> "_Scope":
         return _Scope(self.active & condition, {}, self)
 
 

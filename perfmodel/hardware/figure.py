@@ -4,8 +4,6 @@ Files and views keep figures as they were written (3352 GB/s, 29 cycles); everyt
 uses SI. The table of units, ``units.toml``, is the only place where the two meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -58,7 +56,7 @@ class Figure:
     note: str = ""  # what a reader must know to use it: conditions, reasoning, doubts
     # Standard error in `unit`, for fits and repeated measurements.
     standard_error: float | None = None
-    also: tuple[Figure, ...] = ()  # other sources for the same figure, mostly such as disagree
+    also: "tuple[Figure, ...]" = ()  # other sources for the same figure, mostly such as disagree
     values: tuple[float, ...] = ()  # the whole list, for a figure that is one; else empty
 
     @property

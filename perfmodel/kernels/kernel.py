@@ -5,8 +5,6 @@ kernel's parameters, its loop variables and its own definitions. Everything here
 `perfmodel.kernels.instance` puts numbers in.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final, Literal
 
@@ -185,7 +183,7 @@ class Assumption:
     names: tuple[str, ...]  # arguments whose contents decide
     words: str  # what they are taken to hold
     # The same launch with other contents that are as plausible, where that is another kernel.
-    others: tuple[Kernel, ...] = ()
+    others: "tuple[Kernel, ...]" = ()
     allowed: bool = False  # whether to go on however far the time hangs on it
 
 

@@ -4,8 +4,6 @@ Intervals show of most launches that none of their accesses does. What they take
 for others too, so that it is worked out on arrays; the rest are looked at one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -23,7 +21,7 @@ _Shown = Callable[..., tuple[Array, Any]]
 
 
 @lru_cache(maxsize=64)
-def _known(_kernel: int, _names: tuple[str, ...], _words: tuple[tuple[str, Any], ...]) -> _Ways:
+def _known(_kernel: int, _names: tuple[str, ...], _words: tuple[tuple[str, Any], ...]) -> "_Ways":
     return _Ways()
 
 

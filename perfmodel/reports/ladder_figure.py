@@ -1,7 +1,5 @@
 """A ladder as a figure: a bar a rung, with its interval, on a logarithmic axis."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -40,7 +38,7 @@ def ladder_picture(rungs: Sequence[Rung]) -> Picture:
     return Picture("ladder", "Ladder of a matrix product", f"{told}.", Drawing(figure))
 
 
-def ladder_figure(rungs: Sequence[Rung]) -> Figure:
+def ladder_figure(rungs: Sequence[Rung]) -> "Figure":
     """Draw what each rung reaches, simplest at the top, with its 90% interval, and cuBLAS."""
     bars = [_bar(rung) for rung in rungs]
     if (reference := rungs[0].cublas) is not None:

@@ -6,8 +6,6 @@ to the next. All blocks on the GPU make their first access, warp after warp, the
 and so on. Real ones drift apart; the order between them is not known, and this is the simplest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class Wave:
     masks: Array
     numbers: Array
 
-    def part(self, blocks: slice) -> Wave:
+    def part(self, blocks: slice) -> "Wave":
         """Return some of the blocks."""
         mask = None if self.mask is None else self.mask[blocks]
         return Wave(self.blocks[blocks], mask, self.masks, self.numbers[blocks])

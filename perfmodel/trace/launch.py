@@ -1,7 +1,5 @@
 """One launch on its way through the caches, a batch of iterations at a time."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable
@@ -71,7 +69,7 @@ class Run:
     """One launch on its way through the caches."""
 
     def __init__(
-        self, owner: Simulator, instance: Instance, residency: Residency, layout: Layout
+        self, owner: "Simulator", instance: Instance, residency: Residency, layout: Layout
     ) -> None:
         self.owner = owner
         self.instance = instance

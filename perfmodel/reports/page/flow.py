@@ -1,7 +1,5 @@
 """Traffic as a flow picture: bands from the SMs to DRAM, as wide as the bytes that move."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -152,7 +150,7 @@ def _numbers(flow: Flow, prediction: Prediction) -> list[str]:
 
 def _bands(
     made: Drawing,
-    axes: Axes,
+    axes: "Axes",
     flow: Flow,
     prediction: Prediction,
     place: tuple[float, float, float, float],
@@ -182,12 +180,12 @@ def _bands(
         y += height
 
 
-def _node(axes: Axes, x: float, middle: float, tall: float) -> None:
+def _node(axes: "Axes", x: float, middle: float, tall: float) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((x, middle - tall / 2 - 3), _NODE, tall + 6, facecolor=INK))
 
 
-def _text(axes: Axes, x: float, y: float, text: str, **style: Any) -> Any:
+def _text(axes: "Axes", x: float, y: float, text: str, **style: Any) -> Any:
     given: dict[str, Any] = {"size": 9.3, "ha": "center"} | style
     return axes.text(x, y, text, **given)

@@ -1,7 +1,5 @@
 """The pictures of a report: times, roofline, and of each launch what it needs and does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -180,6 +178,6 @@ def times_figure(launches: Sequence[ReportedLaunch]) -> Drawing:
     return made
 
 
-def _beside(axes: Axes, x: float, y: float, text: str, **style: Any) -> Text:
+def _beside(axes: "Axes", x: float, y: float, text: str, **style: Any) -> "Text":
     """Write a text in a row, at a share of the axes' width."""
     return axes.text(x, y, text, transform=axes.get_yaxis_transform(), va="center", **style)
