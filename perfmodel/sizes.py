@@ -27,17 +27,10 @@ _ALLOWED: Final = "a whole number such as 4096, 1e6, 0x1000 or 16MiB"
 def parse_size(text: str, what: str) -> int:
     """Return a whole number from 0 to `LARGEST`: decimal, hexadecimal, scientific or with a size.
 
-    Parameters
-    ----------
-    text
-        Such as ``"4096"``, ``"1_000"``, ``"1e6"``, ``"0x1000"``, ``"16MiB"`` or ``"1.5GB"``.
-    what
-        Start of the error messages.
+    `text`: such as ``"4096"``, ``"1_000"``, ``"1e6"``, ``"0x1000"``, ``"16MiB"`` or ``"1.5GB"``.
+    `what`: start of the error messages.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is something else, not whole, or out of range.
+    Raises `PerfmodelError` if it is something else, not whole, or out of range.
     """
     if not text:
         raise PerfmodelError(f"{what} has no value: give {_ALLOWED}")

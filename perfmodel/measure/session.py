@@ -29,23 +29,12 @@ def measure_gpu(
 ) -> list[str]:
     """Measure a GPU of this machine into a folder, and return what was done, a line each.
 
-    Parameters
-    ----------
-    folder : Path
-        New, or of an earlier run of the same GPU, which is gone on with.
-    names : sequence of str, optional
-        Sweep files or topics; all by default.
-    profiler : bool
-        Whether to use Nsight Compute if it is there.
-    step : callable
-        See `perfmodel.measure.run.run_sweeps`.
-    gpu : Gpu, optional
-        Another layer than CUDA's, for tests.
+    `folder`: new, or of an earlier run of the same GPU, which is gone on with. `names`: sweep files
+    or topics; all by default. `profiler`: whether to use Nsight Compute if it is there. `step`: see
+    `perfmodel.measure.run.run_sweeps`. `gpu`: another layer than CUDA's, for tests.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no GPU, no driver or no compiler, or the folder cannot be used.
+    Raises `PerfmodelError` if there is no GPU, no driver or no compiler, or the folder cannot be
+    used.
     """
     files = {name: read_sweeps(SWEEPS / f"{name}.toml") for name in sweep_names()}
     every = [s for some in files.values() for s in some]

@@ -90,19 +90,11 @@ def ladder(
 ) -> tuple[Rung, ...]:
     """Predict every mapping of a built-in kernel at the same sizes.
 
-    Parameters
-    ----------
-    kernel : str
-        A built-in with mappings.
-    device, timing, cache
-        As for `perfmodel.predict`.
-    **params : int or str
-        Parameters; each rung takes those that it has.
+    `kernel`: a built-in with mappings. `device`, `timing` and `cache`: as for `perfmodel.predict`.
+    `**params`: parameters; each rung takes those that it has.
 
-    Raises
-    ------
-    PerfmodelError
-        As `perfmodel.predict`, if the kernel has no mappings, or if no rung has a parameter.
+    Raises `PerfmodelError` as `perfmodel.predict`, if the kernel has no mappings, or if no rung has
+    a parameter.
     """
     names = mappings(kernel)
     if not names:

@@ -56,10 +56,7 @@ def outside_bounds(
 
     `params`: the kernel's parameters, arrays of `count` values or what all share.
 
-    Raises
-    ------
-    PerfmodelError
-        If a launch cannot be bound.
+    Raises `PerfmodelError` if a launch cannot be bound.
     """
     columns = {name: np.broadcast_to(value, count) for name, value in params.items()}
     whole = {name: c.astype(np.int64) for name, c in columns.items() if c.dtype.kind in "iu"}

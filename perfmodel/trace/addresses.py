@@ -95,15 +95,9 @@ class _Plan(NamedTuple):
 def sms_of(blocks: Array, sms: int, slots: int, seed: int) -> Array:
     """Return the SMs that blocks run on.
 
-    Parameters
-    ----------
-    blocks : array
-        Their positions in the grid.
-    sms, slots : int
-        SMs, and blocks that they hold at a time.
-    seed : int
-        Decides in what order the SMs take the blocks after the first `slots`: each takes one of
-        every `sms` in a row.
+    `blocks`: their positions in the grid. `sms` and `slots`: SMs, and blocks that they hold at a
+    time. `seed`: decides in what order the SMs take the blocks after the first `slots`: each takes
+    one of every `sms` in a row.
     """
     turns, turn = np.unique(blocks // sms, return_inverse=True)
     order = np.argsort(mix(turns[:, None] * sms + np.arange(sms) + (seed << 40)), axis=1)

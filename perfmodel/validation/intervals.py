@@ -103,16 +103,9 @@ def fit_intervals(
 ) -> None:
     """Fit the intervals and write the data file that predictions read.
 
-    Parameters
-    ----------
-    measured : sequence of Case
-        On devices whose figures were fitted to measurements of ours.
-    published : sequence of Case
-        On devices with published figures.
-    about : mapping of str to str
-        Where the cases come from, and when: goes into the file.
-    translated : float
-        Power of all these that holds kernels translated from PTX.
+    `measured`: on devices whose figures were fitted to measurements of ours. `published`: on
+    devices with published figures. `about`: where the cases come from, and when: goes into the
+    file. `translated`: power of all these that holds kernels translated from PTX.
     """
     import tomli_w
 

@@ -84,24 +84,13 @@ def load_program(
 ) -> Program:
     """Return the kernels of a CUDA source, which is compiled, or of a PTX file.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.cu`` or the like is compiled; anything else is read as PTX.
-    architecture : str, optional
-        Such as ``sm_80``. Without it a source is compiled for `DEFAULT_ARCHITECTURE`, and PTX
-        assembled for its own target.
-    options : sequence of str
-        For the compiler.
-    kernel : str, optional
-        Registers and shared memory of this one only, as `Program.kernel` finds it: faster.
-    others : sequence of str or Path
-        Sources or PTX files with device functions and variables that it is linked with.
+    `path`: ``.cu`` or the like is compiled; anything else is read as PTX. `architecture`: such as
+    ``sm_80``. Without it a source is compiled for `DEFAULT_ARCHITECTURE`, and PTX assembled for its
+    own target. `options`: for the compiler. `kernel`: registers and shared memory of this one only,
+    as `Program.kernel` finds it: faster. `others`: sources or PTX files with device functions and
+    variables that it is linked with.
 
-    Raises
-    ------
-    PerfmodelError
-        If it cannot be read, compiled or parsed.
+    Raises `PerfmodelError` if it cannot be read, compiled or parsed.
     """
     path = Path(path)
     if architecture is not None:
