@@ -16,7 +16,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.records import record
 
 if TYPE_CHECKING:
-    from perfmodel.cli.program_launches import ProgramLaunches
+    from perfmodel.cli.program_options import ProgramLaunches
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 

@@ -13,7 +13,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.records import record
 
 if TYPE_CHECKING:
-    from perfmodel.cli.program_launches import ProgramLaunches
+    from perfmodel.cli.program_options import ProgramLaunches
     from perfmodel.kernels import Kernel
     from perfmodel.prediction.grid import Grid
 

@@ -81,7 +81,7 @@ class Sweep:
     timings: tuple[str, ...]
     repeats: int  # launches whose median is recorded, at most
     clocks: bool  # whether the kernel reports clocks of its own through the buffer ``clocks``
-    # Function of `perfmodel.measure.run` that holds the output against its due; or empty.
+    # Function of `perfmodel.measure.session` that holds the output against its due; or empty.
     check: str
     counters: tuple[str, ...]  # columns that the profiler counts, keys of `counter_metrics`
     # Which kernel predicts a row: ``kernel``, ``mapping`` and ``params``; empty if none does.

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.prediction.cublas import NAME, CublasFp32
-from perfmodel.prediction.ladder import Rung
+from perfmodel.prediction.ladder import NAME, CublasFp32, Rung
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from perfmodel.prediction.interval import origin
 from perfmodel.reports.markdown import document, table
-from perfmodel.reports.validation_tables import (
+from perfmodel.reports.validation_text import (
     baseline_table,
     score_table,
     target_table,

@@ -24,8 +24,8 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.measure import folders
+from perfmodel.prediction.interval import LIBRARY, WiderInterval
 from perfmodel.prediction.predict import predict
-from perfmodel.prediction.wider import LIBRARY, WiderInterval
 from perfmodel.validation.intervals import central
 
 CLASSES: Final = Path(__file__).with_suffix(".toml")

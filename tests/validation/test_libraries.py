@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import device_names
-from perfmodel.prediction.wider import LIBRARY, read_wider
+from perfmodel.prediction.interval import LIBRARY, read_wider
 from perfmodel.validation.libraries import (
     LibraryCase,
     LibraryRow,
