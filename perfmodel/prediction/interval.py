@@ -2,12 +2,12 @@
 
 Two sources of error: the device's figures, whose standard errors are carried through the time
 model, and what the model itself misses, by the residuals of the regime on measured launches
-(``intervals.toml``, written by `perfmodel.validation.intervals.fit_intervals`). Both are put
+(``intervals.toml``, written by `benchmarks.intervals.fit.fit_intervals`). Both are put
 together in quadrature, on the logarithm of the time.
 
 Kernels and GPUs for which residuals are known to say too little have wider ones. Three kinds, all
 data: what a vendor's or a stack's library runs, by architecture, fitted to rows that others
-published (``library_intervals.toml``, written by `perfmodel.validation.libraries`); kernels that
+published (``library_intervals.toml``, written by `benchmarks.intervals.libraries`); kernels that
 work asynchronously and GPUs that nobody measured, stated with their reasons
 (``stated_intervals.toml``, written by hand). The wider end on either side counts.
 """
