@@ -19,31 +19,13 @@ from perfmodel.measure.seal import FORMAT, SESSION_FILE
 from perfmodel.packaged import packaged_toml
 from perfmodel.text_files import parse_toml, read_text
 
-RESULTS: Final = MappingProxyType(packaged_toml(Path(__file__).with_name("columns.toml")))
+_TABLES: Final = packaged_toml(Path(__file__).with_name("columns.toml"))
+RESULTS: Final[Mapping[str, str]] = MappingProxyType(_TABLES["results"])
 """Known results; ones that a session file describes under ``[columns]`` come on top."""
-
-WORDED: Final = MappingProxyType(
-    {
-        "use": ("fit", "validation"),
-        "timing": ("profiler", "events", "graph"),
-        "cache": ("cold", "warm", "dirty"),
-    }
-)
+WORDED: Final[Mapping[str, list[str]]] = MappingProxyType(_TABLES["worded"])
 """Results that are one of a few words, or empty."""
-
-PLAUSIBLE: Final = MappingProxyType(
-    {
-        "time_us": (0.1, 1e9),
-        "cycles": (1e-3, 1e15),
-        "repeats": (1, 1e9),
-        "clock_mhz": (50, 10_000),
-    }
-)
-"""Results that are above zero, and between what they may be: beyond, the unit is another.
-
-No launch is over in 100 ns, where an empty kernel takes five times that, or lasts a quarter of an
-hour.
-"""
+PLAUSIBLE: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(_TABLES["plausible"])
+"""Results that are above zero, and between what they may be: beyond, the unit is another."""
 
 WORDS: Final = frozenset({*WORDED, "flag", "source"})
 """Columns that are text whatever they look like."""
@@ -71,29 +53,10 @@ def name_fault(name: str) -> str | None:
 
 Bounds = tuple[float, float, str]
 
-MACHINE: Final[Mapping[str, Bounds]] = MappingProxyType(
-    {
-        "sms": (1, 1024, "SMs"),
-        "l2_bytes": (1 << 16, 1 << 40, "bytes"),
-        "persisting_max": (0, 1 << 40, "bytes"),
-        "window_max": (0, 1 << 40, "bytes"),
-        "memory_bytes": (1 << 28, 1 << 50, "bytes"),
-        "sm_clock_mhz": (100, 10_000, "MHz"),
-        "memory_clock_mhz": (100, 50_000, "MHz"),
-        "bus_bits": (8, 1 << 16, "bits"),
-    }
-)
+MACHINE: Final[Mapping[str, Bounds]] = MappingProxyType(_TABLES["machine"])
 """Numbers of ``[machine]``, each with the least and the most that a GPU may have, and its unit."""
 
-PROTOCOL: Final[Mapping[str, Bounds]] = MappingProxyType(
-    {
-        "event_floor_us": (0.1, 1000, "microseconds"),
-        "event_floor_cold_us": (0.1, 1000, "microseconds"),
-        "profiler_floor_us": (0.1, 1000, "microseconds"),
-        "profiler_fetch_us": (0, 1000, "microseconds"),
-        "profiler_warp_us": (0, 1000, "microseconds"),
-    }
-)
+PROTOCOL: Final[Mapping[str, Bounds]] = MappingProxyType(_TABLES["protocol"])
 """Numbers of ``[protocol]`` and of a session's own table, such as ``[session-1]``."""
 
 _WORDS: Final = ("device", "gpu", "driver", "cuda", "compute_capability", "origin")
