@@ -241,30 +241,17 @@ def evaluate(
     arithmetic. What a condition of ``where``, ``and`` or ``or`` leaves out may be undefined:
     ``where(n > 0, m // n, 0)`` is fine at n = 0, also elementwise.
 
-    Parameters
-    ----------
-    node
-        The expression.
-    values
-        A number or an array for each variable; more are allowed. The arrays that the expression
-        uses must broadcast together. Integers of any width count as int64, floats as float64.
-    parts
-        A dictionary, empty at first, that calls for the same values share: a part that several
-        expressions have in common is then computed once. Names may be added to `values` between
-        calls, but none changed.
+    `values`: a number or an array for each variable; more are allowed. The arrays that the
+    expression uses must broadcast together. Integers of any width count as int64, floats as
+    float64. `parts`: a dictionary, empty at first, that calls for the same values share: a part
+    that several expressions have in common is then computed once. Names may be added to `values`
+    between calls, but none changed.
 
-    Returns
-    -------
-    int, float or bool
-        If all the values used are numbers (or 0-d arrays).
-    numpy.ndarray
-        Otherwise: int64, float64 or bool, a new array of the broadcast shape.
+    The value is an int, a float or a bool where all values used are numbers, or 0-d arrays, and
+    else a new array of int64, float64 or bool of the broadcast shape.
 
-    Raises
-    ------
-    PerfmodelError
-        If a variable is missing, a value is no real number or NaN, shapes do not broadcast,
-        or an operation overflows or is undefined (division by zero, log2 of 0, ...).
+    Raises `PerfmodelError` if a variable is missing, a value is no real number or NaN, shapes do
+    not broadcast, or an operation overflows or is undefined (division by zero, log2 of 0, ...).
     """
     node = _kept(node)
     given: dict[str, Any] = {}

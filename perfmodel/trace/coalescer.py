@@ -103,8 +103,6 @@ def atomic_groups(address: Array, engine: Engine = "auto") -> tuple[int, int, in
 
     `address`: as `ordered` returns them.
 
-    Notes
-    -----
     The profiler counts passes as L2 sectors of atomics: 32 for 32 lanes at one address, and 4 for
     4 lanes each at the 8 words of a sector
     (measurements/suite/h200-sxm/sweeps/atomics-counters.csv).
