@@ -16,7 +16,7 @@ def main() -> None:
     gc.set_threshold(100_000)
     atexit.register(gc.freeze)  # nor once more at the end
 
-    from perfmodel.cli.app import end_in_order, errors_in_one_line
+    from perfmodel.cli.ending import end_in_order, errors_in_one_line
     from perfmodel.cli.ordinary import ordinary
 
     end_in_order()
