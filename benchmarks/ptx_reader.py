@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from perfmodel.cuda.compile.resources import estimate
+from perfmodel.cuda.compile.program import estimate
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.reader import parse_ptx, read_ptx_text

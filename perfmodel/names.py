@@ -17,33 +17,12 @@ SHAPES: Final = "operators/shapes"
 SWEEPS: Final = "measure/sweeps"
 _PACKAGE: Final = Path(__file__).parent
 
-MAPPINGS: Final = MappingProxyType(
-    {
-        "gemm": (
-            "naive",
-            "coalesced",
-            "smem",
-            "blocktile-1d",
-            "blocktile-2d",
-            "vectorized",
-            "warptile",
-            "tensor-core",
-        ),
-        "prefill-attention": ("naive", "tiled", "wgmma"),
-        "decode-attention": ("flash", "split"),
-        "ffn-gemv": ("rows", "warp"),
-    }
-)
+_OF_SEVERAL: Final = packaged_toml(_PACKAGE / "kernels" / "mappings.toml")
+
+MAPPINGS: Final = MappingProxyType({k: tuple(of["known"]) for k, of in _OF_SEVERAL.items()})
 """Mappings of each kernel that has several, simplest first."""
 
-DEFAULT_MAPPINGS: Final = MappingProxyType(
-    {
-        "gemm": "coalesced",
-        "prefill-attention": "tiled",
-        "decode-attention": "split",
-        "ffn-gemv": "warp",
-    }
-)
+DEFAULT_MAPPINGS: Final = MappingProxyType({k: of["default"] for k, of in _OF_SEVERAL.items()})
 """Mapping meant if none is named: the first in which a warp's accesses are consecutive."""
 
 

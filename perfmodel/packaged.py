@@ -22,16 +22,9 @@ _END: Final = b"\n\0"  # of the content; TOML has no NUL
 def packaged_toml(path: Path, where: str = "") -> dict[str, Any]:
     """Return what a TOML file of the package says.
 
-    Parameters
-    ----------
-    path : Path
-    where : str
-        How messages call it; by default by its name.
+    `where`: how messages call it; by default by its name.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is not there, or no TOML.
+    Raises `PerfmodelError` if it is not there, or no TOML.
     """
     where = where or f"file {path.name!r} of perfmodel"
     content = read_bytes(path, where, "a TOML file")

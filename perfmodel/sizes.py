@@ -10,20 +10,9 @@ LARGEST: Final = 2**62
 """Largest value of a parameter, so that sums of a few still fit 64 bits."""
 
 SUFFIXES: Final[Mapping[str, int]] = {
-    "B": 1,
-    "kB": 10**3,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "Ki": 2**10,
-    "Mi": 2**20,
-    "Gi": 2**30,
-    "Ti": 2**40,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-    "TiB": 2**40,
+    **{"B": 1, "KB": 1000},
+    **{f"{letter}B": 1000**i for i, letter in enumerate("kMGT", 1)},
+    **{f"{letter}i{b}": 1024**i for i, letter in enumerate("KMGT", 1) for b in ("", "B")},
 }
 """Sizes by suffix, counts without a B; case matters, for a lower-case b is a bit."""
 
@@ -38,17 +27,10 @@ _ALLOWED: Final = "a whole number such as 4096, 1e6, 0x1000 or 16MiB"
 def parse_size(text: str, what: str) -> int:
     """Return a whole number from 0 to `LARGEST`: decimal, hexadecimal, scientific or with a size.
 
-    Parameters
-    ----------
-    text
-        Such as ``"4096"``, ``"1_000"``, ``"1e6"``, ``"0x1000"``, ``"16MiB"`` or ``"1.5GB"``.
-    what
-        Start of the error messages.
+    `text`: such as ``"4096"``, ``"1_000"``, ``"1e6"``, ``"0x1000"``, ``"16MiB"`` or ``"1.5GB"``.
+    `what`: start of the error messages.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is something else, not whole, or out of range.
+    Raises `PerfmodelError` if it is something else, not whole, or out of range.
     """
     if not text:
         raise PerfmodelError(f"{what} has no value: give {_ALLOWED}")

@@ -34,18 +34,10 @@ def check_regular(path: str | Path, where: str, wanted: str) -> int:
 
     A pipe or a device has no size to check, and reading it may never end.
 
-    Parameters
-    ----------
-    path : str or Path
-    where : str
-        How messages call it.
-    wanted : str
-        What to give instead: "a .cu or .ptx file".
+    `where`: how messages call it. `wanted`: what to give instead: "a .cu or .ptx file".
 
-    Raises
-    ------
-    PerfmodelError
-        If it does not exist, is a directory, pipe, socket or device, or cannot be looked at.
+    Raises `PerfmodelError` if it does not exist, is a directory, pipe, socket or device, or cannot
+    be looked at.
     """
     try:
         found = os.stat(path)
@@ -66,20 +58,10 @@ def check_regular(path: str | Path, where: str, wanted: str) -> int:
 def read_bytes(path: str | Path, where: str, wanted: str, most: int = MAX_FILE_BYTES) -> bytes:
     """Return what a file holds that a user named.
 
-    Parameters
-    ----------
-    path : str or Path
-    where : str
-        How messages call it.
-    wanted : str
-        What to give instead: "a .cu or .ptx file".
-    most : int
-        Largest size that is read [B].
+    `where`: how messages call it. `wanted`: what to give instead: "a .cu or .ptx file". `most`:
+    largest size that is read [B].
 
-    Raises
-    ------
-    PerfmodelError
-        As `check_regular`, or if it is larger, or unreadable.
+    Raises `PerfmodelError` as `check_regular`, or if it is larger, or unreadable.
     """
     check_regular(path, where, wanted)
     try:
@@ -95,18 +77,9 @@ def read_bytes(path: str | Path, where: str, wanted: str, most: int = MAX_FILE_B
 def read_text(path: Path, where: str, kind: str) -> str:
     """Return the text of a file that a user named.
 
-    Parameters
-    ----------
-    path : Path
-    where : str
-        How messages call it.
-    kind : str
-        What it should be: "kernel" or "device".
+    `where`: how messages call it. `kind`: what it should be: "kernel" or "device".
 
-    Raises
-    ------
-    PerfmodelError
-        As `read_bytes`, or if it is not UTF-8.
+    Raises `PerfmodelError` as `read_bytes`, or if it is not UTF-8.
     """
     content = read_bytes(path, where, f"a {kind} file")
     try:
@@ -132,16 +105,9 @@ def source_lines(path: str | Path) -> list[str]:
 def parse_toml(text: str, where: str) -> dict[str, Any]:
     """Return what a TOML text says.
 
-    Parameters
-    ----------
-    text : str
-    where : str
-        How messages call it.
+    `where`: how messages call it.
 
-    Raises
-    ------
-    PerfmodelError
-        If it is not TOML, with the line.
+    Raises `PerfmodelError` if it is not TOML, with the line.
     """
     import tomllib  # late, for the time that it takes
 
@@ -155,18 +121,11 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 def check_target(path: str | Path, kind: str, suffixes: Sequence[str]) -> Path:
     """Return where a file is to be written, after checking that it can be.
 
-    Parameters
-    ----------
-    path : str or Path
-    kind : str
-        What it will be: "figure" or "report".
-    suffixes : sequence of str
-        Those that it may have, with their dots.
+    `kind`: what it will be: "figure" or "report". `suffixes`: those that it may have, with their
+    dots.
 
-    Raises
-    ------
-    PerfmodelError
-        If it has another suffix or is a directory, or the one that it would be in does not exist.
+    Raises `PerfmodelError` if it has another suffix or is a directory, or the one that it would be
+    in does not exist.
     """
     path = Path(path)
     where = f"{kind} file {str(path)!r}"
@@ -194,17 +153,9 @@ def write_file(path: Path, content: str | bytes) -> None:
 def write_files(folder: Path, contents: Mapping[str, str | bytes]) -> None:
     """Write files of a folder, each as a whole; none if one of them cannot be written.
 
-    Parameters
-    ----------
-    folder : Path
-        Is there.
-    contents : mapping of str to str or bytes
-        By file name; text is written as UTF-8.
+    `folder`: is there. `contents`: by file name; text is written as UTF-8.
 
-    Raises
-    ------
-    PerfmodelError
-        If one cannot be written.
+    Raises `PerfmodelError` if one cannot be written.
     """
     import tempfile  # late, for the time that it takes
 

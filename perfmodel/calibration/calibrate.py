@@ -1,7 +1,5 @@
 """Calibration: the figures of a device from what was measured on it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -170,7 +168,7 @@ def _from_driver(machine: Mapping[str, Any], base: Device) -> list[Found]:
 
 
 def _read(
-    reading: Reading, recording: Recording, machine: Mapping[str, Any], device: Device
+    reading: "Reading", recording: Recording, machine: Mapping[str, Any], device: Device
 ) -> Found | None:
     rows = _kept(reading.rows, recording, machine)
     error = None
@@ -206,7 +204,9 @@ def _read(
     )
 
 
-def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], device: Device) -> Fit:
+def _fit(
+    fitting: "Fitting", recording: Recording, machine: Mapping[str, Any], device: Device
+) -> Fit:
     topics = {n: t for n, t in recording.topics.items() if n in fitting.rows.topics}
     of_interest = replace(recording, topics=topics)
     cases = [
@@ -243,7 +243,7 @@ def _fit(fitting: Fitting, recording: Recording, machine: Mapping[str, Any], dev
     return fit_figures(times, start, fitting.figures, measured, labels)
 
 
-def _fitted(fitting: Fitting, fit: Fit, base: Device) -> list[Found]:
+def _fitted(fitting: "Fitting", fit: Fit, base: Device) -> list[Found]:
     spread = float(np.sqrt(np.mean(fit.residuals**2)))
     note = f"fit of {fitting.name} through the time model; residuals {spread:.1%} rms"
     return [
@@ -261,7 +261,7 @@ def _fitted(fitting: Fitting, fit: Fit, base: Device) -> list[Found]:
     ]
 
 
-def _kept(rows: Rows, recording: Recording, machine: Mapping[str, Any]) -> list[Row]:
+def _kept(rows: "Rows", recording: Recording, machine: Mapping[str, Any]) -> list[Row]:
     topics = [recording.topics[t] for t in rows.topics if t in recording.topics]
     return [row for topic in topics for row in topic.rows if rows.keep(row, machine)]
 

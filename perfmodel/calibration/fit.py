@@ -56,19 +56,10 @@ def fit_figures(
     reflective least squares and a soft-L1 loss. Standard errors come from the Jacobian at the end
     and the residuals' variance.
 
-    Parameters
-    ----------
-    predict : callable
-        Times [s] for values of the figures.
-    start, bounds : mapping
-        Where to begin, and between what, in SI.
-    measured : array
-        Times [s].
+    `predict`: times [s] for values of the figures. `start` and `bounds`: where to begin, and
+    between what, in SI. `measured`: times [s].
 
-    Raises
-    ------
-    PerfmodelError
-        If there are fewer cases than figures.
+    Raises `PerfmodelError` if there are fewer cases than figures.
     """
     from scipy.optimize import least_squares
 

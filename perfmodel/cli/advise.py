@@ -5,13 +5,6 @@ from perfmodel.cli.options import JSON, KERNEL
 from perfmodel.cli.output import print_json, show
 from perfmodel.cli.progress import progress_bar
 
-EXAMPLES = (
-    "perfmodel advise stream-persistent -D persistent_bytes=16MiB --set-aside 8MiB",
-    "perfmodel advise gather -D run=8 --device h200-sxm",
-    "perfmodel advise gemm --mapping naive -D N=4096 --json",
-    "perfmodel advise saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
-)
-
 
 def advise(
     *,

@@ -1,11 +1,12 @@
 """The app: its commands, imported when they are needed, with help and completion.
 
 The command ``NAME`` is the function ``NAME`` of the module ``perfmodel.cli.NAME``; the function's
-docstring is its help, and the module's ``EXAMPLES`` are shown below.
+docstring is its help, and its examples in ``examples.toml`` are shown below.
 """
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn, cast
 
 import typer
@@ -15,7 +16,9 @@ from perfmodel.cli.ending import errors_in_one_line
 from perfmodel.cli.grouped_options import with_groups
 from perfmodel.cli.ordinary import COMMANDS, command
 from perfmodel.errors import PerfmodelError, nearest
+from perfmodel.packaged import packaged_toml
 
+EXAMPLES: Final = Path(__file__).with_name("examples.toml")
 _SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 # Typer keeps Click's exceptions private since it carries its own Click; `BadParameter` is public,
@@ -100,12 +103,12 @@ def _command(name: str) -> Any:
     """Return the Click command of a module."""
     run = command(name)
     # "\b" keeps the lines that follow as they are.
-    examples = [f"$ {example}" for example in getattr(sys.modules[run.__module__], "EXAMPLES", ())]
+    examples = [f"$ {example}" for example in packaged_toml(EXAMPLES)[name]]
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(
         name,
         context_settings=_SETTINGS,
-        epilog="\b\n" + "\n".join(["Examples:", *examples]) if examples else None,
+        epilog="\b\n" + "\n".join(["Examples:", *examples]),
     )(with_groups(run))
     return typer.main.get_command(single)
 

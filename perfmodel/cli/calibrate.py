@@ -11,13 +11,6 @@ from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
 from perfmodel.text_files import check_target
 
-EXAMPLES = (
-    "perfmodel calibrate --output my-gpu.toml",
-    "perfmodel calibrate --from measurements/suite/h200-sxm/sweeps",
-    "perfmodel predict gemm --device my-gpu.toml",
-    "perfmodel calibrate --against simulator --output agreement",
-)
-
 
 def calibrate(
     *,

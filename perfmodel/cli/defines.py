@@ -1,7 +1,5 @@
 """Parameters from the command line, ``-D`` and ``--over NAME=VALUES``: sizes, lists and ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -147,7 +145,7 @@ def values_over(text: str, words: Collection[str]) -> tuple[str, tuple[float | s
     return name, tuple(v if isinstance(v, str) else float(v) for v in found)
 
 
-def axis_over(text: str, words: Collection[str]) -> Axis:
+def axis_over(text: str, words: Collection[str]) -> "Axis":
     """Return an ``--over`` option as an axis of a grid, whole numbers to the last digit."""
     import numpy as np
 

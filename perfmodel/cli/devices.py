@@ -4,13 +4,6 @@ from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import JSON, complete_device
 from perfmodel.cli.output import print_json, show
 
-EXAMPLES = (
-    "perfmodel devices",
-    "perfmodel devices h100-sxm",
-    "perfmodel devices h100-sxm --coefficients",
-    "perfmodel devices my-gpu.toml --json",
-)
-
 
 def devices(
     *,

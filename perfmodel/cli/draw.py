@@ -1,7 +1,5 @@
 """`perfmodel draw`: a launch as a picture: sectors, tiles, the L2 window, the pipeline."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -26,19 +24,6 @@ _KIND: Final[Any] = argument(
     "access policy window stays; pipeline: copies, waits and work of a block's steps over time.",
     metavar="KIND",
     default=...,
-)
-
-EXAMPLES = (
-    "perfmodel draw sectors gemm --mapping naive -o naive.svg",
-    "perfmodel draw sectors gemm --mapping coalesced --access B --at k=5 -o coalesced.svg",
-    "perfmodel draw sectors strided-copy -D stride=2 --at blockIdx.x=3 --at warp=1 --json",
-    "perfmodel draw tiles gemm --mapping warptile -D N=1024 --at blockIdx.x=3 --at step=7 "
-    "-o tiles.svg",
-    "perfmodel draw l2 data-reset -D in_bytes=32MiB --set-aside 16MiB --window 32MiB "
-    "--hit-ratio 0.5 -o window.svg",
-    "perfmodel draw l2 data-reset -D in_bytes=16MiB -D out_bytes=64MiB --set-aside 16MiB "
-    "--window 16MiB --over-time -o time.svg",
-    "perfmodel draw pipeline gemm --mapping tensor-core -D N=4096 -o pipeline.svg",
 )
 
 
@@ -93,8 +78,8 @@ def draw(
 
 
 def _drawn(
-    kind: Kind, prediction: Prediction, access: str | None, place: Place, over_time: bool
-) -> Drawn:
+    kind: Kind, prediction: "Prediction", access: str | None, place: "Place", over_time: bool
+) -> "Drawn":
     """Return the record of a picture."""
     if kind == "sectors":
         from perfmodel.reports.drawings.sectors import warp_request
@@ -114,7 +99,7 @@ def _drawn(
     return pipeline(prediction)
 
 
-def _place(texts: Sequence[str]) -> Place:
+def _place(texts: "Sequence[str]") -> "Place":
     """Return the part of a launch that NAME=N, several times, means."""
     from perfmodel.reports.drawings.place import Place
 

@@ -1,7 +1,5 @@
 """`perfmodel drill`: questions on GPU memory, checked and worked out by the model."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,15 +11,6 @@ from perfmodel.errors import PerfmodelError, shown
 
 if TYPE_CHECKING:
     from perfmodel.drills import Drill
-
-EXAMPLES = (
-    "perfmodel drill",
-    "perfmodel drill 1",
-    "perfmodel drill 1 --answer 2.15GB",
-    "perfmodel drill stride-7-share --solution",
-    "perfmodel drill --topic atomics",
-    "perfmodel drill --drills my-drills.toml",
-)
 
 
 def drill(
@@ -77,7 +66,7 @@ def drill(
     _list(known, topic, json, drills or ())
 
 
-def _list(known: Sequence[Drill], topic: str | None, json: bool, own: Sequence[str]) -> None:
+def _list(known: "Sequence[Drill]", topic: str | None, json: bool, own: Sequence[str]) -> None:
     """List the drills, or those of a topic."""
     topics = list(dict.fromkeys(each.topic for each in known))
     if topic is not None and topic not in topics:
@@ -95,7 +84,7 @@ def _list(known: Sequence[Drill], topic: str | None, json: bool, own: Sequence[s
 
 
 def _ask(
-    known: Sequence[Drill],
+    known: "Sequence[Drill]",
     drill: str,
     answer: str | None,
     solution: bool,

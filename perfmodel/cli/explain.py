@@ -8,15 +8,6 @@ from perfmodel.cli.options import JSON, KERNEL, figure_option
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.errors import PerfmodelError
 
-EXAMPLES = (
-    "perfmodel explain gemm --mapping naive -D N=4096",
-    "perfmodel explain strided-copy -D stride=8 --device a100-sxm-80",
-    "perfmodel explain data-reset -D in_bytes=16MiB --set-aside 8MiB --window 16MiB",
-    "perfmodel explain gemm --mapping coalesced --latex > gemm.tex",
-    "perfmodel explain atomic-add --timeline atomics.svg",
-    "perfmodel explain saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
-)
-
 
 def explain(
     *,

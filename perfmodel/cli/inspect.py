@@ -6,13 +6,6 @@ from perfmodel.cli.output import print_json, show
 from perfmodel.cli.program_options import INCLUDE, LINKED, compiler_options
 from perfmodel.cli.progress import progress_bar
 
-EXAMPLES = (
-    "perfmodel inspect kernels.cu",
-    "perfmodel inspect kernels.cu --kernel saxpy --arch sm_80",
-    "perfmodel inspect kernels.cu --compiler-option=-DTILE=16",
-    "perfmodel inspect triton_kernel.ptx --json",
-)
-
 
 def inspect(
     *,

@@ -4,8 +4,6 @@ A built-in or a kernel file is one kernel with open parameters. A program is a k
 launch, and another one for each value that ``-D`` gives, for what it does follows from that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +16,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.records import record
 
 if TYPE_CHECKING:
-    from perfmodel.cli.program_launches import ProgramLaunches
+    from perfmodel.cli.program_options import ProgramLaunches
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
 
@@ -43,7 +41,7 @@ class Configuration:
     """
 
     text: str
-    kernel: Kernel
+    kernel: "Kernel"
     values: Values
     launch: str = ""
 
@@ -56,8 +54,8 @@ class NamedKernel:
     """
 
     text: str
-    kernel: Kernel | None = None
-    launches: ProgramLaunches | None = None
+    kernel: "Kernel | None" = None
+    launches: "ProgramLaunches | None" = None
 
     @property
     def word_parameters(self) -> tuple[str, ...]:
@@ -94,7 +92,7 @@ class NamedKernel:
 
 
 def find_kernels(
-    texts: Sequence[str], mapping: str | None, program: ProgramOptions, device: Device | None
+    texts: Sequence[str], mapping: str | None, program: ProgramOptions, device: "Device | None"
 ) -> list[NamedKernel]:
     """Return the kernels that texts name; `mapping` is of those that name none.
 
@@ -115,7 +113,7 @@ def find_kernel(
     text: str,
     mapping: str | None,
     program: ProgramOptions,
-    device: Device | None,
+    device: "Device | None",
     check: bool = True,
 ) -> NamedKernel:
     """Return the kernel that a text names, without ``:MAPPING``.

@@ -1,7 +1,5 @@
 """`perfmodel kernels`: the built-in kernels, and what one of them does."""
 
-from __future__ import annotations
-
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,13 +11,6 @@ from perfmodel.errors import PerfmodelError, shown
 
 if TYPE_CHECKING:
     from perfmodel.kernels import Kernel
-
-EXAMPLES = (
-    "perfmodel kernels",
-    "perfmodel kernels gemm --mapping naive",
-    "perfmodel kernels gemm --mapping naive --source",
-    "perfmodel kernels my-kernel.toml --json",
-)
 
 
 def kernels(
@@ -65,7 +56,7 @@ def kernels(
         show(kernels_report(listed))
 
 
-def _print_source(name: str, found: Kernel, json: bool) -> None:
+def _print_source(name: str, found: "Kernel", json: bool) -> None:
     """Print the CUDA source of a built-in, as JSON with its launch by the default parameters."""
     from perfmodel.kernels import builtin_names
     from perfmodel.kernels.sources import source_of

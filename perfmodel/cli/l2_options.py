@@ -1,7 +1,5 @@
 """Options of L2 control, and from them the `L2Control` that they mean."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,7 +71,7 @@ class L2Options:
         metavar="SIZE[:RATIO]",
     )
 
-    def control(self, kernel: Kernel, device: Device, values: Mapping[str, Any]) -> L2Control:
+    def control(self, kernel: "Kernel", device: "Device", values: Mapping[str, Any]) -> "L2Control":
         """Return the L2 control that the options mean.
 
         The kernel's parameters, `values`, decide which buffer is read most often.
@@ -125,7 +123,7 @@ class L2Options:
         return {"mig": self.mig, "mps": self.mps, "concurrent": tuple(found)}
 
 
-def _read_most_often(kernel: Kernel, device: Device, values: Mapping[str, Any]) -> str:
+def _read_most_often(kernel: "Kernel", device: "Device", values: Mapping[str, Any]) -> str:
     """Return the buffer whose bytes the launch reads from L2 most often, or the only one read."""
     from perfmodel.prediction.changes import reused_buffers
     from perfmodel.prediction.predict import predict

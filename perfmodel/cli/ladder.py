@@ -8,13 +8,6 @@ from perfmodel.cli.options import CACHE, DEFINE, DEVICE, FIGURE, JSON, TIMING, C
 from perfmodel.cli.output import print_json, save_drawing, show
 from perfmodel.errors import PerfmodelError
 
-EXAMPLES = (
-    "perfmodel ladder -D N=4096",
-    "perfmodel ladder --device a100-sxm-80 -D M=1024 -D N=4096 -D K=512 --cache warm",
-    "perfmodel ladder --device rtx-a6000 -D N=4096 -o ladder.svg",
-    "perfmodel ladder -D N=4096 --roofline -o versions.svg",
-)
-
 
 def ladder(
     *,

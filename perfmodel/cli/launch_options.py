@@ -1,7 +1,5 @@
 """Options of one launch on one GPU: the kernel's parameters, how it is timed, and L2."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +34,7 @@ class LaunchOptions:
         found = named.one(self.values(named), self.program.launch)
         return found, self.platform(found.kernel, gpu, found.values)
 
-    def named(self, text: str) -> tuple[NamedKernel, Device]:
+    def named(self, text: str) -> "tuple[NamedKernel, Device]":
         """Return the kernel that a text names, with its parameters open, and the GPU."""
         from perfmodel.hardware import load_device
 
@@ -51,7 +49,9 @@ class LaunchOptions:
             named.launches.check_takes(values)
         return values
 
-    def platform(self, kernel: Kernel, gpu: Device, values: Mapping[str, Any]) -> dict[str, Any]:
+    def platform(
+        self, kernel: "Kernel", gpu: "Device", values: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return the arguments of `perfmodel.predict` but the kernel and its parameters."""
         platform: dict[str, Any] = {"device": gpu, "timing": self.timing, "cache": self.cache}
         return platform | {"l2": self.l2.control(kernel, gpu, values), **self.l2.platform()}

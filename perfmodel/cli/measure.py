@@ -8,13 +8,6 @@ from perfmodel.cli.options import complete_from
 from perfmodel.cli.output import show, wrote
 from perfmodel.cli.progress import progress_bar
 
-EXAMPLES = (
-    "perfmodel measure -o my-gpu",
-    "perfmodel measure -o my-gpu --sweep streams --sweep latency",
-    "perfmodel measure -o my-gpu --gpu 1 --no-profiler",
-)
-
-
 GPU: Final[Any] = option("Number of the GPU, from 0.", "--gpu", min=0, default=0)
 SWEEPS: Final[Any] = option(
     "Run these sweeps only; may be repeated.",

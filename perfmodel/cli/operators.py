@@ -6,12 +6,6 @@ from perfmodel.cli.grouped_options import option
 from perfmodel.cli.options import DEVICE, JSON, TIMING, Timing, complete_from
 from perfmodel.cli.output import print_json, show
 
-EXAMPLES = (
-    "perfmodel operators --model llama-2-7b --context 4096 --device a100-sxm-80",
-    "perfmodel operators --model minigpt --json",
-    "perfmodel operators --model my-model.toml --batch 8 --device h200-sxm",
-)
-
 
 def operators(
     *,

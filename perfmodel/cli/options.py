@@ -1,14 +1,10 @@
 """Options that several commands share, with their help and shell completion.
 
-A command has them as defaults of its parameters, and gives its examples with its name::
-
-    EXAMPLES = ("perfmodel predict copy -D bytes=1GiB",)
+A command has them as defaults of its parameters::
 
     def predict(*, kernel: str = KERNEL, device: str = DEVICE) -> None:
         '''Predict one launch.'''
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
@@ -114,7 +110,7 @@ def parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def load_devices(text: str) -> list[Device]:
+def load_devices(text: str) -> "list[Device]":
     """Return the GPUs of a list of names and files."""
     from perfmodel.hardware import load_device
 

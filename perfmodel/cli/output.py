@@ -1,7 +1,5 @@
 """Where commands write: text or JSON to standard output; files, which are named."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 _PIPE_WIDTH: Final = 100
 
 
-def show(report: Piece) -> None:
+def show(report: "Piece") -> None:
     """Print a report to standard output.
 
     On a terminal it has the terminal's width and colours (none under ``NO_COLOR``); in a pipe it
@@ -32,18 +30,18 @@ def show(report: Piece) -> None:
         sys.stdout.write(_plain(report))
 
 
-def show_meanwhile(report: Piece) -> None:
+def show_meanwhile(report: "Piece") -> None:
     """Print a report to standard error while a command goes on; a progress bar stays below it."""
     say(_plain(report))
 
 
-def _plain(report: Piece) -> str:
+def _plain(report: "Piece") -> str:
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and 0 < int(columns) <= 1000 else _PIPE_WIDTH
     return _text(report, width, {})
 
 
-def _text(report: Piece, width: int, styles: Mapping[str, str]) -> str:
+def _text(report: "Piece", width: int, styles: Mapping[str, str]) -> str:
     from perfmodel.reports.lines import Look
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
@@ -81,7 +79,7 @@ def wrote(*paths: str | Path) -> None:
         say(f"wrote {path}")
 
 
-def save_drawing(figure: Figure | Picture, path: str | Path) -> None:
+def save_drawing(figure: "Figure | Picture", path: str | Path) -> None:
     """Write a figure to a file and name it; see `perfmodel.reports.page.svg.save_figure`."""
     from perfmodel.reports.page.svg import save_figure
 

@@ -1,7 +1,5 @@
 """`perfmodel predict`: how long a launch takes, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,21 +37,6 @@ from perfmodel.errors import PerfmodelError
 if TYPE_CHECKING:
     from perfmodel.hardware import Device
     from perfmodel.prediction import Prediction
-
-EXAMPLES = (
-    "perfmodel predict gemm --mapping coalesced -D N=4096",
-    "perfmodel predict copy --device a100-sxm-80 -D bytes=1GiB --timing events",
-    "perfmodel predict gemm --mapping vectorized --tile 64,64,8 -D N=2048",
-    "perfmodel predict strided-copy -D stride=1:32:*2",
-    "perfmodel predict gemm --mapping naive,smem --device h100-sxm,a100-sxm-80",
-    "perfmodel predict copy read write -D bytes=1GiB --json",
-    "perfmodel predict copy -D bytes=256MiB --traffic simulated --sets 16",
-    "perfmodel predict read -D vector=4 --littles-law",
-    "perfmodel predict my-kernel.toml --device my-gpu.toml --json",
-    "perfmodel predict saxpy.cu --grid 65536 --block 256 --arg n=1.6e7 --arg a=2",
-    "perfmodel predict saxpy.cu --grid n/256 --block 256 --arg a=2 -D n=1Mi,64Mi",
-    "perfmodel predict kernels.ptx --launch launches.toml --show",
-)
 
 
 def predict(
@@ -142,7 +125,7 @@ def _configurations(
     tiles: TileOptions,
     define: list[str] | None,
     program: ProgramOptions,
-    gpu: Device,
+    gpu: "Device",
 ) -> list[Configuration]:
     """Return the kernels in all mappings, at all values of their parameters, on one GPU."""
     found: list[NamedKernel] = []
@@ -154,7 +137,7 @@ def _configurations(
     return configurations(found, value_lists(defines, found))
 
 
-def _record(prediction: Prediction, source: bool, littles_law: bool) -> dict[str, Any]:
+def _record(prediction: "Prediction", source: bool, littles_law: bool) -> dict[str, Any]:
     record = prediction.to_json()
     if littles_law:
         from perfmodel.prediction.littles_law import littles_law as law_of
@@ -167,7 +150,7 @@ def _record(prediction: Prediction, source: bool, littles_law: bool) -> dict[str
     return record
 
 
-def _sources(prediction: Prediction, program: str) -> dict[str, list[str]]:
+def _sources(prediction: "Prediction", program: str) -> dict[str, list[str]]:
     """Return the lines of the files that accesses are in, by the names that accesses give."""
     from perfmodel.text_files import source_lines
 

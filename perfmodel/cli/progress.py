@@ -1,7 +1,5 @@
 """A progress bar on a terminal's standard error, for what takes over a second."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

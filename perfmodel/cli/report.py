@@ -31,15 +31,6 @@ from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
 from perfmodel.errors import PerfmodelError
 
-EXAMPLES = (
-    "perfmodel report gemm:naive gemm:coalesced -o my-report",
-    "perfmodel report copy -D bytes=1MiB,64MiB,1GiB --device a100-sxm-80 -o copies",
-    "perfmodel report stream-persistent --set-aside 8MiB --window 16MiB -o window --name Window",
-    "perfmodel report my-kernel.toml --json",
-    "perfmodel report saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 -D n=1Mi,64Mi "
-    "-o saxpy",
-)
-
 
 def report(
     *,

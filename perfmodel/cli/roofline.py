@@ -8,15 +8,6 @@ from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import tracked
 from perfmodel.errors import PerfmodelError
 
-EXAMPLES = (
-    "perfmodel roofline gemm:naive gemm:coalesced -D N=4096",
-    "perfmodel roofline gemm:naive gemm:coalesced -o roofline.svg",
-    "perfmodel roofline gemm:naive gemm:coalesced gemm:warptile --arrows -o versions.svg",
-    "perfmodel roofline my-kernel.toml --device a100-sxm-80 --json",
-    "perfmodel roofline saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 -D n=1Ki,16Mi",
-    "perfmodel roofline kernels.cu --launch launches.toml",
-)
-
 
 def roofline(
     *,

@@ -1,7 +1,5 @@
 """`perfmodel simulate`: what a launch moves at each level, counted access by access."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -28,15 +26,6 @@ from perfmodel.errors import PerfmodelError
 
 if TYPE_CHECKING:
     from perfmodel.kernels import Instance
-
-EXAMPLES = (
-    "perfmodel simulate copy -D bytes=64MiB",
-    "perfmodel simulate gemm --mapping coalesced -D N=1024 --plot hits.svg",
-    "perfmodel simulate gemm --mapping coalesced -D N=4096 --sample 0.05 --sets 8",
-    "perfmodel simulate saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg n=1.6e7 --arg a=2",
-    "perfmodel simulate copy -D bytes=48MiB --set-aside 16MiB --window 32MiB --window-buffer in "
-    "--hit-ratio 0.5 --cache warm",
-)
 
 _PATIENCE: Final = 600.0
 """Simulations that are expected to take longer say so, once their speed is known [s]."""
@@ -112,7 +101,7 @@ def simulate(
 
 
 def watched(
-    tell: Callable[[float, float], None], instance: Instance, sample: float, runs: int
+    tell: Callable[[float, float], None], instance: "Instance", sample: float, runs: int
 ) -> Callable[[float], None]:
     """Return what passes progress on to a bar, after it has measured how fast the launch goes."""
     # The first batch counts for nothing: numba compiles its loops in it, or loads them.
@@ -134,7 +123,7 @@ def watched(
     return progress
 
 
-def _warn_if_long(expected: float, instance: Instance, sample: float, runs: int) -> None:
+def _warn_if_long(expected: float, instance: "Instance", sample: float, runs: int) -> None:
     """Say so if a launch takes long; `expected` is the time of the whole of it [s]."""
     if expected * sample <= _PATIENCE:
         return

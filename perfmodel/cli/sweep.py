@@ -1,38 +1,28 @@
-"""`perfmodel sweep`: time and DRAM bytes over a knob or a parameter, as table or figure."""
+"""`perfmodel sweep`: time and DRAM bytes over a knob or a parameter, as table or figure.
 
-from __future__ import annotations
+In a file of rows every combination of values is one, over processes or Dask.
+"""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.cli.defines import parse_defines, values_over
+from perfmodel.cli.defines import axis_over, parse_defines, too_many, values_over
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import NamedKernel
 from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import JSON, KERNEL
-from perfmodel.cli.output import print_json, save_drawing, show
+from perfmodel.cli.output import print_json, save_drawing, say, show, wrote
 from perfmodel.cli.progress import progress_bar
-from perfmodel.cli.rows_options import CLUSTER, is_rows
+from perfmodel.cli.rows_options import CLUSTER, command_line, is_rows, resumable
 from perfmodel.errors import PerfmodelError
+from perfmodel.records import record
 
 if TYPE_CHECKING:
+    from perfmodel.cli.program_options import ProgramLaunches
     from perfmodel.kernels import Kernel
+    from perfmodel.prediction.grid import Grid
     from perfmodel.prediction.sweep import Sweep
-
-EXAMPLES = (
-    "perfmodel sweep stream-persistent --over persistent_bytes=1MiB:64MiB:*2",
-    "perfmodel sweep data-reset -D in_bytes=32MiB --set-aside 16MiB --window 32MiB "
-    "--over hit-ratio=0:1:0.125 -o hit-ratio.svg",
-    "perfmodel sweep gather -D run=8 --over fetch-granularity=32,64,128 --over run=1:64:*2 "
-    "-o knobs.png",
-    "perfmodel sweep saxpy.cu --grid 'ceil_div(n, 256)' --block 256 --arg a=2 "
-    "--over n=1Mi:256Mi:*4 -o saxpy.svg",
-    "perfmodel sweep gemm --mapping coalesced --over M=64:512:64 --over N=64:512:64 -o rows.csv",
-    "perfmodel sweep gemm --mapping tensor-core --over M=128:16384:128 --over N=128:16384:128 "
-    "--over K=1024:8192:*2 -o rows.parquet --cluster local:8",
-    "perfmodel sweep table.cu --grid 65536 --block 256 --arg table=32MiB --set-aside 16MiB "
-    "--window 32MiB --window-buffer table --over hit-ratio=0:1:0.125",
-)
 
 
 def _checked(path: str | None) -> str | None:
@@ -77,8 +67,6 @@ def sweep(
     if output is not None and is_rows(output):
         if json:
             raise PerfmodelError("--json prints what a table has: leave it out with a file of rows")
-        from perfmodel.cli.sweep_rows import write_rows
-
         write_rows(kernel, over, chosen, output, cluster)
         return
     if cluster is not None:
@@ -96,7 +84,7 @@ def sweep(
         show(sweeps_report(sweeps))
 
 
-def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> list[Sweep]:
+def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "list[Sweep]":
     """Return a sweep over each of the options' values."""
     from perfmodel.prediction.sweep import sweep as sweep_over
 
@@ -117,7 +105,7 @@ def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> list[Swe
     sweeps = []
     for name, values in ranges:
 
-        def at(value: int, name: str = name) -> Kernel:
+        def at(value: int, name: str = name) -> "Kernel":
             # Only the sweep's own bar shows.
             return named.configured({**params, name: value}, lambda *_: None)[0].kernel
 
@@ -139,3 +127,87 @@ def _of_launch(named: NamedKernel, name: str) -> bool:
     from perfmodel.prediction.sweep import KNOBS
 
     return named.launches is not None and name not in KNOBS
+
+
+MOST: Final = 10**9
+"""Rows of a file."""
+
+
+def write_rows(
+    kernel: str, over: Sequence[str], chosen: LaunchOptions, output: str, cluster: str | None
+) -> None:
+    """Write a row for every combination of the values of ``--over``, the last one fastest."""
+    from perfmodel.chunks import cores, workers
+    from perfmodel.prediction.grid import predicted_rows
+    from perfmodel.rows_file import RowsFile, check_rows_file, fill, origin
+
+    path = check_rows_file(output)
+    grid = _grid(kernel, over, chosen)
+    rows = RowsFile(path, origin(command_line(), *_facts(grid)))
+    if (done := rows.resume()) < 0:
+        say(f"{output} has all rows of this command already")
+        return
+    step = grid.step
+    parts = range(done, -(-grid.size // step))
+    with (
+        resumable(output),
+        progress_bar("predicting") as tell,
+        workers(min(cores(), len(parts)), cluster) as some,
+    ):
+        fill(
+            rows,
+            parts,
+            lambda number: grid.values(number * step, (number + 1) * step),
+            partial(predicted_rows, grid.launches, among=grid.among),
+            some,
+            lambda done: tell(min(done * step, grid.size), grid.size),
+        )
+    wrote(output)
+
+
+def _facts(grid: "Grid") -> Iterator[Any]:
+    """Yield what the rows of a grid follow from; see `perfmodel.rows_file.origin`."""
+    # NumPy's repr leaves out most of a long array, and a device's its figures' sources.
+    yield [(axis.name, axis.values.tolist()) for axis in grid.axes]
+    yield grid.launches
+    yield dict(grid.launches.platform["device"].figures)
+
+
+def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "Grid":
+    from perfmodel.prediction.grid import Grid, Launches
+    from perfmodel.prediction.sweep import KNOBS, check_name
+
+    named, gpu = chosen.named(kernel)
+    axes = tuple(axis_over(text, named.word_parameters) for text in over)
+    names = [axis.name for axis in axes]
+    given = parse_defines(chosen.define or (), named.word_parameters)
+    for name in names:
+        if names.count(name) > 1:
+            raise PerfmodelError(f"--over {name} is given twice: give its values as one list")
+        if name in given:
+            raise PerfmodelError(f"{name} is given by -D and by --over: give it once")
+    firsts = {}
+    if named.launches is not None:
+        firsts = {axis.name: int(axis.values[0]) for axis in axes if axis.name not in KNOBS}
+    params = chosen.values(named, **firsts)
+    base = named.one(params, chosen.program.launch)
+    if named.launches is None:
+        for name in names:
+            check_name(name, base.kernel)
+    platform = chosen.platform(base.kernel, gpu, base.values)
+    made = base.kernel if named.launches is None else _AtValues(named.launches, params)
+    grid = Grid(Launches(made, base.values, platform.pop("l2"), platform), axes)
+    if grid.size > MOST:
+        raise too_many("the --over options", grid.size, MOST)
+    return grid
+
+
+@record
+class _AtValues:
+    """A program's kernel at some values of what its launch follows from."""
+
+    launches: "ProgramLaunches"
+    others: Mapping[str, Any]
+
+    def __call__(self, values: Mapping[str, int]) -> "Kernel":
+        return self.launches.kernels({**self.others, **values})[0]

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 MANY: Final = 1000
 """Launches from which on it takes long enough to say so."""
 
-EXAMPLES = (
-    "perfmodel validate",
-    "perfmodel validate --device a100-sxm-80 --json",
-    "perfmodel validate --from my-measurements --device my-gpu.toml",
-    "perfmodel validate --transfer -o report.md --plot report.svg",
-    "perfmodel validate --without dirty_lines",
-    "perfmodel validate --rows launches.parquet --cluster tcp://host:8786",
-)
-
 
 def _checked_rows(path: str | None) -> str | None:
     if path is not None:

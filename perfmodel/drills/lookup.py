@@ -29,31 +29,10 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware import load_device
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.formula import Formula
+from perfmodel.packaged import packaged_toml
 from perfmodel.prediction import Prediction, predict
 
-_FORMULAS: Final = {
-    "activity": "grid.activity",
-    "atomics": "atomics.global_atomics",
-    "bank_conflicts": "requests.bank_conflicts",
-    "coalescing": "requests.coalescing",
-    "contention": "requests.contention",
-    "dram": "dram.throughput",
-    "in_flight": "time.bytes_in_flight",
-    "l2": "l2.throughput",
-    "latency": "latency.latency",
-    "occupancy": "launch.occupancy",
-    "queueing": "time.queueing",
-    "residency": "l2.residency",
-    "reuse": "reuse.reuse_windows",
-    "roofline": "roofline",
-    "shared_atomics": "atomics.shared_atomics",
-    "shared_loops": "atomics.shared_loops",
-    "shared_swaps": "atomics.shared_swaps",
-    "sides": "l2.sides",
-    "time": "time.stage",
-    "wavefronts": "requests.wavefronts",
-    "waves": "launch.waves",
-}
+_FORMULAS: Final = packaged_toml(Path(__file__).with_name("closed_forms.toml"))
 """Modules of `perfmodel.models` whose closed forms drills can name, and what drills call them."""
 
 

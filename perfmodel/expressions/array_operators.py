@@ -7,8 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.expressions.mixing import mixed_arrays, shuffled_arrays
-from perfmodel.expressions.parts import full_parts_arrays
-from perfmodel.expressions.scalars import LARGEST_SHIFT
+from perfmodel.expressions.scalars import LARGEST_SHIFT, full_parts_arrays
 
 
 def _power_bound(base: int, exponent: int) -> int:

@@ -3,7 +3,7 @@
 An expression becomes a chain of NumPy's functions, once. Where floats alone go in, whole numbers
 come of literals, truth values and rounding, so that their bounds are known beforehand. What a
 condition leaves out is computed like all else: where that, or anything, has no value, the processor
-says so, and `perfmodel.expressions.arrays` evaluates again, part by part.
+says so, and `perfmodel.expressions.evaluate` evaluates again, part by part.
 """
 
 import operator

@@ -106,23 +106,14 @@ def parse(
     that the blocks fill the GPU's slots; and ``a if condition else b``. Precedence is Python's.
     Line ends count as spaces.
 
-    Parameters
-    ----------
-    text
-        At most 10,000 characters and 100 levels of nesting.
-    where
-        What the expression is, for messages: ``access "A" index``.
-    allowed
-        The variables that may occur. None allows any.
-    integer
-        Whether only whole-number arithmetic is allowed, as in an index: refuses ``/``, float
-        literals, ``floor``, ``ceil``, ``log2`` and ``sqrt``, and allows ``**`` only with a literal
-        exponent from 0 to 8.
+    `text`: at most 10,000 characters and 100 levels of nesting. `where`: what the expression is,
+    for messages: ``access "A" index``. `allowed`: the variables that may occur. None allows any.
+    `integer`: whether only whole-number arithmetic is allowed, as in an index: refuses ``/``, float
+    literals, ``floor``, ``ceil``, ``log2`` and ``sqrt``, and allows ``**`` only with a literal
+    exponent from 0 to 8.
 
-    Raises
-    ------
-    PerfmodelError
-        If the text is anything else; the message is one line and starts with ``where``.
+    Raises `PerfmodelError` if the text is anything else; the message is one line and starts with
+    ``where``.
     """
     if not isinstance(text, str):
         raise PerfmodelError(f"{where}: must be text, not {type(text).__name__}; put it in quotes")

@@ -81,15 +81,7 @@ def _operation(operator: str, first: Any, other: Node | int) -> Operation:
 class Number(_Written):
     """A literal. ``Number(1)`` and ``Number(1.0)`` differ, since integers are kept exact.
 
-    Parameters
-    ----------
-    value
-        A finite number; integers have a magnitude of at most 2**63 - 1.
-
-    Raises
-    ------
-    PerfmodelError
-        If the value is not such a number.
+    Raises `PerfmodelError` unless it is finite, and an integer at most 2**63 - 1 in magnitude.
     """
 
     value: int | float
@@ -150,17 +142,10 @@ class Name(_Written):
 class Operation(_Written):
     """An operator applied to operands.
 
-    Parameters
-    ----------
-    operator
-        A key of `ARITY`: Python's symbol or word, ``neg`` for unary minus, or a function's name.
-    operands
-        As many nodes as the operator takes; ``where`` takes (condition, if true, if false).
+    `operator`: a key of `ARITY`: Python's symbol or word, ``neg`` for unary minus, or a function's
+    name. `operands`: as many nodes as it takes; ``where`` takes (condition, if true, if false).
 
-    Raises
-    ------
-    PerfmodelError
-        If the operator is unknown or the number of operands is wrong.
+    Raises `PerfmodelError` if the operator is unknown or the number of operands is wrong.
     """
 
     operator: str

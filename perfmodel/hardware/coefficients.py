@@ -17,8 +17,6 @@ Values are in the unit in which formulas take them: SI, or clocks of an SM. A co
 without a folder of its own has the values of the newest one that has, which counts as inherited.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import lru_cache
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).parent / "catalogue" / "coefficients"
 _KIND: Final = one_of(get_args(Kind))
-_declared: dict[str, Coefficient | CoefficientTable] = {}
+_declared: "dict[str, Coefficient | CoefficientTable]" = {}
 
 
 @record
@@ -99,7 +97,7 @@ class Coefficient:
         found = coefficients_of("").origins[self.name]
         return f"{found.text} [{found.unit}]"
 
-    def __call__(self, device: Device) -> float:
+    def __call__(self, device: "Device") -> float:
         """Return its value on a device, in the unit of its file."""
         return cast(float, device.coefficients.values[self.name])
 
@@ -114,7 +112,7 @@ class CoefficientTable:
         """Let `declared` know of it."""
         _declare(self)
 
-    def __call__(self, device: Device) -> npt.NDArray[np.float64]:
+    def __call__(self, device: "Device") -> npt.NDArray[np.float64]:
         """Return its values on a device, in the unit of its file."""
         return np.asanyarray(device.coefficients.values[self.name], dtype=float)
 

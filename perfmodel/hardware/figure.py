@@ -1,16 +1,16 @@
 """A figure: one number about a GPU with its unit, its kind and its source.
 
 Files and views keep figures as they were written (3352 GB/s, 29 cycles); everything that computes
-uses SI. The unit table below is the only place where the two meet.
+uses SI. The table of units, ``units.toml``, is the only place where the two meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, get_args
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 
 Kind = Literal["datasheet", "measured", "fitted", "derived", "assumed"]
@@ -31,45 +31,8 @@ class Unit(NamedTuple):
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     {
-        "B": Unit("bytes", 1),
-        "kB": Unit("bytes", 1e3),
-        "MB": Unit("bytes", 1e6),
-        "GB": Unit("bytes", 1e9),
-        "KiB": Unit("bytes", 2**10),
-        "MiB": Unit("bytes", 2**20),
-        "GiB": Unit("bytes", 2**30),
-        "B/s": Unit("bytes/second", 1),
-        "GB/s": Unit("bytes/second", 1e9),
-        "TB/s": Unit("bytes/second", 1e12),
-        "B/clk": Unit("bytes/second", 1, clock=1),
-        "B/clk/SM": Unit("bytes/second", 1, clock=1, sms=1),
-        "Hz": Unit("hertz", 1),
-        "MHz": Unit("hertz", 1e6),
-        "GHz": Unit("hertz", 1e9),
-        "s": Unit("seconds", 1),
-        "ms": Unit("seconds", 1e-3),
-        "us": Unit("seconds", 1e-6),
-        "ns": Unit("seconds", 1e-9),
-        "cycles": Unit("seconds", 1, clock=-1),
-        "FLOP/s": Unit("operations/second", 1),
-        "GFLOP/s": Unit("operations/second", 1e9),
-        "TFLOP/s": Unit("operations/second", 1e12),
-        "GOP/s": Unit("operations/second", 1e9),
-        "TOP/s": Unit("operations/second", 1e12),
-        "blocks/s": Unit("blocks/second", 1),
-        "Gblocks/s": Unit("blocks/second", 1e9),
-        "blocks/clk": Unit("blocks/second", 1, clock=1),
-        "1": Unit("ratio", 1),
-        "SM": Unit("SMs", 1),
-        "threads": Unit("threads", 1),
-        "warps": Unit("warps", 1),
-        "blocks": Unit("blocks", 1),
-        "registers": Unit("registers", 1),
-        "schedulers": Unit("schedulers", 1),
-        "lanes/clk/SM": Unit("lanes", 1),
-        "partitions": Unit("partitions", 1),
-        "slices": Unit("slices", 1),
-        "GPCs": Unit("GPCs", 1),
+        name: Unit(**stated)
+        for name, stated in packaged_toml(Path(__file__).with_name("units.toml")).items()
     }
 )
 
@@ -93,7 +56,7 @@ class Figure:
     note: str = ""  # what a reader must know to use it: conditions, reasoning, doubts
     # Standard error in `unit`, for fits and repeated measurements.
     standard_error: float | None = None
-    also: tuple[Figure, ...] = ()  # other sources for the same figure, mostly such as disagree
+    also: "tuple[Figure, ...]" = ()  # other sources for the same figure, mostly such as disagree
     values: tuple[float, ...] = ()  # the whole list, for a figure that is one; else empty
 
     @property

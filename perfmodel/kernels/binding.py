@@ -6,7 +6,7 @@ import numpy as np
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Node, evaluate, names
-from perfmodel.expressions.arrays import Parts
+from perfmodel.expressions.evaluate import Parts
 from perfmodel.kernels.access import ELEMENT_BYTES, Access, width_fault
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.kernel import Kernel

@@ -1,7 +1,5 @@
 """How far the time may be off by what had to be assumed of a kernel."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from perfmodel.records import record
@@ -19,7 +17,7 @@ class Doubt:
     # What was assumed or left out, a sentence each: predictions say it before all else.
     reasons: tuple[str, ...] = ()
 
-    def beside(self, other: Doubt) -> Doubt:
+    def beside(self, other: "Doubt") -> "Doubt":
         """Return both."""
         return Doubt(
             self.shorter * other.shorter,

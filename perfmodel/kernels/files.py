@@ -136,10 +136,8 @@ def parse_kernel(text: str, where: str = "kernel") -> Kernel:
     `text`: the content of a kernel file; see the module's own description. `where`: start of the
     error messages.
 
-    Raises
-    ------
-    PerfmodelError
-        If the text is not TOML (with the line), or a key is unknown, missing or wrong.
+    Raises `PerfmodelError` if the text is not TOML (with the line), or a key is unknown, missing or
+    wrong.
     """
     table = parse_toml(text, where)
     return kernel_from_table(table, where)

@@ -4,8 +4,6 @@ A histogram over millions of bins is kept as groups of consecutive bins that are
 likely, so that expectations over all bins are sums over some ten thousand groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -43,7 +41,7 @@ class Histogram:
         """Probability of the likeliest bin."""
         return float(self.likely.max())
 
-    def merged(self, together: int) -> Histogram:
+    def merged(self, together: int) -> "Histogram":
         """Return the histogram of `together` neighbouring bins at a time, as sectors hold them."""
         if together <= 1:
             return self

@@ -164,19 +164,12 @@ class Instance:
 def bind(kernel: Kernel, values: Mapping[str, npt.ArrayLike] | None = None) -> Instance:
     """Put numbers in for a kernel's parameters.
 
-    Parameters
-    ----------
-    kernel
-        The kernel.
-    values
-        An integer, or an array of integers, for each parameter; those with a default may be left
-        out. Arrays must broadcast together: they are so many configurations.
+    `kernel`: the kernel. `values`: an integer, or an array of integers, for each parameter; those
+    with a default may be left out. Arrays must broadcast together: they are so many configurations.
 
-    Raises
-    ------
-    PerfmodelError
-        If a parameter is unknown, missing, no integer or out of range; if the launch is one that
-        CUDA refuses; or if an expression overflows or makes no sense with these values.
+    Raises `PerfmodelError` if a parameter is unknown, missing, no integer or out of range; if the
+    launch is one that CUDA refuses; or if an expression overflows or makes no sense with these
+    values.
     """
     given = parameter_values(kernel, values or {})
     shape = common_shape(kernel, given)

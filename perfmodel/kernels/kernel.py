@@ -5,14 +5,14 @@ kernel's parameters, its loop variables and its own definitions. Everything here
 `perfmodel.kernels.instance` puts numbers in.
 """
 
-from __future__ import annotations
-
+from pathlib import Path
 from typing import Final, Literal
 
 from perfmodel.expressions import Node, Number
 from perfmodel.kernels.access import Access
 from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
+from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 
 Space = Literal["global", "shared", "local"]
@@ -28,26 +28,7 @@ LARGEST_PARAMETER: Final = 2**40
 """Largest value of a parameter that states no maximum."""
 
 
-PIPES: Final = {
-    "fma32": "FP32 multiply, add or fused multiply-add",
-    "fma64": "FP64 multiply, add or fused multiply-add",
-    "int32": "32-bit integer, logic or address arithmetic",
-    "imad": "32-bit integer multiply, or multiply and add",
-    "wide": "the same with a product of 64 bits, or its upper half: two slots of the same pipe",
-    "conversion": "between float and integer; count of bits, position of the first bit",
-    "sfu": "special function: reciprocal, root, exponential, sine",
-    "tensor16": "16-bit tensor-core multiply-accumulates, of the whole warp divided by 32",
-    "bf16_tensor": "bf16 multiply-accumulates of a block by its threads, tensor cores at full rate",
-    "fp16_tensor": "the same in fp16",
-    "tf32_tensor": "the same in tf32",
-    "fp8_tensor": "the same in fp8",
-    "lsu": "clocks of L1's data banks per warp, in addition to the accesses stated",
-    "constant": "words that a warp reads from constant memory, at addresses that lanes differ in",
-    "shuffle": "exchange between the lanes of a warp, by way of L1",
-    "masked": "memory accesses that no thread of the warp makes: predicated, not branched over",
-    "uniform": "moves of a warp's constants, which are issued while doubles are",
-    "other": "anything else that takes an issue slot: branch, move, barrier",
-}
+PIPES: Final[dict[str, str]] = packaged_toml(Path(__file__).with_name("pipes.toml"))
 """Kinds of arithmetic: a thread's instructions that are not memory accesses."""
 
 PRECISIONS: Final = (
@@ -202,7 +183,7 @@ class Assumption:
     names: tuple[str, ...]  # arguments whose contents decide
     words: str  # what they are taken to hold
     # The same launch with other contents that are as plausible, where that is another kernel.
-    others: tuple[Kernel, ...] = ()
+    others: "tuple[Kernel, ...]" = ()
     allowed: bool = False  # whether to go on however far the time hangs on it
 
 

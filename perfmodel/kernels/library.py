@@ -21,10 +21,7 @@ LIBRARY: Final = Path(__file__).parent / "library"
 def mappings(name: str) -> list[str]:
     """Return the mappings of a built-in kernel, simplest first; none if it has one form only.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no such kernel.
+    Raises `PerfmodelError` if there is no such kernel.
     """
     _check_name(name)
     return list(MAPPINGS.get(name, ()))
@@ -36,10 +33,7 @@ def builtin(name: str, mapping: str | None = None) -> Kernel:
     `name`: one of `builtin_names`. `mapping`: one of `mappings`; None means that of
     `DEFAULT_MAPPINGS`.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no such kernel or mapping.
+    Raises `PerfmodelError` if there is no such kernel or mapping.
     """
     known = mappings(name)
     if mapping is None:

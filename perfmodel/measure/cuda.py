@@ -297,12 +297,8 @@ def _no_compiler(error: Exception) -> PerfmodelError:
 def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) -> bytes:
     """Return the machine code of a file of `SOURCES` for an architecture such as ``sm_90``.
 
-    Raises
-    ------
-    GpuError
-        If the compiler refuses it, with its first message.
-    PerfmodelError
-        If there is no run-time compiler.
+    Raises `GpuError` if the compiler refuses it, with its first message. Raises `PerfmodelError` if
+    there is no run-time compiler.
     """
     try:
         from cuda.bindings import nvrtc

@@ -14,11 +14,10 @@ from statistics import median
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.measure.columns import name_fault
 from perfmodel.measure.gpu import GpuFacts
 from perfmodel.measure.seal import FORMAT, begins_sealed
 from perfmodel.measure.seal import SESSION_FILE as SESSION
-from perfmodel.measure.session_file import read_session
+from perfmodel.measure.session_file import name_fault, read_session
 from perfmodel.measure.sweep import Point, Sweep, counter_metrics
 from perfmodel.text_files import write_file
 

@@ -30,9 +30,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest, shown
-from perfmodel.measure.columns import INPUTS, PLAUSIBLE, PROTOCOL, RESULTS, WORDS, name_fault
 from perfmodel.measure.seal import SESSION_FILE, checksum, measured_files
-from perfmodel.measure.session_file import read_session
+from perfmodel.measure.session_file import (
+    INPUTS,
+    PLAUSIBLE,
+    RESULTS,
+    WORDED,
+    WORDS,
+    name_fault,
+    read_session,
+)
 from perfmodel.text_files import read_bytes
 
 Value = str | int | float
@@ -289,14 +296,14 @@ def _row(topic: str, values: dict[str, Value], line: int, where: str) -> Row:
         raise PerfmodelError(
             f"{where} has neither a time nor a flag that says why: measure it again"
         )
-    for name, allowed in PROTOCOL.items():
+    for name, allowed in WORDED.items():
         if name in values and values[name] not in allowed:
             raise PerfmodelError(
                 f"{where}: {name} must be {' or '.join(allowed)}, not {shown(values[name])}"
             )
     if "time_us" in values and "timing" not in values:
         raise PerfmodelError(
-            f"{where} has a time, but timing does not say which: {' or '.join(PROTOCOL['timing'])}"
+            f"{where} has a time, but timing does not say which: {' or '.join(WORDED['timing'])}"
         )
     return Row(topic, line, MappingProxyType(values))
 

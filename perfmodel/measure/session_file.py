@@ -1,10 +1,14 @@
-"""The session file of a measurement folder, ``session.toml``: read and checked.
+"""The session file of a measurement folder and the columns of its CSVs: what may stand there.
 
-What it says of the GPU and of the protocol stands in for device figures, so a number in another
-unit, or none, is refused here, with its place and what is allowed.
+What ``session.toml`` says of the GPU and of the protocol stands in for device figures, so a number
+in another unit, or none, is refused here, with its place and what is allowed. A CSV has the
+parameters of its sweep first, and then results. Results have the names of ``columns.toml`` or are
+described in the session file; parameters are free, but sizes come in bytes and times in
+microseconds, so that no number is taken for another.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -12,33 +16,47 @@ from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.measure.seal import FORMAT, SESSION_FILE
+from perfmodel.packaged import packaged_toml
 from perfmodel.text_files import parse_toml, read_text
+
+_TABLES: Final = packaged_toml(Path(__file__).with_name("columns.toml"))
+RESULTS: Final[Mapping[str, str]] = MappingProxyType(_TABLES["results"])
+"""Known results; ones that a session file describes under ``[columns]`` come on top."""
+WORDED: Final[Mapping[str, list[str]]] = MappingProxyType(_TABLES["worded"])
+"""Results that are one of a few words, or empty."""
+PLAUSIBLE: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(_TABLES["plausible"])
+"""Results that are above zero, and between what they may be: beyond, the unit is another."""
+
+WORDS: Final = frozenset({*WORDED, "flag", "source"})
+"""Columns that are text whatever they look like."""
+
+INPUTS: Final = ("session", "state", "timing", "cache")
+"""Columns that tell one point from another, besides the parameters."""
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_FOREIGN: Final = (
+    (re.compile(r"time(_(ns|ms|s|sec|seconds|cycles))?"), "times come in microseconds, as time_us"),
+    (re.compile(r"clock(_(hz|khz|ghz))?"), "clocks come in megahertz, as clock_mhz"),
+    (
+        re.compile(r"(.+_)?([kmgt]i?b|[kmg]i?bytes)", re.IGNORECASE),
+        "sizes come in bytes, as bytes or ..._bytes",
+    ),
+)
+
+
+def name_fault(name: str) -> str | None:
+    """Return what is wrong with a column's name, or None: how it is written, or its unit."""
+    if not _NAME.fullmatch(name):
+        return "a name is made of letters, digits and '_'"
+    return next((why for pattern, why in _FOREIGN if pattern.fullmatch(name)), None)
+
 
 Bounds = tuple[float, float, str]
 
-MACHINE: Final[Mapping[str, Bounds]] = MappingProxyType(
-    {
-        "sms": (1, 1024, "SMs"),
-        "l2_bytes": (1 << 16, 1 << 40, "bytes"),
-        "persisting_max": (0, 1 << 40, "bytes"),
-        "window_max": (0, 1 << 40, "bytes"),
-        "memory_bytes": (1 << 28, 1 << 50, "bytes"),
-        "sm_clock_mhz": (100, 10_000, "MHz"),
-        "memory_clock_mhz": (100, 50_000, "MHz"),
-        "bus_bits": (8, 1 << 16, "bits"),
-    }
-)
+MACHINE: Final[Mapping[str, Bounds]] = MappingProxyType(_TABLES["machine"])
 """Numbers of ``[machine]``, each with the least and the most that a GPU may have, and its unit."""
 
-PROTOCOL: Final[Mapping[str, Bounds]] = MappingProxyType(
-    {
-        "event_floor_us": (0.1, 1000, "microseconds"),
-        "event_floor_cold_us": (0.1, 1000, "microseconds"),
-        "profiler_floor_us": (0.1, 1000, "microseconds"),
-        "profiler_fetch_us": (0, 1000, "microseconds"),
-        "profiler_warp_us": (0, 1000, "microseconds"),
-    }
-)
+PROTOCOL: Final[Mapping[str, Bounds]] = MappingProxyType(_TABLES["protocol"])
 """Numbers of ``[protocol]`` and of a session's own table, such as ``[session-1]``."""
 
 _WORDS: Final = ("device", "gpu", "driver", "cuda", "compute_capability", "origin")

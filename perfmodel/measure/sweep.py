@@ -81,7 +81,7 @@ class Sweep:
     timings: tuple[str, ...]
     repeats: int  # launches whose median is recorded, at most
     clocks: bool  # whether the kernel reports clocks of its own through the buffer ``clocks``
-    # Function of `perfmodel.measure.run` that holds the output against its due; or empty.
+    # Function of `perfmodel.measure.session` that holds the output against its due; or empty.
     check: str
     counters: tuple[str, ...]  # columns that the profiler counts, keys of `counter_metrics`
     # Which kernel predicts a row: ``kernel``, ``mapping`` and ``params``; empty if none does.
@@ -220,12 +220,9 @@ def _point(sweep: Sweep, params: dict[str, Value], gpu: Mapping[str, int]) -> Po
 def l2_control(table: Mapping[str, Any]) -> L2Control:
     """Return the L2 control that a sweep's `l2` table means, its expressions evaluated.
 
-    Parameters
-    ----------
-    table : mapping
-        ``set_aside`` and ``window`` [B], ``window_buffer``, ``hit_ratio``, ``hit_prop``,
-        ``miss_prop``, ``fetch_granularity`` [B]; what is absent is the driver's. A window of no
-        length is none.
+    `table`: ``set_aside`` and ``window`` [B], ``window_buffer``, ``hit_ratio``, ``hit_prop``,
+    ``miss_prop``, ``fetch_granularity`` [B]; what is absent is the driver's. A window of no length
+    is none.
     """
     window = None
     if table.get("window"):

@@ -55,39 +55,19 @@ _HEAD_WIDTHS: Final = (64, 128, 256)
 
 @record
 class ModelShape:
-    """Sizes of a decoder.
-
-    Attributes
-    ----------
-    name, title, source : str
-    layers : int
-    width : int
-        Of the residual stream, d.
-    heads, kv_heads : int
-        Of queries; of keys and values.
-    head_width : int
-        Of one head: 64, 128 or 256.
-    ffn_width : int
-    ffn_matrices : {2, 3}
-        Up and down, or gate, up and down.
-    vocab : int
-    context : int
-        Tokens in the cache.
-    dtype : {"fp16", "bf16", "fp32"}
-        Of weights, activations and cache.
-    """
+    """Sizes of a decoder."""
 
     name: str
     layers: int
-    width: int
-    heads: int
-    kv_heads: int
-    head_width: int
+    width: int  # of the residual stream, d
+    heads: int  # of queries
+    kv_heads: int  # of keys and values
+    head_width: int  # of one head: 64, 128 or 256
     ffn_width: int
-    ffn_matrices: int
+    ffn_matrices: int  # 2: up and down; 3: gate, up and down
     vocab: int
-    context: int
-    dtype: str
+    context: int  # tokens in the cache
+    dtype: str  # of weights, activations and cache: "fp16", "bf16" or "fp32"
     title: str = ""
     source: str = ""
 
@@ -122,15 +102,10 @@ class ModelShape:
 def load_shape(name_or_path: str | Path) -> ModelShape:
     """Return a model shape by name, or from a TOML file.
 
-    Parameters
-    ----------
-    name_or_path
-        One of `shape_names`, or a path: a `Path`, or text with a separator or ending in ``.toml``.
+    `name_or_path`: one of `shape_names`, or a path: a `Path`, or text with a separator or ending in
+    ``.toml``.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no such shape or file, or it states no valid shape.
+    Raises `PerfmodelError` if there is no such shape or file, or it states no valid shape.
     """
     if isinstance(name_or_path, str) and not (
         name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path

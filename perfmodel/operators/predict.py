@@ -23,24 +23,13 @@ Caches = Literal["step", "cold", "warm"]
 
 @record
 class OperatorTime:
-    """An operator on a device.
-
-    Attributes
-    ----------
-    operator : Operator
-    prediction : Prediction
-        Of one launch, with caches as they mostly are when it comes to run.
-    tier : {"L1/SMEM", "L2", "HBM"}
-        The nearest memory that holds its working set.
-    time_s : float
-        Of one launch [s]: between a warm and a cold one by the share of the step that L2 keeps.
-    interval_s : tuple of two float
-        90% interval of it [s].
-    """
+    """An operator on a device."""
 
     operator: Operator
-    prediction: Prediction
-    tier: Tier
+    prediction: Prediction  # of one launch, with caches as they mostly are when it comes to run
+    tier: Tier  # the nearest memory that holds its working set
+    # Of one launch [s]: between a warm and a cold one by the share of the step that L2 keeps; and
+    # its 90% interval.
     time_s: float
     interval_s: tuple[float, float]
 
@@ -86,25 +75,13 @@ class OperatorTime:
 
 @record
 class StepTimes:
-    """All operators of a shape on a device, and their sums.
-
-    Attributes
-    ----------
-    shape : ModelShape
-    batch : int
-    device : Device
-    timing : str
-    kept : float
-        Share of weights and cache that L2 still has when the next token comes to them.
-    each : tuple of OperatorTime
-    warnings : tuple of str
-    """
+    """All operators of a shape on a device, and their sums."""
 
     shape: ModelShape
     batch: int
     device: Device
     timing: Timing
-    kept: float
+    kept: float  # share of weights and cache that L2 still has when the next token comes to them
     each: tuple[OperatorTime, ...]
     warnings: tuple[str, ...]
 
@@ -193,25 +170,13 @@ def predict_operators(
 ) -> StepTimes:
     """Predict every operator of a model shape.
 
-    Parameters
-    ----------
-    shape : ModelShape
-    device : Device
-    context : int, optional
-        Tokens in the cache, and of the prompt; by default the shape's.
-    batch : int
-        Sequences at a time.
-    timing : {"profiler", "events", "graph"}
-    cache : {"step", "cold", "warm"}
-        What L2 holds when an operator starts: what the step leaves it (what the kernel before
-        wrote; of weights and cache the share that survives a whole token), or nothing, or all
-        that the same launch would leave.
+    `context`: tokens in the cache, and of the prompt; by default the shape's. `batch`: sequences at
+    a time. `cache`: what L2 holds when an operator starts: what the step leaves it (what the kernel
+    before wrote; of weights and cache the share that survives a whole token), or nothing, or all
+    that the same launch would leave.
 
-    Raises
-    ------
-    PerfmodelError
-        If context or batch is out of range, an operator cannot be launched on the device, or
-        weights and cache together exceed its memory.
+    Raises `PerfmodelError` if context or batch is out of range, an operator cannot be launched on
+    the device, or weights and cache together exceed its memory.
     """
     if cache not in ("step", "cold", "warm"):
         raise PerfmodelError(f"cache {cache!r} is unknown; choose step, cold or warm")

@@ -22,46 +22,23 @@ TILE_KEYS: Final = {64: 128, 128: 64}
 
 @record
 class Operator:
-    """An operator of one layer, or of the whole step.
-
-    Attributes
-    ----------
-    name : str
-    phase : {"token", "prompt"}
-        Whether it makes one token of each sequence, or reads a whole prompt.
-    kernel : str
-        Built-in kernel that does it.
-    params : mapping
-        Its parameters.
-    count : int
-        Times in a step, all layers together.
-    read_bytes, written_bytes : int
-        Each array once [B].
-    working_set : int
-        Bytes that must stay near for no byte to be fetched twice, or to be found there [B].
-    on_chip : bool
-        Whether the working set is one block's tile, which shared memory or registers hold.
-    source : {"memory", "kernel"}
-        Where its input comes from: weights and cache, which all else of the step has displaced, or
-        what the kernel before it just wrote.
-    mapping : str or None
-        Of the kernel.
-    beside : str
-        Name of the operator that it is a part or an alternative of: it is no part of the totals.
-    """
+    """An operator of one layer, or of the whole step."""
 
     name: str
-    phase: Phase
-    kernel: str
+    phase: Phase  # whether it makes one token of each sequence, or reads a whole prompt
+    kernel: str  # built-in kernel that does it
     params: dict[str, Any]
-    count: int
+    count: int  # times in a step, all layers together
+    # Each array once [B].
     read_bytes: int
     written_bytes: int
-    working_set: int
-    on_chip: bool = False
+    working_set: int  # must stay near for no byte to be fetched twice, or to be found there [B]
+    on_chip: bool = False  # whether that is one block's tile, in shared memory or registers
+    # Where its input comes from: weights and cache, which all else of the step has displaced, or
+    # what the kernel before it just wrote.
     source: Source = "memory"
     mapping: str | None = None
-    beside: str = ""
+    beside: str = ""  # the operator that it is a part or alternative of: it is in no totals then
 
     @property
     def bytes(self) -> int:

@@ -6,7 +6,7 @@ from typing import Final
 from perfmodel.hardware import Device
 from perfmodel.models.ranges import Differences, outside, ranges
 from perfmodel.prediction.circumstances import Circumstances
-from perfmodel.prediction.wider import wider_warnings
+from perfmodel.prediction.interval import wider_warnings
 
 _SAID_FIRST: Final = (
     *("l2_size", "l2_read_bandwidth", "l2_write_bandwidth", "l2_latency"),

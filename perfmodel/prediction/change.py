@@ -1,10 +1,12 @@
 """Change: something to try on a launch, the launch as it would be with it, and what was untried."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import L2Control
+from perfmodel.packaged import packaged_toml
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 
@@ -24,21 +26,9 @@ Kind = Literal[
     "privatisation",
 ]
 
-CATEGORIES: Final[dict[Kind, str]] = {
-    "residency": "L2 residency",
-    "fetch granularity": "launch configuration",
-    "block size": "launch configuration",
-    "remap": "remap",
-    "coalescing": "data layout",
-    "vector width": "vectorisation",
-    "coarsening": "coarsening",
-    "tiling": "tiling",
-    "tiles": "tile sizes",
-    "padding": "shared-memory layout",
-    "swizzle": "shared-memory layout",
-    "privatisation": "privatisation",
-    "rewrite": "rewrite",
-}
+_KINDS: Final = packaged_toml(Path(__file__).with_name("changes.toml"))
+
+CATEGORIES: Final[dict[Kind, str]] = _KINDS["categories"]
 """What each kind of change is: what somebody has to touch to make it."""
 
 
@@ -70,19 +60,7 @@ NEVER: Final = (
 )
 """What no advice tries."""
 
-_ABSENT: Final[dict[Kind, str]] = {
-    "residency": "no buffer is read from L2 twice",
-    "remap": "no lanes touch memory at a stride, or the thread's number has no second axis to swap",
-    "coalescing": "each warp touches whole sectors, or where it does is counted in a sample",
-    "vector width": "neighbouring threads touch no whole vectors of words, or those are 16 B now",
-    "coarsening": "threads of a block work together, or the grid has several dimensions or few "
-    "blocks",
-    "block size": "threads of a block work together, or the kernel fixes its block",
-    "tiling": "no loop reads global data that other threads of the block read too, or it is in "
-    "shared memory now",
-    "padding": "no bank conflicts",
-    "privatisation": "no atomics whose old values go unused, on few enough words",
-}
+_ABSENT: Final[dict[Kind, str]] = _KINDS["absent"]
 """Why a kind of change is absent: no launch of that kind could be made from this one."""
 
 

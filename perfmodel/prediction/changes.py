@@ -48,16 +48,9 @@ def changes(
 ) -> Iterator[Change]:
     """Yield the changes that could concern a launch, whether they gain or not.
 
-    Parameters
-    ----------
-    base : Prediction
-        The launch as it is.
-    fixed_set_aside : int, optional
-        Set-aside that is given and not to be chosen [B].
-    mps : bool
-        Whether a multi-process server sets L2 aside.
-    in_other_blocks : sequence of Kernel
-        The same launch in blocks of other sizes, if its kernel has no parameter for it.
+    `base`: the launch as it is. `fixed_set_aside`: set-aside that is given and not to be chosen
+    [B]. `mps`: whether a multi-process server sets L2 aside. `in_other_blocks`: the same launch in
+    blocks of other sizes, if its kernel has no parameter for it.
     """
     yield from _residency(base, fixed_set_aside, mps)
     yield from _granularity(base)

@@ -1,7 +1,5 @@
 """Circumstances of a launch: what its interval and its warnings depend on besides numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 
@@ -37,7 +35,7 @@ class Circumstances:
     of_accesses: tuple[str, ...]  # what is to be said of its accesses
 
     @classmethod
-    def of(cls, details: Details) -> Circumstances:
+    def of(cls, details: Details) -> "Circumstances":
         """Return the circumstances of an evaluated launch."""
         instance, requests = details.instance, details.requests
         loads = (r for r in requests if r.access.kind == "load")

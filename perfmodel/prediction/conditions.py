@@ -1,7 +1,5 @@
 """What launches are predicted under: the GPU, the protocol, and L2 control."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -76,7 +74,7 @@ class Conditions:
         _asked.add(key)
         return False
 
-    def forms(self, kernel: Kernel, given: Mapping[str, Any]) -> Forms | None:
+    def forms(self, kernel: Kernel, given: Mapping[str, Any]) -> "Forms | None":
         """Return the compiled forms of such launches; None where there may be none."""
         controlled = self.l2 not in (None, _DRIVERS)
         if controlled or self.mig or self.mps or self.concurrent or _off.get():

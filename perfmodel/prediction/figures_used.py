@@ -1,16 +1,50 @@
-"""Which figures of a device a predicted time comes from, and how much each of them matters."""
+"""How a predicted time follows from a device's figures, and how much each of them matters."""
 
 from dataclasses import replace
 from typing import Any, Final
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.derivation import recording
-from perfmodel.models.replay import DecisionError, Derivation, in_order
+from perfmodel.models.replay import DecisionError, Derivation, derivation, in_order
 from perfmodel.models.roofline import ceilings
-from perfmodel.prediction.derive import derive_as_far
+from perfmodel.prediction.evaluate import evaluate
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.time_of_traffic import recorded_device, time_on
+from perfmodel.prediction.time_of_traffic import derive_time, recorded_device, time_on
 from perfmodel.records import record
+
+
+def derive(prediction: Prediction) -> Derivation:
+    """Return how the time of a prediction follows from its device's figures.
+
+    The launch is evaluated once more, by figures that are recorded.
+
+    Raises `PerfmodelError` if its traffic was simulated, not worked out.
+    """
+    if prediction.method == "simulated":
+        raise PerfmodelError(
+            "the traffic of this prediction was simulated, and follows from no formula: predict it "
+            "with closed-form traffic"
+        )
+    details = prediction.details
+    with recording() as decisions:
+        found = evaluate(
+            details.instance,
+            recorded_device(details.device),
+            prediction.timing,
+            prediction.cache,
+            details.setting,
+        )
+    return derivation(found.time.time_s, decisions)
+
+
+def derive_as_far(prediction: Prediction) -> Derivation:
+    """Return the same of any prediction: of simulated traffic, how the time follows from it."""
+    if prediction.method == "simulated":
+        details = prediction.details
+        return derive_time(details, prediction.timing, details.simulated)
+    return derive(prediction)
+
 
 _STEP: Final = 0.01
 """Change of a figure whose effect is told."""

@@ -1,7 +1,5 @@
 """The numbers of one launch that a prediction shows, and the prediction made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,7 +46,7 @@ class LaunchNumbers:
     loads: Mapping[str, tuple[Any, Any]]
 
     @classmethod
-    def of(cls, details: Details) -> LaunchNumbers:
+    def of(cls, details: Details) -> "LaunchNumbers":
         """Return the numbers of an evaluated launch, as the models have them."""
         instance, occupied = details.instance, details.occupied
         return cls(
@@ -70,7 +68,7 @@ class LaunchNumbers:
             },
         )
 
-    def plain(self) -> LaunchNumbers:
+    def plain(self) -> "LaunchNumbers":
         """Return the same as plain numbers: of each array the first, of sizes the largest."""
         return LaunchNumbers(
             time_s=_first(self.time_s),

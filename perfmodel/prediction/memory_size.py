@@ -23,10 +23,8 @@ def check_memory(instance: Instance, gpu: Device) -> None:
 
     Each buffer counts once. Of arrays of configurations, the one that needs most decides.
 
-    Raises
-    ------
-    TooLargeForMemoryError
-        Names the largest buffers, their sum, and what the device has.
+    Raises `TooLargeForMemoryError`, which names the largest buffers, their sum, and what the device
+    has.
     """
     sizes = _sizes(instance)
     total = needed_bytes(instance)

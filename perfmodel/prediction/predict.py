@@ -160,11 +160,8 @@ def contents_doubt(kernel: Kernel, evaluated: Callable[[Kernel], Details]) -> Do
     `kernel`: one with an assumption. `evaluated`: returns the details of a kernel on the device, as
     it is timed.
 
-    Raises
-    ------
-    PerfmodelError
-        If plausible contents make times that differ more than `MOST` times, unless the kernel's
-        assumption allows it.
+    Raises `PerfmodelError` if plausible contents make times that differ more than `MOST` times,
+    unless the kernel's assumption allows it.
     """
     found = kernel.assumption
     if found is None or not found.others:

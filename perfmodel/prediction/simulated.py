@@ -98,31 +98,14 @@ def simulate(
 ) -> SimulatedLaunch:
     """Count what a launch moves, access by access.
 
-    Parameters
-    ----------
-    kernel, mapping, device, cache, **params
-        As for `perfmodel.predict`.
-    control : L2Control, optional
-        Set-aside, window, fetch granularity and compression.
-    mig, mps : bool
-        As for `perfmodel.predict`.
-    concurrent : sequence of AccessPolicyWindow
-        Refused if they persist: see `simulable`.
-    seed : int
-        Decides what the hardware decides by hashes that are not known.
-    sample : float
-        Share of the launch to run, over 0 to 1.
-    sets : int
-        Simulate one of so many sets of L2, which stands for the others.
-    engine : {"auto", "numpy", "numba"}
-        Who counts; the counts are equal.
-    progress : callable, optional
-        Told the share that is done.
+    `kernel`, `mapping`, `device`, `cache` and `**params`: as for `perfmodel.predict`. `control`:
+    set-aside, window, fetch granularity and compression. `mig` and `mps`: as for
+    `perfmodel.predict`. `concurrent`: refused if they persist: see `simulable`. `seed`: decides
+    what the hardware decides by hashes that are not known. `sample`: share of the launch to run,
+    over 0 to 1. `sets`: simulate one of so many sets of L2, which stands for the others. `engine`:
+    who counts; the counts are equal. `progress`: told the share that is done.
 
-    Raises
-    ------
-    PerfmodelError
-        For anything unknown, out of range or impossible, in one line.
+    Raises `PerfmodelError` for anything unknown, out of range or impossible, in one line.
     """
     chosen, gpu, instance = prepare(kernel, mapping, device, params)
     asked = control or L2Control()

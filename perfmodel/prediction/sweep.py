@@ -73,26 +73,13 @@ def sweep(
 ) -> Sweep:
     """Predict a launch for each value of a knob or parameter.
 
-    Parameters
-    ----------
-    kernel : Kernel or callable
-        The kernel, or what gives the one at a value of a name that a program's launch follows from.
-    name : str
-        A key of `KNOBS`, or a parameter of the kernel.
-    control : L2Control, optional
-        Where the other knobs stand.
-    params : mapping of str to int or str, optional
-        The kernel's other parameters.
-    progress : callable, optional
-        Told of the values done and of all.
-    **common
-        Other arguments of `perfmodel.predict`.
+    `kernel`: the kernel, or what gives the one at a value of a name that a program's launch follows
+    from. `name`: a key of `KNOBS`, or a parameter of the kernel. `control`: where the other knobs
+    stand. `params`: the kernel's other parameters. `progress`: told of the values done and of all.
+    `**common`: other arguments of `perfmodel.predict`.
 
-    Raises
-    ------
-    PerfmodelError
-        If there is no such knob, no or too many values, or as `perfmodel.predict`; buffers over
-        the device's memory only if no value is left.
+    Raises `PerfmodelError` if there is no such knob, no or too many values, or as
+    `perfmodel.predict`; buffers over the device's memory only if no value is left.
     """
     if not 1 <= len(values) <= MOST_VALUES:
         raise PerfmodelError(f"a sweep takes 1 to {MOST_VALUES} values, not {len(values)}")

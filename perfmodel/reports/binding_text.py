@@ -1,5 +1,6 @@
 """What holds a launch back, as one sentence with the numbers behind it."""
 
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -9,41 +10,12 @@ from perfmodel.models.l1.throughput import PORT_CLOCKS
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.time.issue import TENSOR_PIPES
 from perfmodel.models.time.pipeline import PORT
+from perfmodel.packaged import packaged_toml
 from perfmodel.prediction import Prediction
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar
 
-TERMS: Final = {
-    "launch": "launch overhead (empty kernel)",
-    "ramp": "latency until the first data arrives",
-    "issue": "issue slots of the warp schedulers",
-    "fma32": "FP32 pipe",
-    "fma64": "FP64 pipe",
-    "int32": "integer pipe",
-    "imad": "integer multiply pipe",
-    "wide": "64-bit integer multiplies",
-    "conversion": "conversion pipe",
-    "tensor16": "tensor cores",
-    "bf16_tensor": "tensor cores, bf16",
-    "fp16_tensor": "tensor cores, fp16",
-    "tf32_tensor": "tensor cores, tf32",
-    "fp8_tensor": "tensor cores, fp8",
-    "sfu": "special function pipe",
-    "lsu": "L1's data banks",
-    "constant": "constant memory, branch tables",
-    "port": "bandwidth from L2 into the SMs",
-    "tiles": "prologue and epilogue of tiles",
-    "parts": "reduction of split K",
-    "l1": "L1 and shared memory",
-    "l2": "L2 bandwidth",
-    "writeback": "write-backs delayed by the set-aside",
-    "dram": "DRAM bandwidth",
-    "atomics": "atomics in L2",
-    "shared-loops": "atomics in shared memory",
-    "latency": "critical path of a block, times waves",
-    "stalls": "warps stalled on loads",
-    "dispatch": "launching blocks on SMs",
-}
+TERMS: Final[dict[str, str]] = packaged_toml(Path(__file__).with_name("terms.toml"))
 """What each term is the time of."""
 
 

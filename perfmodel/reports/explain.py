@@ -13,7 +13,7 @@ from perfmodel.hardware.device import Device
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.node import Node
 from perfmodel.models.replay import Derivation, in_order
-from perfmodel.prediction.derive import derive_as_far
+from perfmodel.prediction.figures_used import derive_as_far
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units

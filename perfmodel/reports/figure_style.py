@@ -1,7 +1,5 @@
 """How figures look, and how they become files: colours, fonts and formats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
@@ -73,7 +71,7 @@ class Mark:
 class Drawing:
     """A figure, and the marks of those of its parts that have one, by their ids."""
 
-    figure: Figure
+    figure: "Figure"
     marks: dict[str, Mark] = field(default_factory=dict)
 
     @cached_property
@@ -81,7 +79,7 @@ class Drawing:
         """What matplotlib writes of it, without a background."""
         return written(self.figure, "svg", transparent=True).decode()
 
-    def mark(self, artist: Artist, told: str, launch: int = 0) -> None:
+    def mark(self, artist: "Artist", told: str, launch: int = 0) -> None:
         """Say what a part is."""
         name = f"mark{len(self.marks)}"
         self.marks[name] = Mark(told, launch)
@@ -89,7 +87,7 @@ class Drawing:
 
 
 @contextmanager
-def new_figure(width: float, height: float, **settings: Any) -> Iterator[Figure]:
+def new_figure(width: float, height: float, **settings: Any) -> "Iterator[Figure]":
     """Give an empty figure of so many inches, to be drawn in the style of all figures."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -116,7 +114,7 @@ def check_figure_path(path: str | Path) -> Path:
     return check_target(path, "figure", FORMATS)
 
 
-def written(figure: Figure, kind: str, **settings: Any) -> bytes:
+def written(figure: "Figure", kind: str, **settings: Any) -> bytes:
     """Return a figure as a file of a format, without the date."""
     import matplotlib
 

@@ -5,8 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import Resources, by_origin
+from perfmodel.cuda.compile.program import Program, Resources, by_origin
 from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
 from perfmodel.cuda.parse.syntax import SourceLine
 from perfmodel.reports import units

@@ -1,12 +1,9 @@
 """A ladder as a figure: a bar a rung, with its interval, on a logarithmic axis."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.prediction.cublas import NAME, CublasFp32
-from perfmodel.prediction.ladder import Rung
+from perfmodel.prediction.ladder import NAME, CublasFp32, Rung
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
@@ -40,7 +37,7 @@ def ladder_picture(rungs: Sequence[Rung]) -> Picture:
     return Picture("ladder", "Ladder of a matrix product", f"{told}.", Drawing(figure))
 
 
-def ladder_figure(rungs: Sequence[Rung]) -> Figure:
+def ladder_figure(rungs: Sequence[Rung]) -> "Figure":
     """Draw what each rung reaches, simplest at the top, with its 90% interval, and cuBLAS."""
     bars = [_bar(rung) for rung in rungs]
     if (reference := rungs[0].cublas) is not None:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.cublas import NAME, CublasFp32
-from perfmodel.prediction.ladder import APART, Rung
+from perfmodel.prediction.ladder import APART, NAME, CublasFp32, Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.lines import Piece, plain, stack

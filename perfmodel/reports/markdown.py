@@ -1,17 +1,34 @@
-"""Blocks of Markdown: tables, code, and text that stays text whatever characters it has."""
+"""Pages and Markdown from templates: tables, code, and text that stays text whatever it has."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Final
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from perfmodel.reports.page.svg import TEMPLATES
 from perfmodel.reports.tables import Table
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~#!$&])")
 
 
-def document(blocks: Iterable[str]) -> str:
-    """Return a file of blocks, an empty line between them; empty blocks are left out."""
-    return "\n\n".join(filter(None, blocks)) + "\n"
+def rendered(template: str, **given: Any) -> str:
+    """Return what a template makes of what it is given."""
+    return _environment().get_template(template).render(given)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"escaped": escaped, "fenced": fenced, "section": section, "table": table}
+    return made
 
 
 def table(shown: Table) -> str:
@@ -25,12 +42,10 @@ def table(shown: Table) -> str:
     return "\n".join([line(map(escaped, shown.columns)), f"|{sides}|", *map(line, rows)])
 
 
-def section(shown: Table, level: int) -> Iterator[str]:
-    """Yield a table under its title, with its notes."""
-    yield f"{'#' * level} {escaped(shown.title)}"
-    if shown.rows:
-        yield table(shown)
-    yield from map(escaped, shown.note.split("\n"))
+def section(shown: Table, level: int) -> str:
+    """Return a table under its title, with its notes."""
+    parts = [f"{'#' * level} {escaped(shown.title)}", table(shown) if shown.rows else ""]
+    return "\n\n".join(filter(None, [*parts, *map(escaped, shown.note.split("\n"))]))
 
 
 def escaped(text: str) -> str:

@@ -1,7 +1,5 @@
 """The hierarchical roofline as a figure: a launch is a row of marks, one under each roof."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -99,7 +97,7 @@ class _Plot:
     found: Roofline
     narrow: bool
     made: Drawing
-    axes: Axes
+    axes: "Axes"
 
     def compute(self, peaks: dict[str, float]) -> None:
         """Draw arithmetic ceilings: dark if a launch counts against them; equal ones as one."""
@@ -291,7 +289,7 @@ class _Plot:
 
 
 def _set_scales(
-    axes: Axes, across: tuple[float, float], up: tuple[float, float], narrow: bool
+    axes: "Axes", across: tuple[float, float], up: tuple[float, float], narrow: bool
 ) -> None:
     axes.set(xscale="log", yscale="log", xlim=across, ylim=up)
     axes.set_xlabel("arithmetic intensity [FLOP/B]", labelpad=2)
@@ -306,20 +304,20 @@ def _set_scales(
     axes.minorticks_off()
 
 
-def _at(axes: Axes, x: float, y: float) -> tuple[float, float]:
+def _at(axes: "Axes", x: float, y: float) -> tuple[float, float]:
     """Return where a value lies in the figure [points]."""
     across, up = axes.transData.transform((x, y))
     return float(across), float(up)
 
 
-def _slope(axes: Axes) -> float:
+def _slope(axes: "Axes") -> float:
     """Return the angle of a memory roof [degrees]."""
     x = axes.get_xlim()[0]
     (left, low), (right, high) = _at(axes, x, x), _at(axes, 10 * x, 10 * x)
     return math.degrees(math.atan2(high - low, right - left))
 
 
-def _spaced(axes: Axes, rising: Sequence[float]) -> list[float]:
+def _spaced(axes: "Axes", rising: Sequence[float]) -> list[float]:
     """Return heights in the axes (0 to 1) of rising values, labels of two lines apart."""
     heights = [float(axes.transAxes.inverted().transform(_at(axes, 1, y))[1]) for y in rising]
     for i, (before, after) in enumerate(pairwise(heights), 1):

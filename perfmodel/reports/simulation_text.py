@@ -1,7 +1,5 @@
 """A simulated launch as a report: totals, every access and buffer, hits over time; and a figure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -124,7 +122,7 @@ def _mixed(launch: SimulatedLaunch, near: float) -> str:
     )
 
 
-def hit_rate_figure(launch: SimulatedLaunch) -> Figure:
+def hit_rate_figure(launch: SimulatedLaunch) -> "Figure":
     """Return a figure of the L1 and L2 hit rates in equal parts of the launch."""
     with new_figure(7, 3.4, layout="constrained") as figure:
         axes = figure.add_subplot()

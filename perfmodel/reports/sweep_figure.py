@@ -3,8 +3,6 @@
 Terms are areas over one another, and a strip says what binds where.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from math import log2
@@ -80,7 +78,7 @@ def _value(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def sweep_figure(sweeps: Sequence[Sweep]) -> Figure:
+def sweep_figure(sweeps: Sequence[Sweep]) -> "Figure":
     """Draw sweeps side by side: time with its 90% band and its terms above, DRAM bytes below.
 
     Terms overlap, so they are areas over one another; a strip says which binds. All columns share

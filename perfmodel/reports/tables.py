@@ -1,7 +1,5 @@
 """Pieces that all reports share: tables, labelled lines, and bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
@@ -31,7 +29,7 @@ class Table:
         """Return what text shows of it: columns and rows."""
         return table(self.columns, self.rows, self.align).lines(width, look)
 
-    def without(self, *names: str) -> Table:
+    def without(self, *names: str) -> "Table":
         """Return the table without some columns."""
         keep = [i for i, name in enumerate(self.columns) if name not in names]
         return Table(

@@ -1,7 +1,5 @@
 """The timeline of four atomics as a figure: all at one address, and one at an address each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -90,7 +88,7 @@ def timeline(device: Device, requests: list[Requests], atomics: list[AtomicTime]
     return Timeline(lanes, tuple(queue), apart)
 
 
-def timeline_figure(prediction: Prediction) -> Figure:
+def timeline_figure(prediction: Prediction) -> "Figure":
     """Draw four requests of a kernel's first global atomic, to scale in SM clocks.
 
     Raises `PerfmodelError` if the kernel has no global atomic.
@@ -127,7 +125,7 @@ def _heading(prediction: Prediction, found: Timeline) -> str:
     )
 
 
-def _draw(axes: Axes, turns: Sequence[Turn], clock: float, colour: str) -> None:
+def _draw(axes: "Axes", turns: Sequence[Turn], clock: float, colour: str) -> None:
     for row, turn in enumerate(turns):
         arrives, starts, ends = (t * clock for t in (turn.arrives, turn.starts, turn.ends))
         axes.barh(row, arrives, _BAR, color=FAINT)
@@ -140,7 +138,7 @@ def _draw(axes: Axes, turns: Sequence[Turn], clock: float, colour: str) -> None:
     axes.set_ylabel("request from", color=INK)
 
 
-def _legend(figure: Figure) -> None:
+def _legend(figure: "Figure") -> None:
     from matplotlib.patches import Patch
 
     figure.legend(

@@ -1,7 +1,5 @@
 """A validation as a figure: predicted over measured time against measured time."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Final
 
 from perfmodel.prediction.interval import REGIMES
@@ -30,7 +28,7 @@ _MOST_DRAWN: Final = 2000
 _COLOURS: Final = dict(zip(REGIMES, (GREY, ROSE, BLUE, GREEN, VERMILION, AMBER, INK), strict=True))
 
 
-def validation_figure(validation: Validation) -> Figure:
+def validation_figure(validation: Validation) -> "Figure":
     """Draw every case of a validation: those never fitted on filled, the others hollow."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 

@@ -6,8 +6,6 @@ to the next. All blocks on the GPU make their first access, warp after warp, the
 and so on. Real ones drift apart; the order between them is not known, and this is the simplest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class Wave:
     masks: Array
     numbers: Array
 
-    def part(self, blocks: slice) -> Wave:
+    def part(self, blocks: slice) -> "Wave":
         """Return some of the blocks."""
         mask = None if self.mask is None else self.mask[blocks]
         return Wave(self.blocks[blocks], mask, self.masks, self.numbers[blocks])
@@ -97,15 +95,9 @@ class _Plan(NamedTuple):
 def sms_of(blocks: Array, sms: int, slots: int, seed: int) -> Array:
     """Return the SMs that blocks run on.
 
-    Parameters
-    ----------
-    blocks : array
-        Their positions in the grid.
-    sms, slots : int
-        SMs, and blocks that they hold at a time.
-    seed : int
-        Decides in what order the SMs take the blocks after the first `slots`: each takes one of
-        every `sms` in a row.
+    `blocks`: their positions in the grid. `sms` and `slots`: SMs, and blocks that they hold at a
+    time. `seed`: decides in what order the SMs take the blocks after the first `slots`: each takes
+    one of every `sms` in a row.
     """
     turns, turn = np.unique(blocks // sms, return_inverse=True)
     order = np.argsort(mix(turns[:, None] * sms + np.arange(sms) + (seed << 40)), axis=1)

@@ -4,8 +4,6 @@ Iteration by iteration, the accesses of each in their order, block after block: 
 which lines are asked for. Those of one iteration, access and block lie together: a piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -51,7 +49,7 @@ class Waiting(NamedTuple):
     access: Array  # positions in the kernel
     when: Array  # points of the series over time
 
-    def at(self, places: Array | slice) -> Waiting:
+    def at(self, places: Array | slice) -> "Waiting":
         """Return some of them."""
         return Waiting(*(column[places] for column in self))
 

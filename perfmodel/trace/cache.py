@@ -161,14 +161,9 @@ def access(
 ) -> Outcome:
     """Run accesses through a cache.
 
-    Parameters
-    ----------
-    shape, state
-        The cache; its state changes.
-    touches
-        The accesses in order; those whose set is negative do nothing.
-    engine : {"auto", "numpy", "numba"}
-        Who counts; the counts are equal. "auto" is numba if it is installed.
+    `shape` and `state`: the cache; its state changes. `touches`: the accesses in order; those whose
+    set is negative do nothing. `engine`: who counts; the counts are equal. "auto" is numba if it is
+    installed.
     """
     n = len(touches.line)
     outcome = Outcome(

@@ -41,18 +41,10 @@ def coalesce(
 ) -> Lines:
     """Return the lines that warp requests touch.
 
-    Parameters
-    ----------
-    address : array of int64, shape (requests, 32)
-        Byte address of every lane, a multiple of `width`.
-    active : array of bool, shape (requests, 32), or None
-        Lanes that take part; None is all.
-    width : int
-        Bytes a lane: 1, 2, 4, 8 or 16.
-    words : bool
-        Whether to work out which words are filled: for stores.
-    engine : {"auto", "numpy", "numba"}
-        Who counts; the lines are the same. "auto" is numba if it is installed.
+    `address`: byte address of every lane, a multiple of `width`. `active`: lanes that take part;
+    None is all. `width`: bytes a lane: 1, 2, 4, 8 or 16. `words`: whether to work out which words
+    are filled: for stores. `engine`: who counts; the lines are the same. "auto" is numba if it is
+    installed.
     """
     return lines_of(ordered(address, active, engine), width, words, engine)
 
@@ -111,8 +103,6 @@ def atomic_groups(address: Array, engine: Engine = "auto") -> tuple[int, int, in
 
     `address`: as `ordered` returns them.
 
-    Notes
-    -----
     The profiler counts passes as L2 sectors of atomics: 32 for 32 lanes at one address, and 4 for
     4 lanes each at the 8 words of a sector
     (measurements/suite/h200-sxm/sweeps/atomics-counters.csv).
@@ -185,16 +175,9 @@ def warps(lanes: Array) -> Warps:
 def patterns(masks: Array, steps: Array, first: int, step: int, how: tuple[int, bool]) -> Patterns:
     """Coalesce all patterns.
 
-    Parameters
-    ----------
-    masks : array of uint32
-        Lanes that take part, a bit each.
-    steps : array, shape (kinds, 32)
-        Distances of lanes from the first [B].
-    first, step : int
-        Addresses of first lanes are `first` and multiples of `step` more [B].
-    how : tuple
-        `width` and `words` of `perfmodel.trace.coalescer.coalesce`.
+    `masks`: lanes that take part, a bit each. `steps`: distances of lanes from the first [B].
+    `first` and `step`: addresses of first lanes are `first` and multiples of `step` more [B].
+    `how`: `width` and `words` of `perfmodel.trace.coalescer.coalesce`.
     """
     shape = (len(masks), len(steps), LINE)
     bytes_ = np.arange(first % step, LINE, step)

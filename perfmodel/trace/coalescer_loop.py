@@ -139,16 +139,10 @@ def groups(address: Any) -> tuple[int, int, int]:
 def expand(address: Any, numbers: Any, warps: Any, patterns: Any, out: Any) -> int:
     """Write the lines of all warps of rows of blocks, and return how many there are.
 
-    Parameters
-    ----------
-    address : array of int64
-        Of each block's first lane, one iteration after the other [B].
-    numbers : array, shape (blocks, warps)
-        Which lanes take part, as numbers of masks.
-    warps, patterns
-        `lead` and `kind` of `perfmodel.trace.coalescer.Warps`, their kinds, and all of `Patterns`.
-    out
-        `line`, `sectors`, `words`, and by row where its lines end, from 1 on, and its sectors.
+    `address`: of each block's first lane, one iteration after the other [B]. `numbers`: which lanes
+    take part, as numbers of masks. `warps` and `patterns`: `lead` and `kind` of
+    `perfmodel.trace.coalescer.Warps`, their kinds, and all of `Patterns`. `out`: `line`, `sectors`,
+    `words`, and by row where its lines end, from 1 on, and its sectors.
     """
     lead, kind, kinds = warps
     start, offset, masks, filled, total = patterns

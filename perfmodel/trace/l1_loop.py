@@ -18,24 +18,12 @@ def through_l1(
 ) -> None:
     """Run what a batch's cached loads ask for through the L1 of SMs, from one to before another.
 
-    Parameters
-    ----------
-    cache
-        Rules of `perfmodel.trace.cache_rounds`, contents of all L1, sets of each, the time, what
-        `sets_of` remembers, and room for no line that is written back.
-    batch
-        `line`, `sectors`, `starts` and `sizes` of `perfmodel.trace.batch.Asked`. Sectors that hit
-        are taken out.
-    cached : array of bool
-        Accesses that are.
-    by_sm
-        Blocks in the order of their SMs, and where each SM's start.
-    sms
-        The first SM, and the one after the last.
-    room
-        Touches, outcome, and three arrays of numbers, of the accesses that are run together.
-    hits : array, by piece
-        Where sectors that hit are added.
+    `cache`: rules of `perfmodel.trace.cache_rounds`, contents of all L1, sets of each, the time,
+    what `sets_of` remembers, and room for no line that is written back. `batch`: `line`, `sectors`,
+    `starts` and `sizes` of `perfmodel.trace.batch.Asked`. Sectors that hit are taken out. `cached`:
+    accesses that are. `by_sm`: blocks in the order of their SMs, and where each SM's start. `sms`:
+    the first SM, and the one after the last. `room`: touches, outcome, and three arrays of numbers,
+    of the accesses that are run together. `hits`: where sectors that hit are added.
     """
     start, count = batch[2:]
     blocks, first = by_sm

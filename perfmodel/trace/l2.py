@@ -97,20 +97,10 @@ def l2_shape(
 ) -> L2Shape:
     """Return the L2 of a device.
 
-    Parameters
-    ----------
-    size : int
-        Capacity [B].
-    set_aside : int
-        Capacity kept for persisting lines [B].
-    fetch_granularity : int
-        Least that a miss reads from DRAM [B].
-    epoch : int
-        Accesses under way at a time.
-    one_in : int
-        Accesses that come are those to one of so many sets: time goes as much faster.
-    stores_under_way : float
-        Bytes that warps store at a time.
+    `size`: capacity [B]. `set_aside`: capacity kept for persisting lines [B]. `fetch_granularity`:
+    least that a miss reads from DRAM [B]. `epoch`: accesses under way at a time. `one_in`: accesses
+    that come are those to one of so many sets: time goes as much faster. `stores_under_way`: bytes
+    that warps store at a time.
     """
     sets = max(1, size // (128 * ways * partitions)) * partitions
     # Two ticks an access: the near side's, and the far side's.

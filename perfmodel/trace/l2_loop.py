@@ -165,7 +165,7 @@ def _answer_far(number: Any, waiting: Any, outcome: Any, answers: Any) -> None:
 
 @njit(nogil=True, cache=True)
 def tally_answers(asked: Any, answers: Any, spans: Any, sums: Any) -> None:
-    """Add the sectors that accesses met; see `perfmodel.trace.tally.Met`."""
+    """Add the sectors that accesses met; see `perfmodel.trace.launch.Met`."""
     line, sectors, access, when = asked
     near, missed, fetched = answers
     by_access, over_time, by_buffer = sums

@@ -1,13 +1,11 @@
 """One launch on its way through the caches, a batch of iterations at a time."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from perfmodel.arrays import Array
 from perfmodel.kernels.instance import Instance
 from perfmodel.trace.addresses import Generator, Requests, Wave, sms_of
 from perfmodel.trace.batch import Waiting, ask, instructions, left_over
-from perfmodel.trace.cache import ATOMIC, COUNT, READ, SECTOR, WRITE
+from perfmodel.trace.cache import ATOMIC, COUNT, READ, SECTOR, WRITE, Engine, uses_numba
 from perfmodel.trace.counts import (
     ACCESS_FIELDS,
     BUFFER_FIELDS,
@@ -28,7 +26,7 @@ from perfmodel.trace.counts import (
     Sums,
 )
 from perfmodel.trace.l1 import L1
-from perfmodel.trace.l2 import Lookups, dirty_sectors
+from perfmodel.trace.l2 import Answers, Lookups, Written, dirty_sectors
 from perfmodel.trace.layout import Layout, ranks
 from perfmodel.trace.program import Batch, Body, batches, executions, program
 from perfmodel.trace.sampling import (
@@ -40,10 +38,73 @@ from perfmodel.trace.sampling import (
     relative_error,
     windows,
 )
-from perfmodel.trace.tally import met
+from perfmodel.trace.threads import in_threads, shares
 
 if TYPE_CHECKING:
     from perfmodel.trace.simulate import Simulator
+
+
+class Met(NamedTuple):
+    """Sectors, as sums of int64."""
+
+    by_access: Array  # that the near side had, that waited for DRAM, that were read; (accesses, 3)
+    over_time: Array  # that hit, by point of the series
+    # Read for accesses, written back, and read to complete partly written ones; one row more than
+    # there are buffers: (buffers + 1, 3).
+    by_buffer: Array
+
+
+def met(
+    asked: Waiting,
+    answers: Answers,
+    written: Written,
+    accesses: int,
+    layout: Layout,
+    engine: Engine,
+) -> Met:
+    """Return what accesses of a launch met in L2."""
+    if not uses_numba(engine):
+        return _met(asked, answers, written, accesses, layout)
+    from perfmodel.trace.l2_loop import tally_answers, tally_written
+
+    columns = (asked.line, asked.sectors, asked.access, asked.when)
+    spans = layout.spans()
+
+    def answered(low: int, high: int) -> Met:
+        sums = _zeros(accesses, len(spans))
+        some = slice(low, high)
+        tally_answers(
+            tuple(c[some] for c in columns), tuple(c[some] for c in answers), spans, tuple(sums)
+        )
+        return sums
+
+    parts = in_threads(answered, shares(len(asked.line), len(asked.line)))
+    found = Met(*(sum(each) for each in zip(*parts, strict=True)))
+    tally_written(tuple(written), spans, found.by_buffer)
+    return found
+
+
+def _met(asked: Waiting, answers: Answers, written: Written, accesses: int, layout: Layout) -> Met:
+    found = _zeros(accesses, len(layout.names))
+
+    def add(sums: Array, row: Array, masks: Array) -> None:
+        # Weights are summed as floats, exactly: they are small integers.
+        sums += np.bincount(row, COUNT[masks], len(sums)).astype(np.int64)
+
+    for column, masks in enumerate(answers):
+        add(found.by_access[:, column], asked.access, masks)
+    add(found.over_time, asked.when, asked.sectors & ~answers.missed)
+    add(found.by_buffer[:, 0], layout.owner(asked.line), answers.fetched)
+    owner = layout.owner(written.line)
+    add(found.by_buffer[:, 1], owner, written.sectors)
+    add(found.by_buffer[:, 2], owner, written.partial)
+    return found
+
+
+def _zeros(accesses: int, buffers: int) -> Met:
+    shapes = (accesses, 3), (SERIES,), (buffers + 1, 3)
+    return Met(*(np.zeros(shape, np.int64) for shape in shapes))
+
 
 Progress = Callable[[float], None]
 
@@ -71,7 +132,7 @@ class Run:
     """One launch on its way through the caches."""
 
     def __init__(
-        self, owner: Simulator, instance: Instance, residency: Residency, layout: Layout
+        self, owner: "Simulator", instance: Instance, residency: Residency, layout: Layout
     ) -> None:
         self.owner = owner
         self.instance = instance

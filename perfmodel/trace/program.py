@@ -1,7 +1,5 @@
 """The order in which a block makes its accesses: a tree of loops with accesses as leaves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ class Body:
 
     variable: str | None
     trips: int
-    items: list[int | Body] = field(default_factory=list)
+    items: "list[int | Body]" = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

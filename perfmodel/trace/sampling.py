@@ -38,14 +38,8 @@ def windows(start: int, total: float, share: float) -> tuple[list[Window], tuple
 
     Each window stands for its stretch of the launch: half of it warms the caches up.
 
-    Parameters
-    ----------
-    start : int
-        Waves, or iterations, that have been run and counted.
-    total : float
-        All of them; a part of a wave counts as that.
-    share : float
-        Share of the launch to run, the start included.
+    `start`: waves, or iterations, that have been run and counted. `total`: all of them; a part of a
+    wave counts as that. `share`: share of the launch to run, the start included.
     """
     count = int(total)
     length = max(2, round((share * count - start) / WINDOWS))

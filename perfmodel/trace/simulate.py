@@ -33,17 +33,9 @@ _LOOKED: Final = 16
 class Simulator:
     """A GPU's caches, through which launches run one after the other.
 
-    Parameters
-    ----------
-    device : Device
-    control : L2Control
-    seed : int
-        Decides which SMs are next to which L2 partition and which lines of a window are picked.
-    engine : {"auto", "numpy", "numba"}
-    batch : int
-        Lines worked on at a time.
-    sets : int
-        Simulate one of so many sets of L2, which stands for the others.
+    `seed`: decides which SMs are next to which L2 partition and which lines of a window are picked.
+    `batch`: lines worked on at a time. `sets`: simulate one of so many sets of L2, which stands for
+    the others.
     """
 
     def __init__(
@@ -83,22 +75,12 @@ class Simulator:
     ) -> Simulation:
         """Run a launch, and return what moved.
 
-        Parameters
-        ----------
-        instance : Instance
-            One configuration.
-        share : float
-            Share of the launch to run, over 0 to 1; see `perfmodel.trace.sampling`.
-        first : int
-            Where its first buffer may start [B].
-        progress : callable, optional
-            Told the share that is done.
+        `instance`: one configuration. `share`: share of the launch to run, over 0 to 1; see
+        `perfmodel.trace.sampling`. `first`: where its first buffer may start [B]. `progress`: told
+        the share that is done.
 
-        Raises
-        ------
-        PerfmodelError
-            For a kernel without global accesses, arrays of configurations, a share that is not
-            over 0 to 1, or a window that is not inside a buffer.
+        Raises `PerfmodelError` for a kernel without global accesses, arrays of configurations, a
+        share that is not over 0 to 1, or a window that is not inside a buffer.
         """
         check_launch(instance, share)
         layout = lay_out(instance, first)

@@ -85,26 +85,14 @@ def cases_of(
 ) -> list[Case]:
     """Return all cases of recordings, in their order, predicted for a device.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Is told how many cases of how many are done.
-    use : {"fit", "validation"}, optional
-        Which cases; all by default.
-    workers : Workers
-        Who predicts, if there are some hundred cases.
-    sampled : callable, optional
-        Is given a sample of the cases before the others are predicted, and that it is one in so
-        many: about `SAMPLE` of them, evenly spaced in their order. Not called where there are less
-        than twice as many.
-    rows : RowsFile, optional
-        Where cases are written as they come, and where those of an earlier run are read; without a
-        sample.
+    `progress`: is told how many cases of how many are done. `use`: which cases; all by default.
+    `workers`: who predicts, if there are some hundred cases. `sampled`: is given a sample of the
+    cases before the others are predicted, and that it is one in so many: about `SAMPLE` of them,
+    evenly spaced in their order. Not called where there are less than twice as many. `rows`: where
+    cases are written as they come, and where those of an earlier run are read; without a sample.
 
-    Raises
-    ------
-    PerfmodelError
-        If a row cannot be predicted, or a recording has none that a kernel describes.
+    Raises `PerfmodelError` if a row cannot be predicted, or a recording has none that a kernel
+    describes.
     """
     works = [
         _Work(str(recording.folder), sweep, row, _floors(device, recording, row))

@@ -5,30 +5,31 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.app import COMMANDS
+from perfmodel.cli.app import COMMANDS, EXAMPLES
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.kernels import library
+from perfmodel.packaged import packaged_toml
 
 Run = Callable[..., str]
 
 SLOW = ("simulate", "report", "validate", "measure", "calibrate")  # their own tests run them small
 BROUGHT = (".cu", ".ptx", "my-model.toml", "my-drills.toml")  # the user's, with or without nvcc
 CLUSTER = "--cluster"  # test_sweep_rows.py has one
-EXAMPLES = [
+OF_COMMANDS = packaged_toml(EXAMPLES)
+RUN = [
     example.partition(" > ")[0]
     for command in COMMANDS
     if command not in SLOW
-    for example in import_module(f"perfmodel.cli.{command}").EXAMPLES
+    for example in OF_COMMANDS[command]
     if not any(part in example for part in (*BROUGHT, CLUSTER))
 ]
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", RUN)
 def test_an_example(
     example: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +59,6 @@ def test_the_examples_of_a_source(
         "  if (i < n) y[i] = a * x[i] + y[i];\n"
         "}\n"
     )
-    examples = import_module(f"perfmodel.cli.{command}").EXAMPLES
-    for example in (e for e in examples if "saxpy.cu" in e):
+    for example in (e for e in OF_COMMANDS[command] if "saxpy.cu" in e):
         words = shlex.split(example)
         assert "saxpy" in run(*words[1:]) or Path(words[-1]).is_file()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,10 @@ from typing import Any
 import pytest
 import typer
 
+from perfmodel.cli.app import EXAMPLES
 from perfmodel.cli.grouped_options import parameters_of, with_groups
 from perfmodel.cli.ordinary import COMMANDS, NotOrdinaryError, command, ordinary, read
+from perfmodel.packaged import packaged_toml
 
 
 def by_typer(name: str, words: list[str]) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def examples() -> list[str]:
     return [
         example.partition(" > ")[0]
         for name in COMMANDS
-        for example in sys.modules[command(name).__module__].EXAMPLES
+        for example in packaged_toml(EXAMPLES)[name]
     ]
 
 

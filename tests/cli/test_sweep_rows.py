@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.cli import sweep_rows
+from perfmodel.cli import sweep as sweep_rows
 from perfmodel.cli.app import app
 from perfmodel.prediction import grid
 

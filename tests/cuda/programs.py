@@ -6,10 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from perfmodel.cuda.addresses.launch import KernelLaunch
-from perfmodel.cuda.addresses.launched import bound
-from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import estimate, resources
+from perfmodel.cuda.addresses.launch import KernelLaunch, bound
+from perfmodel.cuda.compile.program import Program, estimate, resources
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.reader import parse_ptx, read_ptx
 from perfmodel.cuda.parse.signatures import parameter_names

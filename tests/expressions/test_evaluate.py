@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Number, Operation, evaluate, names, parse, text
-from perfmodel.expressions.arrays import evaluate_arrays
+from perfmodel.expressions.evaluate import evaluate_arrays
 from perfmodel.expressions.float_arrays import evaluate_floats
 
 INTEGER = ("+", "-", "*", *DIVISIONS, *BITS, "<<", ">>")
@@ -135,7 +135,7 @@ def test_chains_of_floats_agree_with_arrays_part_by_part(tree, columns):
         found = evaluate_floats(tree, columns)
     if found is None:  # left to the evaluation part by part, which may refuse it
         return
-    with mock.patch("perfmodel.expressions.arrays.evaluate_floats", return_value=None):
+    with mock.patch("perfmodel.expressions.evaluate.evaluate_floats", return_value=None):
         expected = evaluate_arrays(tree, {name: columns[name] for name in names(tree)})
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)

@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate, parse
-from perfmodel.expressions.parts import full_parts, full_parts_arrays
+from perfmodel.expressions.scalars import full_parts, full_parts_arrays
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.measure.folders import root
 

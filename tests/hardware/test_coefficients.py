@@ -23,7 +23,7 @@ from perfmodel.hardware.coefficients import (
     declared,
 )
 from perfmodel.models.l2.throughput import CONCURRENT
-from perfmodel.prediction.derive import derive
+from perfmodel.prediction.figures_used import derive
 
 
 def all_declared():

@@ -14,10 +14,10 @@ from measured import topics
 from perfmodel import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.measure import folders
-from perfmodel.measure.columns import RESULTS, name_fault
 from perfmodel.measure.folders import measured, published, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.measure.seal import checksums, seal
+from perfmodel.measure.session_file import RESULTS, name_fault
 from perfmodel.models.time.launch import launch_floor
 from perfmodel.validation.cases import as_timed
 

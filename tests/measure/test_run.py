@@ -10,9 +10,8 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.measure.gpu import OutOfMemoryError
 from perfmodel.measure.record import open_folder
 from perfmodel.measure.recorded import read_recording
-from perfmodel.measure.run import run_sweeps
 from perfmodel.measure.seal import seal
-from perfmodel.measure.session import measure_gpu
+from perfmodel.measure.session import measure_gpu, run_sweeps
 from perfmodel.measure.sweep import points, read_sweeps
 
 TWO = """

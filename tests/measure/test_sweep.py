@@ -8,7 +8,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Number, parse
 from perfmodel.kernels import find_kernel
 from perfmodel.measure.cuda import compile_cubin
-from perfmodel.measure.run import CHECKS
+from perfmodel.measure.session import CHECKS
 from perfmodel.measure.sweep import (
     SOURCES,
     SWEEPS,

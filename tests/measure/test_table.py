@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.intervals.refit import refit_intervals
 from perfmodel import PerfmodelError
 from perfmodel.drills import load_drills
 from perfmodel.drills.measured import measured as measured_cell
@@ -15,7 +16,6 @@ from perfmodel.measure import folders
 from perfmodel.measure.bundle import bundled
 from perfmodel.measure.folders import read_table
 from perfmodel.measure.recorded import Recording
-from perfmodel.validation.refit import refit_intervals
 from perfmodel.validation.validate import find_recordings
 
 LISTED = {

@@ -16,7 +16,7 @@ from perfmodel.measure.folders import root
 from perfmodel.models.time.last_block import LAST_TIME
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.advise import advise
-from perfmodel.prediction.derive import derive
+from perfmodel.prediction.figures_used import derive
 
 FOLDER = root() / "gather/h200-sxm/blocks"
 MIB = 1 << 20

@@ -13,7 +13,7 @@ from perfmodel.hardware import load_device
 from perfmodel.kernels.files import parse_kernel
 from perfmodel.models.time.common_traversal import TRAVERSAL_TIME, WITH_TRAVERSAL
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.derive import derive
+from perfmodel.prediction.figures_used import derive
 
 H200 = load_device("h200-sxm")
 PRODUCTS = Path(__file__).parents[2] / "measurements/l2/h200-sxm/walks/products.csv"

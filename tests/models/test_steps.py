@@ -23,7 +23,7 @@ from perfmodel.models.time.step_work import (
 )
 from perfmodel.models.time.steps import block_time as queued_block_time
 from perfmodel.prediction import predict
-from perfmodel.prediction.derive import derive
+from perfmodel.prediction.figures_used import derive
 
 seconds = st.floats(1e-9, 1e-3)
 H200 = load_device("h200-sxm")

@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import perfmodel
 from perfmodel import predict, predict_many
 from perfmodel.measure.folders import root
-from perfmodel.prediction import cublas
-from perfmodel.prediction.cublas import cublas_fp32
-from perfmodel.prediction.ladder import ladder
+from perfmodel.prediction.ladder import cublas_fp32, ladder
 from perfmodel.reports.ladder_text import ladder_report
 from tests.measurements.measured import rows
 
-TABLE = tomllib.loads(Path(cublas.__file__).with_name("cublas.toml").read_text("utf-8"))
+TABLE = tomllib.loads(
+    (Path(perfmodel.__file__).parent / "prediction" / "cublas.toml").read_text("utf-8")
+)
 H100 = root() / "matrix-products/h100-sxm/cublas-fp32"
 H200 = [root() / "matrix-products/h200-sxm" / name for name in ("pytorch", "unseen")]
 

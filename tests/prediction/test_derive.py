@@ -19,8 +19,8 @@ from perfmodel.hardware import Device
 from perfmodel.hardware.device import quantities
 from perfmodel.models import derivation as recorder
 from perfmodel.models.replay import DecisionError
-from perfmodel.prediction.derive import derive
 from perfmodel.prediction.evaluate import evaluate
+from perfmodel.prediction.figures_used import derive
 
 ONE_PPM = 1e-6
 

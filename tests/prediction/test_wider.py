@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel import predict
 from perfmodel.hardware import load_device
-from perfmodel.prediction.wider import LIBRARY, STATED, WORTH_SAYING, read_wider, wider_intervals
+from perfmodel.prediction.interval import LIBRARY, STATED, WORTH_SAYING, read_wider, wider_intervals
 
 EVERY = (*read_wider(LIBRARY), *read_wider(STATED))
 NEXT = """name = "next"

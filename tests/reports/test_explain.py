@@ -16,7 +16,7 @@ from perfmodel.cuda.kernel.translate import translated
 from perfmodel.expressions import names
 from perfmodel.models.node import Node
 from perfmodel.models.replay import Derivation
-from perfmodel.prediction.derive import derive_as_far
+from perfmodel.prediction.figures_used import derive_as_far
 from perfmodel.reports.explain import NEGLIGIBLE, explain, explanation_record, left_out
 from perfmodel.reports.explain_text import explanation_text
 from perfmodel.reports.step import Step

@@ -162,7 +162,7 @@ def test_nothing_of_an_extra_is_imported_unless_asked_for() -> None:
     code = (
         "import sys\n"
         "from perfmodel.chunks import workers\n"
-        "import perfmodel.rows_file, perfmodel.cli.sweep_rows, perfmodel.validation.case\n"
+        "import perfmodel.rows_file, perfmodel.cli.sweep, perfmodel.validation.case\n"
         "with workers(1) as some: print(list(some.in_order(abs, [-1])))\n"
         "print({'dask', 'distributed', 'pyarrow'} & set(sys.modules))\n"
     )

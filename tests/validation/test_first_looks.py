@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.intervals.refit import (
+    FIRST_LOOKS,
+    FirstLook,
+    first_looks,
+    translated_over_described,
+)
 from perfmodel import predict
 from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec
 from perfmodel.measure import folders
 from perfmodel.prediction.interval import residual_origin
-from perfmodel.validation.refit import (
-    FIRST_LOOKS,
-    FirstLook,
-    first_looks,
-    translated_over_described,
-)
 
 COPY = """.version 8.0
 .target sm_90

@@ -11,10 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel import PerfmodelError
-from perfmodel.prediction.interval import CLASSES, INTERVALS, NORMAL_90
-from perfmodel.validation.case import Case
-from perfmodel.validation.intervals import (
+from benchmarks.intervals.fit import (
     LEAST_CASES,
     LEAST_HALF_WIDTH,
     Fit,
@@ -24,6 +21,9 @@ from perfmodel.validation.intervals import (
     interval_score,
     left_over,
 )
+from perfmodel import PerfmodelError
+from perfmodel.prediction.interval import CLASSES, INTERVALS, NORMAL_90
+from perfmodel.validation.case import Case
 
 Make = Callable[..., Case]
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import PerfmodelError
-from perfmodel.hardware import device_names
-from perfmodel.prediction.wider import LIBRARY, read_wider
-from perfmodel.validation.libraries import (
+from benchmarks.intervals.libraries import (
     LibraryCase,
     LibraryRow,
     fitted,
@@ -16,6 +13,9 @@ from perfmodel.validation.libraries import (
     read_classes,
     read_rows,
 )
+from perfmodel.errors import PerfmodelError
+from perfmodel.hardware import device_names
+from perfmodel.prediction.interval import LIBRARY, read_wider
 
 
 def case(ratio: float, use: str, source: str = "a") -> LibraryCase:

@@ -4,8 +4,6 @@ Ranges of the variables are known, since a launch is: that is what makes ``threa
 zero, a sign bit nothing, and an unsigned comparison a plain one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -65,7 +63,7 @@ class Algebra:
         self._intervals = Ranges(self._ranges)
         self._known.clear()
 
-    def supposing(self, name: str, low: int, high: int) -> Algebra:
+    def supposing(self, name: str, low: int, high: int) -> "Algebra":
         """Return the same arithmetic where a variable is of a range."""
         return Algebra({**self._ranges, name: Interval(low, high)})
 

@@ -4,8 +4,6 @@ Requests and lanes are counted in every execution. The rest is worked out in all
 executions of an instruction, then in fewer and fewer, each for those that it stands for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -209,7 +207,7 @@ class Counter:
         count.pairs += weight * found.pairs
         count.tags += weight * found.tags
 
-    def _found(self, address: Array, row: Array, lane: Array, rows: int, width: int) -> _Looked:
+    def _found(self, address: Array, row: Array, lane: Array, rows: int, width: int) -> "_Looked":
         """Return what some requests ask for, as found before if they were looked at before."""
         key = width, rows, len(address), int(address[0]), int(address[-1])
         known = self._looked.get(key)

@@ -8,8 +8,6 @@ come first. So they are run again: those of the first wave as before, then the o
 words hold what the launch has made of them by then: all but the share of lanes that raise a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
@@ -110,7 +108,9 @@ def emulate(
     return runner.result()
 
 
-def _ran_in_turn(runner: LockStep, late: Raised, effort: Effort, progress: Progress | None) -> bool:
+def _ran_in_turn(
+    runner: LockStep, late: "Raised", effort: Effort, progress: Progress | None
+) -> bool:
     """Run the blocks that start together, then the others; say whether both came to an end."""
     first = runner.sample.block_of < round(late.first * len(runner.sample.numbers))
     budget = (effort.seconds, effort.steps, progress)

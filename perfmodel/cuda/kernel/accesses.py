@@ -106,7 +106,7 @@ def chained(
     may write what the load reads: ptxas keeps their order, and warps issue in order. An atomic that
     returns waits for what it adds, and for loads before a barrier, where warps hand on what they
     read; buffers called `shared` are none of these. In loops the paces have it
-    (`perfmodel.cuda.kernel.code_work`).
+    (`perfmodel.cuda.kernel.warp_work`).
     """
     by_instruction = {p.access.at: a for p, a in zip(placed, accesses, strict=True)}
     held: dict[str, frozenset[int]] = {}

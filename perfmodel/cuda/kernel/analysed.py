@@ -1,7 +1,5 @@
 """A kernel and a launch of it before a `Kernel` is made of them; which warps run which block."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -146,7 +144,7 @@ class Threads:
         self.block, self.blocks = math.prod(launch.block), math.prod(launch.grid)
         self.activities: ActivityCache = {}
 
-    def first(self, of: _First) -> tuple[float, float]:
+    def first(self, of: "_First") -> tuple[float, float]:
         """Return the share and threads of what the first threads run, in all turns."""
         every = threads = self.block * self.blocks
         if of.limit is not None:
@@ -157,7 +155,7 @@ class Threads:
         of_all = -(-self.block // WARP_SIZE) * self.blocks
         return float(warps * times) / max(1, of_all * times), float(threads * times)
 
-    def _turns(self, of: _First) -> list[int]:
+    def _turns(self, of: "_First") -> list[int]:
         try:
             turns = [evaluate(trips, self.known) for trips in of.trips.values()]
         except PerfmodelError:  # which binding says better

@@ -93,7 +93,7 @@ class Builder:
     odd_doubt: Doubt = SURE
     count_doubt: Doubt = SURE
     kept: dict[str, Any] = field(default_factory=dict)
-    """What follows from the way alone that following took: see `perfmodel.cuda.kernel.ways`."""
+    """What follows from the way alone that following took: see `kernel_from_ptx`."""
 
     draws: dict[frozenset[Node], int] = field(default_factory=dict)
     """By number, what data decides of accesses' places."""

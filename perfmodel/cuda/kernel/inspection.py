@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.program import Program, Resources
 from perfmodel.cuda.launch.spec import parameter_names
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow

@@ -2,21 +2,23 @@
 
 Pointers become buffers, memory instructions accesses with an index, loops of the control flow
 loops with trips, other instructions counts on pipes. What has no formula, because data decides it,
-is emulated and counted.
+is emulated and counted. Ways that following took are kept for launches that go the same way.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from perfmodel.cuda.addresses.asked import Asked, NotingAlgebra
+from perfmodel.cuda.addresses.asked import Asked, AskedAgain, NotingAlgebra, answers_alike
 from perfmodel.cuda.addresses.conditions import TRUE
 from perfmodel.cuda.addresses.flow import Flow, loop_variables
 from perfmodel.cuda.addresses.instructions import Interpreter
-from perfmodel.cuda.addresses.launch import KernelLaunch, Start, start
+from perfmodel.cuda.addresses.launch import KernelLaunch, Start, restart, start
 from perfmodel.cuda.addresses.records import (
     BlockRun,
+    Datum,
     Followed,
     LoopRun,
     MemoryAccess,
@@ -24,24 +26,202 @@ from perfmodel.cuda.addresses.records import (
     is_data,
 )
 from perfmodel.cuda.addresses.sums import TooLargeError
-from perfmodel.cuda.emulate.lock_step import Progress
-from perfmodel.cuda.emulate.result import Emulation
+from perfmodel.cuda.emulate.assumed_contents import no_end
+from perfmodel.cuda.emulate.launch import emulated_launch
+from perfmodel.cuda.emulate.lock_step import Progress, Turns
+from perfmodel.cuda.emulate.odd_values import OddShares, odd_notes, with_ways
+from perfmodel.cuda.emulate.result import Emulation, NoEndError, content_notes
+from perfmodel.cuda.emulate.run import Effort, emulate
 from perfmodel.cuda.kernel.accesses import Placed, joined_accesses
 from perfmodel.cuda.kernel.builder import Builder
 from perfmodel.cuda.kernel.counts import left_apart, left_unevenly, mean_trips, sure_turns
-from perfmodel.cuda.kernel.emulating import check_followed, emulated, odd_shares
 from perfmodel.cuda.kernel.placing import narrow, placed_accesses, placed_as_emulated, word_accesses
-from perfmodel.cuda.kernel.ways import Way, form_of, keep_way, known_way
 from perfmodel.cuda.parse.control_flow import ControlFlow, control_flow
 from perfmodel.cuda.parse.memory_parts import memory_parts
 from perfmodel.cuda.parse.syntax import Function, Module
 from perfmodel.cuda.sass.divergence import varying_constants
 from perfmodel.cuda.sass.machine_code import MachineCode, without_local_memory
-from perfmodel.cuda.sass.unrolling import unrolled_loops
+from perfmodel.cuda.sass.unrolling import CountedLoop, unrolled_loops
+from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Number
 from perfmodel.expressions.nodes import TooLongError
 from perfmodel.kernels.doubt import SURE, Doubt
 from perfmodel.kernels.kernel import Kernel
+
+_MOST_FORMS: Final = 64
+"""Kernels, and forms of launches, whose ways are kept: the latest."""
+_MOST_WAYS: Final = 6
+"""Of one of them."""
+_ENOUGH: Final = 18
+"""Launches of a form in a row that went no known way, after which none is looked for."""
+
+
+@dataclass(slots=True)
+class Way:
+    """What following a kernel found, and what it asked of the launch's ranges on the way."""
+
+    function: Function
+    began: Start
+    """What following began with."""
+    asked: Asked
+    found: Followed
+    placed: Sequence[Placed]
+    data: dict[str, Datum]
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What else follows from it alone, by name."""
+
+
+@dataclass(slots=True)
+class _Ways:
+    """The ways of one form of launches, those first that were gone last."""
+
+    known: list[Way] = field(default_factory=list)
+    missed: int = 0
+
+
+_ways: Final[dict[Any, _Ways]] = {}
+
+
+def form_of(function: Function, bound: KernelLaunch) -> Any:
+    """Return what launches have in common that may go the same way: all but their numbers.
+
+    Numbers of a block count, for most of them are in the addresses.
+    """
+    buffers = tuple(
+        (name, b.dtype, b.fill, b.npy, b.step, b.assumed) for name, b in bound.buffers.items()
+    )
+    structures = tuple((name, s.data, tuple(s.buffers)) for name, s in bound.structures.items())
+    return (
+        *(id(function), bound.block, tuple(side == 1 for side in bound.grid), bound.shared_bytes),
+        *(tuple(bound.values), buffers, tuple(bound.shown.items()), bound.pointers, structures),
+        tuple(bound.fields.items()),
+    )
+
+
+def known_way(
+    module: Module, function: Function, bound: KernelLaunch, form: Any
+) -> tuple[Start, Way] | None:
+    """Return a way that a launch goes, and what its following would end with; None without one."""
+    ways = _ways.get(form)
+    if ways is None or ways.missed >= _ENOUGH:
+        return None
+    for place, way in enumerate(ways.known):
+        begin = restart(way.began, way.asked.ranges, bound) or start(module, function, bound)
+        begin.interpreter.algebra = algebra = AskedAgain(begin.interpreter.algebra.ranges)
+        if way.function is function and answers_alike(algebra, way.asked):
+            begin.interpreter.data.update(way.data)
+            ways.known.insert(0, ways.known.pop(place))
+            ways.missed = 0
+            return begin, way
+    ways.missed += 1
+    return None
+
+
+def keep_way(form: Any, way: Way) -> None:
+    """Keep a way for launches of a form, if every question on it had an answer."""
+    if not way.asked.sure:
+        return
+    ways = _ways.pop(form, None) or _Ways()
+    if len(_ways) >= _MOST_FORMS:
+        del _ways[next(iter(_ways))]
+    ways.known = [way, *ways.known][:_MOST_WAYS]
+    _ways[form] = ways
+
+
+_FEW_LANES: Final = 1 << 10
+"""Threads in which odd values are looked for where nothing else needs an emulation."""
+_SHORT: Final = 1.0
+"""Work of that, as of an emulation [s]."""
+_SMALL: Final = 64
+"""What unknown integers are below where a kernel does not end with any."""
+_GUESS_SECONDS: Final = 2.0
+_SMALL_SECONDS: Final = 3.0
+"""Time of an emulation [s] with any unknown integers, with small ones, and of a loop whose end is
+assumed."""
+_ASSUMED_SECONDS: Final = 3.0
+"""The same with contents that stand for those that nobody states."""
+_MOST_LOST: Final = 0.5
+"""Share of the accesses that may be left out."""
+
+
+def emulated(
+    module: Module,
+    function: Function,
+    bound: KernelLaunch,
+    progress: Progress | None,
+    together: Mapping[int, CountedLoop],
+) -> Emulation:
+    """Emulate a kernel; where unknown content keeps it from ending, with small numbers instead.
+
+    Lengths, starts of rows and flags are read from buffers, and as random 32-bit numbers they are
+    beyond reason. What does not end with small ones either is left after a while.
+    """
+
+    def run(effort: Effort, below: int | None = None) -> Emulation:
+        launch = emulated_launch(bound, function, below)
+        return emulate(module, function, launch, effort, progress, together)
+
+    launch = emulated_launch(bound, function)
+    told = all(r.content is not None or r.generated is not None for r in launch.buffers.values())
+    if any(r.assumed for r in launch.buffers.values()):
+        return run(Effort(seconds=_ASSUMED_SECONDS, assume=True))
+    if not told:
+        # Content that is unknown and read may be what keeps it going; else it only needs time.
+        try:
+            return run(Effort(seconds=_GUESS_SECONDS, patient=False))
+        except NoEndError as error:
+            if error.guessed:
+                return run(Effort(seconds=_SMALL_SECONDS, assume=True), _SMALL)
+    try:
+        return run(Effort())
+    except NoEndError as error:
+        if not error.slow:
+            raise
+    return run(Effort(seconds=_SMALL_SECONDS, assume=True))
+
+
+def check_followed(emulation: Emulation) -> None:
+    """Refuse what would be nothing but assumed.
+
+    Raises `PerfmodelError` if a loop does not end under assumed contents, or most accesses go to no
+    buffer.
+    """
+    if emulation.endless:
+        raise no_end(emulation.endless)
+    if emulation.strayed > _MOST_LOST:
+        raise PerfmodelError(
+            f"{emulation.strayed:.0%} of the kernel's accesses go to addresses that no buffer has, "
+            "as of pointers that are read from memory: pass indices into a buffer in their place, "
+            "describe the kernel in TOML, or --assume to go on without them"
+        )
+
+
+def odd_shares(
+    module: Module,
+    function: Function,
+    bound: KernelLaunch,
+    emulation: Emulation | None,
+    turns: Callable[[], Turns],
+) -> tuple[OddShares, list[str], bool]:
+    """Return how often odd values come, what to say of it, and if it is read from unknown content.
+
+    Where nothing else needs an emulation, a short one looks for them; `turns` gives those of
+    each basic block, as far as they are known.
+    """
+    noted = emulation is not None and any(r.guessed and r.decides for r in emulation.regions)
+    if emulation is None and with_ways(function):
+        launch = emulated_launch(bound, function)
+        effort = Effort(_FEW_LANES, _SHORT, closely=False)
+        with suppress(NoEndError):
+            emulation = emulate(module, function, launch, effort, turns=turns())
+    if emulation is None or not emulation.odd:
+        return {}, [], False
+    said = odd_notes(function, emulation.odd)
+    if said and not noted:
+        said += content_notes(emulation.regions, every=True)
+    guessed = any(r.guessed for r in emulation.regions)
+    return emulation.odd, said, guessed
+
 
 _LONGEST: Final = 4000
 """Parts of a condition."""

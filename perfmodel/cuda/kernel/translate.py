@@ -5,10 +5,8 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from perfmodel.cuda.addresses.launch import KernelLaunch
-from perfmodel.cuda.addresses.launched import bound
-from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.addresses.launch import KernelLaunch, bound
+from perfmodel.cuda.compile.program import Program, Resources
 from perfmodel.cuda.emulate.assumed_contents import stand_ins, variants, with_assumption
 from perfmodel.cuda.emulate.lock_step import ENDLESS, Progress
 from perfmodel.cuda.kernel.accesses import THREAD

@@ -17,9 +17,8 @@ from perfmodel.cuda.emulate.odd_values import (
 )
 from perfmodel.cuda.kernel.analysed import Analysed, Numbers, known_numbers, shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
-from perfmodel.cuda.kernel.code_work import work_by_code
 from perfmodel.cuda.kernel.counts import body_runs
-from perfmodel.cuda.kernel.warp_work import WarpWork, work_by_rules
+from perfmodel.cuda.kernel.warp_work import WarpWork, work_by_code, work_by_rules
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.noted import Repeated

@@ -29,8 +29,6 @@ A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``
 ``fill`` give: `perfmodel.cuda.launch.content`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -61,7 +59,7 @@ def read_launches(path: str | Path) -> tuple[LaunchSpec, ...]:
     return tuple(launch.at()[0] for launch in read_stated(path))
 
 
-def read_stated(path: str | Path) -> tuple[StatedLaunch, ...]:
+def read_stated(path: str | Path) -> "tuple[StatedLaunch, ...]":
     """Return the launches of a file as it states them.
 
     `path`: ``.toml``, or ``.jsonl``/``.json`` with one launch a line. Paths of ``.npy`` files are
@@ -94,7 +92,7 @@ def launch_from_table(table: object, where: str, folder: Path = Path()) -> Launc
     return stated_launch(table, where, folder).at()[0]
 
 
-def stated_launch(table: object, where: str, folder: Path = Path()) -> StatedLaunch:
+def stated_launch(table: object, where: str, folder: Path = Path()) -> "StatedLaunch":
     """Return a launch from its table, as the table states it; arguments as `launch_from_table`."""
     checked = check_keys(table, LAUNCH_KEYS, ("grid", "block"), where)
     kernel = checked.get("kernel")
@@ -114,7 +112,7 @@ def stated_launch(table: object, where: str, folder: Path = Path()) -> StatedLau
     )
 
 
-def _arguments(given: object, where: str, folder: Path) -> tuple[StatedArgument, ...]:
+def _arguments(given: object, where: str, folder: Path) -> "tuple[StatedArgument, ...]":
     if is_list(given):
         items = [(str(i), value, f"{where}, argument {i + 1}") for i, value in enumerate(given)]
     elif isinstance(given, Mapping):
@@ -163,7 +161,7 @@ def _size(value: object, where: str, least: int = 0) -> Stated:
     return Stated(value if isinstance(value, str) else whole(value, where, least=least), where)
 
 
-def _argument(key: str, value: object, where: str, folder: Path) -> StatedArgument:
+def _argument(key: str, value: object, where: str, folder: Path) -> "StatedArgument":
     if isinstance(value, bool):
         return StatedArgument(key, where, Stated(int(value), where))
     if isinstance(value, int | float | str):

@@ -6,7 +6,7 @@ from math import prod
 from typing import Final
 
 from perfmodel.cuda.parse import syntax as ptx
-from perfmodel.cuda.parse.constants import constant, number
+from perfmodel.cuda.parse.operands import constant, number
 from perfmodel.cuda.parse.tokens import END, Tokens
 
 SPACES: Final = frozenset({".global", ".const", ".shared", ".local", ".param", ".tex"})

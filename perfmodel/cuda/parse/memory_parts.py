@@ -133,16 +133,10 @@ sm_90)."""
 _LOCKING: Final = frozenset({"cas", "exch", "add"})
 _RAISES: Final = frozenset({"min", "max"})
 _TYPES: Final = {
-    "f32": "float32",
-    "f64": "float64",
-    "s32": "int32",
-    "u32": "uint32",
-    "b32": "uint32",
-    "u64": "uint64",
-    "s64": "uint64",
-    "b64": "uint64",
-    "f16x2": "half2",
-    "bf16x2": "half2",
+    **{"f32": "float32", "f64": "float64", "s32": "int32"},
+    **dict.fromkeys(("u32", "b32"), "uint32"),
+    **dict.fromkeys(("u64", "s64", "b64"), "uint64"),
+    **dict.fromkeys(("f16x2", "bf16x2"), "half2"),
 }
 
 

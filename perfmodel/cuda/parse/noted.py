@@ -5,8 +5,6 @@ which these numbers are added, multiplied and compared. Other launches that go t
 same steps as long as every comparison comes out alike: the function says where one does not.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -28,7 +26,7 @@ class Noted:
     __slots__ = ("name", "notes", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: float, name: str, notes: Notes) -> None:
+    def __init__(self, value: float, name: str, notes: "Notes") -> None:
         self.value, self.name, self.notes = value, name, notes
 
     def __bool__(self) -> bool:

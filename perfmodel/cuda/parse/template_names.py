@@ -4,21 +4,10 @@ import re
 from typing import Final
 
 _TYPES: Final = {
-    "v": "void",
-    "b": "bool",
-    "c": "char",
-    "a": "signed char",
-    "h": "unsigned char",
-    "s": "short",
-    "t": "unsigned short",
-    "i": "int",
-    "j": "unsigned int",
-    "l": "long",
-    "m": "unsigned long",
-    "x": "long long",
-    "y": "unsigned long long",
-    "f": "float",
-    "d": "double",
+    **{"v": "void", "b": "bool", "f": "float", "d": "double"},
+    **{"c": "char", "a": "signed char", "h": "unsigned char"},
+    **{"s": "short", "i": "int", "l": "long", "x": "long long"},
+    **{"t": "unsigned short", "j": "unsigned int", "m": "unsigned long", "y": "unsigned long long"},
 }
 """Itanium C++ ABI, builtin types."""
 _MARKS: Final = {"P": "*", "R": "&", "O": "&&"}

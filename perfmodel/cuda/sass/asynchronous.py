@@ -2,7 +2,7 @@
 
 Their instructions, their bytes and the clocks of tensor cores are counted. When a copy arrives, who
 waits at an mbarrier, how warps share registers and blocks a cluster is not followed
-(`perfmodel.prediction.wider` says how far times of such kernels may be off).
+(`perfmodel.prediction.interval` says how far times of such kernels may be off).
 """
 
 from collections.abc import Iterator

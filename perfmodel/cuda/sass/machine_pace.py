@@ -52,17 +52,10 @@ def body_takes(
 
     The clocks without waits for global memory, and these waits, of loads one after the other.
 
-    Parameters
-    ----------
-    blocks : sequence of Issued
-        Those that a warp may come to, in their order, without inner loops'.
-    loop : bool
-        Whether the last leads to the first.
-    step : int
-        Bytes that some lane of a warp comes to new data of global memory after: what a thread loads
-        beside an earlier load, within them, is in L1. 0 where nothing is known.
-    warps : int
-        Of a block: those of a loop with barriers issue it together.
+    `blocks`: those that a warp may come to, in their order, without inner loops'. `loop`: whether
+    the last leads to the first. `step`: bytes that some lane of a warp comes to new data of global
+    memory after: what a thread loads beside an earlier load, within them, is in L1. 0 where nothing
+    is known. `warps`: of a block: those of a loop with barriers issue it together.
     """
     steps = list(_steps(blocks, loop))
     # Launches differ in how often a body runs, and seldom in what of it is run.

@@ -1,7 +1,5 @@
 """A canvas of points, y downwards, on which pictures are drawn part by part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -32,9 +30,9 @@ class Canvas:
     """A drawing of a width, as high as what is drawn; all places and sizes are points."""
 
     made: Drawing
-    axes: Axes
+    axes: "Axes"
     width: float
-    charts: list[tuple[Axes, Sequence[float]]]
+    charts: "list[tuple[Axes, Sequence[float]]]"
 
     @property
     def narrow(self) -> bool:
@@ -58,7 +56,7 @@ class Canvas:
         (line,) = self.axes.plot(xs, ys, **given)
         return line
 
-    def chart(self, place: Sequence[float]) -> Axes:
+    def chart(self, place: Sequence[float]) -> "Axes":
         """Return axes of their own at left, top, width and height."""
         axes = self.made.figure.add_axes((0, 0, 1, 1), label=str(len(self.charts)))
         self.charts.append((axes, place))

@@ -1,7 +1,5 @@
 """L2 and an access policy window as a figure: ways set aside, the window's lines, hitRatio."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -151,7 +149,7 @@ def _over_time(on: Canvas, found: OverTime, y: float) -> None:
     axes.legend(frameon=False, fontsize=9.5, loc="lower right")
 
 
-def _axes(on: Canvas, place: Sequence[float], names: tuple[str, str]) -> Axes:
+def _axes(on: Canvas, place: Sequence[float], names: tuple[str, str]) -> "Axes":
     """Return axes of a chart, in a place of the canvas: what it shows, and over what."""
     what, over = names
     axes = on.chart(place)

@@ -6,8 +6,7 @@ from typing import Any, Final
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.prediction.advise import Advice
-from perfmodel.prediction.derive import derive_as_far
-from perfmodel.prediction.figures_used import UsedFigure, figures_used
+from perfmodel.prediction.figures_used import UsedFigure, derive_as_far, figures_used
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 from perfmodel.reports.explain import explain, explanation_record

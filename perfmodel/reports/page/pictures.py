@@ -1,12 +1,13 @@
-"""The pictures of a report: times, roofline, and of each launch what it needs and does."""
-
-from __future__ import annotations
+"""The pictures of a report: times, roofline, and of each launch what it needs, moves and does."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.prediction.record import Prediction
+from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.drawings.l2_window import has_window, l2_window
@@ -26,7 +27,6 @@ from perfmodel.reports.figure_style import (
     drawing,
 )
 from perfmodel.reports.page.content import Report, ReportedLaunch
-from perfmodel.reports.page.flow import flow_figure, flow_text
 from perfmodel.reports.page.svg import Picture
 from perfmodel.reports.prediction_text import answer, ranked_terms
 from perfmodel.reports.roofline_figure import draw_roofline
@@ -34,6 +34,185 @@ from perfmodel.reports.roofline_figure import draw_roofline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
+
+BANK_ROW: Final = 128
+"""Bytes that shared memory's 32 banks serve in a clock [B]."""
+
+# Points, which a page shows as CSS pixels.
+_FLOW_WIDTH: Final = 340.0
+_MARGIN: Final = 18.0
+_NODE: Final = 12.0
+_BAND: Final = 90.0
+"""Height of the widest band."""
+_LINE: Final = 13.0
+_WAYS: Final = {"read": ("read", 0.85), "written": ("written", 0.5), "atomic": ("atomics", 0.3)}
+"""What a band is called, and its opacity."""
+
+
+@record
+class Flow:
+    """Bytes between two neighbouring levels."""
+
+    # near and far: "SM", "L1", "L2" or "DRAM"; "shared" for shared memory
+    near: str
+    far: str
+    # read, written and atomic: towards the SMs, away from them, and of atomics, which L2 resolves
+    # [B]
+    read: float
+    written: float
+    atomic: float
+    bandwidth: float | None  # what the far side could deliver [B/s]
+
+    @property
+    def total(self) -> float:
+        """Everything that moves [B]."""
+        return self.read + self.written + self.atomic
+
+    @property
+    def ways(self) -> dict[str, float]:
+        """What moves at all, by way [B]."""
+        return {way: moved for way in _WAYS if (moved := getattr(self, way))}
+
+
+def flows(prediction: Prediction) -> tuple[Flow, ...]:
+    """Return what moves between SMs and L1, L1 and L2, L2 and DRAM, and to shared memory if used.
+
+    Sectors of 32 B up to L2; wavefronts of 128 B at shared memory, conflicts included.
+    """
+    traffic, device = prediction.traffic, prediction.details.device
+
+    def sectors(read: str, written: str) -> tuple[float, float, float]:
+        names = (f"{read}_sectors", f"{written}_sectors", "l2_atomic_sectors")
+        one, two, three = (SECTOR * traffic[name] for name in names)
+        return one, two, three
+
+    moved = (traffic["dram_read_bytes"], traffic["dram_write_bytes"], 0.0)
+    found = [
+        Flow("SM", "L1", *sectors("global_load", "global_store"), device.l1_bandwidth),
+        Flow("L1", "L2", *sectors("l2_read", "l2_write"), device.l2_read_bandwidth),
+        Flow("L2", "DRAM", *moved, device.dram_bandwidth),
+    ]
+    shared = BANK_ROW * traffic["shared_wavefronts"]
+    if shared:
+        found.append(Flow("SM", "shared", shared, 0.0, 0.0, device.shared_bandwidth))
+    return tuple(found)
+
+
+def kept(before: Flow, after: Flow) -> float | None:
+    """Return the share of reads that the level between two flows serves itself; None without reads.
+
+    Negative where it fetches more than it was asked for.
+    """
+    return 1 - after.read / before.read if before.read else None
+
+
+def flow_text(prediction: Prediction) -> str:
+    """Return what moves, level by level."""
+    parts = []
+    for flow in flows(prediction):
+        moved = ", ".join(f"{units.data(b)} {_WAYS[way][0]}" for way, b in flow.ways.items())
+        parts.append(f"{flow.near} and {flow.far}: {moved or 'nothing'}")
+    return "; ".join(parts)
+
+
+def flow_figure(prediction: Prediction) -> Drawing:
+    """Draw the bytes that move between the levels of memory, widths to scale."""
+    found = flows(prediction)
+    main, side = found[:3], found[3:]
+    largest = max(flow.total for flow in found) or 1.0
+    tall = {flow.far: sum(_heights(flow, largest).values()) for flow in found}
+    deepest = max(*(tall[flow.far] for flow in main), 12.0)
+    lines = {flow.far: _numbers(flow, prediction) for flow in found}
+    height = 46 + deepest + _LINE * max(len(lines[flow.far]) for flow in main)
+    whole = height + sum(40 + tall[flow.far] for flow in side)
+    gap = (_FLOW_WIDTH - 2 * _MARGIN - 4 * _NODE) / 3
+    xs = [_MARGIN + i * (gap + _NODE) for i in range(4)]
+    with drawing(_FLOW_WIDTH, whole) as made:
+        axes = made.figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, _FLOW_WIDTH), ylim=(whole, 0))
+        axes.set_axis_off()
+        middle = 38 + deepest / 2
+        for flow, x in zip(main, xs, strict=False):
+            _bands(made, axes, flow, prediction, (x + _NODE, middle, gap, largest))
+            for i, line in enumerate(lines[flow.far]):
+                _text(axes, x + _NODE + gap / 2, 54 + deepest + _LINE * i, line)
+        # A level is as tall as what it passes to either side.
+        depths = [0.0, *(tall[flow.far] for flow in main), 0.0]
+        for name, x, pair in zip(("SMs", "L1", "L2", "DRAM"), xs, pairwise(depths), strict=True):
+            _node(axes, x, middle, max(pair))
+            _text(axes, x + _NODE / 2, 14, name, weight="bold", size=10)
+        for name, x, flow_pair in zip(("L1", "L2"), xs[1:], pairwise(main), strict=False):
+            if (share := kept(*flow_pair)) is not None:
+                more = f"+{units.percent(-share)} fetched"
+                text = f"{units.percent(share)} hit" if share >= 0 else more
+                shown = _text(axes, x + _NODE / 2, 27, text)
+                made.mark(shown, f"{name}: {text}, of the bytes read")
+        for flow in side:  # shared memory, below L1, which it divides an SM's memory with
+            y = height + 16 + tall[flow.far] / 2
+            _bands(made, axes, flow, prediction, (xs[0] + _NODE, y, gap, largest))
+            for x in xs[:2]:
+                _node(axes, x, y, tall[flow.far])
+            told = ", ".join([f"shared memory: {units.data(flow.total)}", *lines[flow.far][1:]])
+            _text(axes, xs[0], y + tall[flow.far] / 2 + 18, told, ha="left")
+    return made
+
+
+def _heights(flow: Flow, largest: float) -> dict[str, float]:
+    """Return the bands' heights: to scale, but none too thin to see."""
+    return {way: max(2.0, moved / largest * _BAND) for way, moved in flow.ways.items()}
+
+
+def _numbers(flow: Flow, prediction: Prediction) -> list[str]:
+    """Return bytes each way, and how much of the bandwidth that is."""
+    lines = [f"{units.data(moved)} {_WAYS[way][0]}" for way, moved in flow.ways.items()]
+    if flow.bandwidth and flow.total:
+        share = flow.total / prediction.time_s / flow.bandwidth
+        lines.append(f"{units.percent(share)} of peak")
+    return lines or ["nothing"]
+
+
+def _bands(
+    made: Drawing,
+    axes: "Axes",
+    flow: Flow,
+    prediction: Prediction,
+    place: tuple[float, float, float, float],
+) -> None:
+    """Draw bands at a left end, around a height, of a length, the bytes of the widest given."""
+    from matplotlib.patches import Rectangle
+
+    x, middle, gap, largest = place
+    heights = _heights(flow, largest)
+    y = middle - sum(heights.values()) / 2
+    for way, height in heights.items():
+        moved, (verb, opacity) = getattr(flow, way), _WAYS[way]
+        colour = LEVEL_COLOURS.get(flow.far.lower(), LEVEL_COLOURS["l1"])
+        band = axes.add_patch(
+            Rectangle((x, y), gap, height, facecolor=colour, alpha=opacity, linewidth=0)
+        )
+        rate = units.bandwidth(moved / prediction.time_s)
+        told = f"{flow.near} and {flow.far}: {units.data(moved)} {verb}, {rate} on average"
+        if flow.far == "shared":
+            told += ", in wavefronts of 128 B, conflicts included"
+        made.mark(band, told)
+        if height >= 9:
+            arrow = "<" if way == "read" else ">"
+            axes.plot(
+                x + gap / 2, y + height / 2, arrow, color="white", markersize=min(height * 0.6, 12)
+            )
+        y += height
+
+
+def _node(axes: "Axes", x: float, middle: float, tall: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, middle - tall / 2 - 3), _NODE, tall + 6, facecolor=INK))
+
+
+def _text(axes: "Axes", x: float, y: float, text: str, **style: Any) -> Any:
+    given: dict[str, Any] = {"size": 9.3, "ha": "center"} | style
+    return axes.text(x, y, text, **given)
+
 
 DOES: Final = {
     "sectors": "A request of the access with the most sectors: its lanes, and what they touch.",
@@ -180,6 +359,6 @@ def times_figure(launches: Sequence[ReportedLaunch]) -> Drawing:
     return made
 
 
-def _beside(axes: Axes, x: float, y: float, text: str, **style: Any) -> Text:
+def _beside(axes: "Axes", x: float, y: float, text: str, **style: Any) -> "Text":
     """Write a text in a row, at a share of the axes' width."""
     return axes.text(x, y, text, transform=axes.get_yaxis_transform(), va="center", **style)

@@ -4,8 +4,6 @@ What matplotlib writes is taken as it is but for its styles: they become attribu
 colours of ``templates/palette.css``, and its names of parts, of which a page has several.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -164,7 +162,7 @@ def _element(tag: str, text: str) -> Element:
     return made
 
 
-def save_figure(shown: Figure | Picture, path: str | Path) -> None:
+def save_figure(shown: "Figure | Picture", path: str | Path) -> None:
     """Write a figure or a picture to a file whose suffix says the format; all of it or nothing.
 
     Raises `PerfmodelError` as `check_figure_path`, or if the file cannot be written.
@@ -179,7 +177,7 @@ def save_figure(shown: Figure | Picture, path: str | Path) -> None:
         write_file(path, written(shown.wide.figure, kind, dpi=_DOTS))
 
 
-def _title(figure: Figure) -> str:
+def _title(figure: "Figure") -> str:
     """Return what stands above a figure."""
     titles = (axes.get_title(loc) for axes in figure.axes for loc in ("left", "center"))
     return figure.get_suptitle() or next(filter(None, titles), "")

@@ -6,8 +6,7 @@ from typing import Final
 from perfmodel.hardware import Device
 from perfmodel.prediction.advise import dram_bytes
 from perfmodel.prediction.figures_used import UsedFigure
-from perfmodel.prediction.interval import residual_origin
-from perfmodel.prediction.wider import wider_intervals
+from perfmodel.prediction.interval import residual_origin, wider_intervals
 from perfmodel.reports import units
 from perfmodel.reports.device_text import (
     LEVEL_HEADERS,

@@ -12,9 +12,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from perfmodel.cuda.addresses.algebra import Algebra
-from perfmodel.cuda.addresses.asked import Asked, NotingAlgebra, answers_alike
+from perfmodel.cuda.addresses.asked import Asked, AskedAgain, NotingAlgebra, answers_alike
 from perfmodel.cuda.addresses.sums import Sum, constant, sum_of
-from perfmodel.cuda.addresses.witnesses import AskedAgain
 from perfmodel.expressions import Name, Node, Number, Operation
 from perfmodel.kernels.intervals import Interval
 

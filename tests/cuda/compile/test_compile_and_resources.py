@@ -10,10 +10,9 @@ from statistics import median
 
 import pytest
 
-from perfmodel.cuda.compile import resources as resources_module
+from perfmodel.cuda.compile import program as resources_module
 from perfmodel.cuda.compile import toolchain
-from perfmodel.cuda.compile.program import load_program
-from perfmodel.cuda.compile.resources import Resources, estimate, read_log
+from perfmodel.cuda.compile.program import Resources, estimate, load_program, read_log
 from perfmodel.cuda.compile.to_ptx import compile_ptx
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.parse.signatures import base_name, names_of, parameter_names

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.cuda.compile import toolchain
-from perfmodel.cuda.compile.staging import private_folder, split_options
-from perfmodel.cuda.compile.to_ptx import compile_ptx
+from perfmodel.cuda.compile.to_ptx import compile_ptx, private_folder, split_options
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.parse.source_places import place_name, users_line
 from perfmodel.errors import PerfmodelError

@@ -6,7 +6,7 @@ import pytest
 from programs import HEADER, launch, program, written
 
 from perfmodel import predict
-from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.addresses.launch import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.run import Effort, emulate

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from perfmodel import predict
 from perfmodel.cli.app import app
-from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.addresses.launch import bound
 from perfmodel.cuda.emulate import assumed_contents
 from perfmodel.cuda.emulate.assumed_contents import stand_ins
 from perfmodel.cuda.emulate.provenance import provenance

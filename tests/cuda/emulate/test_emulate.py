@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from programs import launch, sample, sample_bound, samples, written
 
-from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.addresses.launch import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.result import Emulation

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from programs import launch, written
 
-from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.addresses.launch import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.emulate.run import RAISING, UNDER_WAY, emulate

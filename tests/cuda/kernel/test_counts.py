@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import launch, written
 
-from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.addresses.launch import bound
 from perfmodel.cuda.emulate import lock_step
 from perfmodel.cuda.emulate.budget import Budget
 from perfmodel.cuda.emulate.launch import emulated_launch

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import Program
-from perfmodel.cuda.compile.resources import Resources
+from perfmodel.cuda.compile.program import Program, Resources
 from perfmodel.cuda.kernel.fragments import with_fragments
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar

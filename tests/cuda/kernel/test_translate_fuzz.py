@@ -22,7 +22,7 @@ from perfmodel import predict
 from perfmodel.cuda.compile.program import load_program
 from perfmodel.cuda.emulate import run as emulation
 from perfmodel.cuda.emulate.run import Effort
-from perfmodel.cuda.kernel import emulating
+from perfmodel.cuda.kernel import kernel_from_ptx as emulating
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer
 from perfmodel.cuda.parse.pointers import pointer_parameters

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.cuda.compile.program import Program, load_program
-from perfmodel.cuda.kernel import ways
+from perfmodel.cuda.kernel import kernel_from_ptx as ways
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.cuda.compile.resources import static_shared_bytes
+from perfmodel.cuda.compile.program import static_shared_bytes
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.inline import reached

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from perfmodel.cuda.compile.resources import estimate
+from perfmodel.cuda.compile.program import estimate
 from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.pointers import pointer_parameters

@@ -11,7 +11,7 @@ import pytest
 from programs import launch, program, written
 
 from perfmodel import predict
-from perfmodel.cuda.addresses.launched import bound
+from perfmodel.cuda.addresses.launch import bound
 from perfmodel.cuda.emulate.launch import emulated_launch
 from perfmodel.cuda.emulate.run import emulate
 from perfmodel.cuda.kernel.translate import translated

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfmodel.cuda.compile.resources import resources
+from perfmodel.cuda.compile.program import resources
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.sass.frequencies import Issued

@@ -13,7 +13,7 @@ from perfmodel.hardware import load_device
 from perfmodel.hardware.device import quantities
 from perfmodel.prediction.figures_used import figures_used
 from perfmodel.reports.page.content import MOST_LAUNCHES, Report, build_report, report_record
-from perfmodel.reports.page.flow import Flow, flows, kept
+from perfmodel.reports.page.pictures import Flow, flows, kept
 from perfmodel.reports.page.tables import figures, formulas, intervals, summary
 
 ReportOf = Callable[[str], Report]

@@ -306,4 +306,3 @@ def test_pieces_of_markdown() -> None:
         r"| x\|y | 1<br>2 |",
     ]
     assert markdown.fenced("a ``` b", "sh") == "````sh\na ``` b\n````"
-    assert markdown.document(["a", "", "b"]) == "a\n\nb\n"

@@ -1,6 +1,6 @@
 """Fitting the intervals again, after measurements or models changed.
 
-python -c "from perfmodel.validation.refit import refit_intervals; refit_intervals()"
+    python -m benchmarks.intervals.refit
 
 A measurement folder of programs may hold ``first-look.csv``: what the models said of its launches
 before anybody looked at a result. Predictions made later are no such evidence, for what was wrong
@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.intervals.fit import LEVEL, fit_intervals
 from perfmodel.chunks import HERE, Workers
 from perfmodel.hardware import device_names, load_device
 from perfmodel.measure import folders
@@ -24,7 +25,6 @@ from perfmodel.measure.recorded import read_recording
 from perfmodel.prediction.interval import INTERVALS
 from perfmodel.validation.case import Case
 from perfmodel.validation.cases import cases_of
-from perfmodel.validation.intervals import LEVEL, fit_intervals
 
 FIRST_LOOKS: Final = tuple(f"source-kernels/h200-sxm/corpus-blind{n}" for n in range(2, 12))
 """Programs whose first looks widen the intervals of translated kernels; later ones judge it."""
@@ -127,3 +127,7 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 def _key(row: dict[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in ("source", "launch", "timing", "cache"))
+
+
+if __name__ == "__main__":
+    refit_intervals()

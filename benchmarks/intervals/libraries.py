@@ -6,7 +6,7 @@ The classes of ``libraries.toml`` are predicted for published rows
 quantiles of measured over predicted times, every source counting alike, are the interval; of the
 other half it is said which share lies inside.
 
-python -c "from perfmodel.validation.libraries import fit_libraries; fit_libraries()"
+    python -m benchmarks.intervals.libraries
 """
 
 import csv
@@ -21,12 +21,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks.intervals.fit import central
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import load_device
 from perfmodel.measure import folders
+from perfmodel.prediction.interval import LIBRARY, WiderInterval
 from perfmodel.prediction.predict import predict
-from perfmodel.prediction.wider import LIBRARY, WiderInterval
-from perfmodel.validation.intervals import central
 
 CLASSES: Final = Path(__file__).with_suffix(".toml")
 FOLDER: Final = "libraries"
@@ -35,7 +35,7 @@ _COMMENT: Final = """\
 # ones: 5% and 95% quantiles of the rows for fitting, every source counting alike. before
 # and held_out: shares of the other rows inside the interval of residuals of our own
 # measurements, and inside the wider of both. Rows, sources and licences:
-# measurements/published/libraries. Written by perfmodel.validation.libraries.
+# measurements/published/libraries. Written by benchmarks.intervals.libraries.
 
 """
 
@@ -187,3 +187,7 @@ def _row(row: dict[str, str], sources: dict[str, Any]) -> LibraryRow:
         time_s=float(row["time_us"]) * 1e-6,
         use="validation" if odd else "fit",
     )
+
+
+if __name__ == "__main__":
+    fit_libraries()

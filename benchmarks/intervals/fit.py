@@ -35,12 +35,12 @@ PRIOR_SWEEPS: Final = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0)
 _COMMENT: Final = """\
 # Where 90% of measured times lie, over predicted ones: factors by origin of the
 # device's figures and class of residuals. The figures' uncertainty comes on top.
-# Written by perfmodel.validation.refit; perfmodel.validation.intervals says how. cases
+# Written by benchmarks.intervals.refit; benchmarks.intervals.fit says how. cases
 # and sweeps are the class's own, prior_sweeps the weight of all other residuals,
 # held_out the share of left-out cases that the interval holds. Published classes of
 # too few cases (prior_sweeps = inf) are the measured ones to the power
 # published_over_measured. Kernels from PTX have all of them to the power
-# translated_over_described (perfmodel.validation.refit).
+# translated_over_described (benchmarks.intervals.refit).
 
 """
 _FACTORS: Final = np.arange(1.0, 4.0, 0.01)
@@ -103,16 +103,9 @@ def fit_intervals(
 ) -> None:
     """Fit the intervals and write the data file that predictions read.
 
-    Parameters
-    ----------
-    measured : sequence of Case
-        On devices whose figures were fitted to measurements of ours.
-    published : sequence of Case
-        On devices with published figures.
-    about : mapping of str to str
-        Where the cases come from, and when: goes into the file.
-    translated : float
-        Power of all these that holds kernels translated from PTX.
+    `measured`: on devices whose figures were fitted to measurements of ours. `published`: on
+    devices with published figures. `about`: where the cases come from, and when: goes into the
+    file. `translated`: power of all these that holds kernels translated from PTX.
     """
     import tomli_w
 
