@@ -18,7 +18,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from perfmodel.arrays import Array, summed
+from perfmodel.arrays import Array, largest, summed
 from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
@@ -29,6 +29,7 @@ from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
+from perfmodel.models.reuse.groups import grouped
 from perfmodel.models.reuse.reuse_windows import l1_knee, resident_share
 
 
@@ -45,13 +46,10 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
     if b.loop is None or not (b.regular and b.in_order and loads):
         return latencies
     together = np.ones(1, dtype=bool)
-    reach, rows, often = np.zeros(1), np.ones(1), np.zeros(1)
-    for r, missed in zip(b.own, _not_kept(b), strict=True):
+    reach, rows, often = np.zeros(1), np.ones(1), _often(b)
+    for r in b.own:
         assert r.strides is not None
         reach = np.maximum(reach, np.abs(r.strides[b.loop]) * b.unroll)
-        # Turns that a guard keeps it out of come to nothing.
-        there = turns_taken(b.execution.instance, r, b.loop) / _turns(b)
-        often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * there * missed)
         for v, _ in r.lanes:
             together = together & (np.asanyarray(r.strides[v.name]) % SECTOR == 0)
         rows = np.maximum(rows, footprint(extents_at_work(r, lanes=True), r.width, LINE))
@@ -64,6 +62,31 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
         l2_miss=np.where(together, np.minimum(own.l2_miss, atom), own.l2_miss),
         reads=np.where(together, np.clip(rows, own.reads, MOST_SPREAD(device)), own.reads),
     )
+
+
+def _often(b: BatchLoads) -> Array:
+    """Return in which share of a loop's batches some lane comes to a new sector.
+
+    Where an iteration waits several times, loads of each array come to theirs in waits of their
+    own.
+    """
+    assert b.loop is not None
+    often, own = np.zeros(1), []
+    for r, missed in zip(b.own, _not_kept(b), strict=True):
+        # Turns that a guard keeps it out of come to nothing.
+        there = turns_taken(b.execution.instance, r, b.loop) / _turns(b)
+        own.append(_steps_on(b, r) * there * missed)
+        often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * there * missed)
+    if not np.any(b.unroll < 1):
+        return often
+    # Loads of one array that go the same way come to no more than each of them.
+    each = [
+        np.minimum(largest(*(own[i] for i in g.members)) / b.unroll, len(g.members))
+        for g in grouped(b.own)
+    ]
+    others = 1 - np.minimum(summed(each) / len(b.own), 1.0)
+    several = 1 - others ** np.maximum(len(b.own) * b.unroll, 1.0)
+    return np.where(b.unroll < 1, np.maximum(often, several), often)
 
 
 def _not_kept(b: BatchLoads) -> list[Array]:
