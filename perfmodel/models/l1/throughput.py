@@ -215,17 +215,17 @@ def waiting_shares(execution: Execution) -> list[tuple[Array, Array]]:
     loops = loops_of(instance, (r.access for r in requests))
     loads = Counter(at for at, r in zip(loops, requests, strict=True) if r.access.kind == "load")
     unrolled = {loop: loop_unroll(instance, loop, count)[1] for loop, count in loads.items()}
-    beside = _beside(requests)
+    sharing = _loads_per_sector(requests)
     return [
-        _waiting(access, unrolled[loop] * beside.get(i, 1.0), execution.device)
+        _waiting(access, unrolled[loop] * sharing.get(i, 1.0), execution.device)
         if access.kind == "load"
         else (np.zeros(1), np.zeros(1))
         for i, (access, loop) in enumerate(zip(execution.traffic.accesses, loops, strict=True))
     ]
 
 
-def _beside(requests: Sequence[Requests]) -> dict[int, Array]:
-    """Return how many loads of an iteration come to one sector, by position of each in a loop."""
+def _loads_per_sector(requests: Sequence[Requests]) -> dict[int, Array]:
+    """Return the loads of an iteration per sector that a lane touches, by position of the load."""
     found: dict[int, Array] = {}
     for g in grouped(requests):
         if requests[g.members[0]].access.loop is not None:

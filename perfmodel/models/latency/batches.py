@@ -113,24 +113,14 @@ def _unloaded(
     far = RETURN_LATENCY(device) if any(r.access.kind == "atomic" for r in b.own) else 1.0
     written = traffic.dram_write_bytes * traffic.dram_write_cost
     moved = traffic.dram_read_bytes * traffic.dram_read_cost + written
-    words = max(float(np.max(r.width)) for r in b.own) / 4
-    lines_each = (r.lines / np.maximum(r.requests, 1e-9) for r in b.own)
-    far_apart = np.maximum(largest(*lines_each) - words, 0.0)
-    # While the lines of one load come, L1 looks up those of the next.
-    passes = [r.tag_wavefronts / np.maximum(r.requests, 1e-9) for r in b.own]
-    longest = largest(*passes)
-    meanwhile = summed(passes) * b.unroll - longest
-    apart_clocks = np.maximum(LINE_CLOCKS(device) * far_apart - np.maximum(meanwhile, 0.0), 0.0)
-    wide = (WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks) / device.sm_clock
     most, others = further_passes(b.own, b.unroll) if b.execution.kernel.paces else (0.0, 0.0)
-    near = PASS_CLOCKS(device) * (most + others) / device.sm_clock
-    # What misses is delivered a line a clock; those of the longest load are in `wide`.
-    apart = wide + late + others / device.sm_clock
-    l1 = device.l1_latency + near
+    l1 = device.l1_latency + PASS_CLOCKS(device) * (most + others) / device.sm_clock
+    # What misses is delivered a line per clock.
+    later = _delivery_clocks(b) / device.sm_clock + late + others / device.sm_clock
     return BatchLatency(
         l1=l1,
-        l2=np.maximum(device.l2_latency * far + apart, l1),
-        dram=np.maximum(max(device.dram_latency, device.l2_latency * far) + apart, l1),
+        l2=np.maximum(device.l2_latency * far + later, l1),
+        dram=np.maximum(max(device.dram_latency, device.l2_latency * far) + later, l1),
         l1_miss=l1_miss,
         l2_miss=l2_miss,
         reads=reads,
@@ -139,6 +129,20 @@ def _unloaded(
         spread=DRAM_SPREAD(device),
         wait=WRITE_WAIT(device),
     )
+
+
+def _delivery_clocks(b: BatchLoads) -> Array:
+    """Return the clocks by which data from L2 is later where a load is wide, or of many lines."""
+    device = b.execution.device
+    words = max(float(np.max(r.width)) for r in b.own) / 4
+    lines_each = (r.lines / np.maximum(r.requests, 1e-9) for r in b.own)
+    far_apart = np.maximum(largest(*lines_each) - words, 0.0)
+    # While the lines of one load come, L1 looks up those of the next.
+    passes = [r.tag_wavefronts / np.maximum(r.requests, 1e-9) for r in b.own]
+    longest = largest(*passes)
+    meanwhile = summed(passes) * b.unroll - longest
+    apart_clocks = np.maximum(LINE_CLOCKS(device) * far_apart - np.maximum(meanwhile, 0.0), 0.0)
+    return np.asanyarray(WIDE_CLOCKS(device) * max(words - 1, 0.0) + apart_clocks)
 
 
 def _met_before(b: BatchLoads, found: BatchLatency) -> BatchLatency:

@@ -65,10 +65,9 @@ def sector_phases(b: BatchLoads, new: Array, latencies: BatchLatency) -> BatchLa
 
 
 def _often(b: BatchLoads) -> Array:
-    """Return in which share of a loop's batches some lane comes to a new sector.
+    """Return the share of a loop's batches in which some lane needs a new sector.
 
-    Where an iteration waits several times, loads of each array come to theirs in waits of their
-    own.
+    Where an iteration waits several times, each array's new sectors are waited for separately.
     """
     assert b.loop is not None
     often, own = np.zeros(1), []
@@ -79,7 +78,7 @@ def _often(b: BatchLoads) -> Array:
         often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * there * missed)
     if not np.any(b.unroll < 1):
         return often
-    # Loads of one array that go the same way come to no more than each of them.
+    # Loads of one array with equal strides need together what each of them would need.
     each = [
         np.minimum(largest(*(own[i] for i in g.members)) / b.unroll, len(g.members))
         for g in grouped(b.own)
