@@ -39,13 +39,8 @@ def turn_clocks(row: dict[str, str]) -> float:
     return each / int(row["warps"]) if row["kernel"] == "mixed" else each
 
 
-@pytest.mark.parametrize(("together", "lines"), [(1, 32), (2, 16), (4, 8)])
-@pytest.mark.parametrize("loads", [1, 2, 4])
-@pytest.mark.parametrize("apart", [32, 128])
-def test_masked_lines_hold_the_data_stage_beside_loads(
-    together: int, lines: int, loads: int, apart: int
-) -> None:
-    # measured: eight warps of one SM; passes of each load and store counted by hand
+def mixed_over_measured(together: int, lines: int, loads: int, apart: int) -> float:
+    # passes of each load and store counted by hand
     (row,) = (
         r
         for r in MIXES
@@ -64,7 +59,20 @@ def test_masked_lines_hold_the_data_stage_beside_loads(
         sent=(lines + masked) * SENT_CLOCKS(DEVICE),
         pages=0.0,
     )
-    assert float(clocks) == pytest.approx(turn_clocks(row), rel=0.14)
+    return float(clocks) / turn_clocks(row)
+
+
+def test_masked_lines_hold_the_data_stage_beside_loads() -> None:
+    # measured: eight warps of one SM
+    found = [
+        mixed_over_measured(together, lines, loads, apart)
+        for together, lines in ((1, 32), (2, 16), (4, 8))
+        for loads in (1, 2, 4)
+        for apart in (32, 128)
+    ]
+    assert min(found) > 0.89
+    assert max(found) < 1.11
+    assert np.median(found) == pytest.approx(1.0, abs=0.025)
 
 
 @pytest.mark.parametrize("apart", [16, 32, 128])
@@ -80,7 +88,7 @@ def test_each_pass_of_a_batch_of_loads_is_waited_for(apart: int, batch: int) -> 
     further = batch * (PASSES[apart] - 1)
     own = DEVICE.l1_latency * DEVICE.sm_clock + ROUND + 4 * (batch - 1)  # an addition each
     found = own + PASS_CLOCKS(DEVICE) * further
-    assert found == pytest.approx(turn_clocks(row), rel=0.09)
+    assert found == pytest.approx(turn_clocks(row), rel=0.055)
 
 
 @cache
