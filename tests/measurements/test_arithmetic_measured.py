@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from measured import rows
-from perfmodel.cuda.compile.resources import resources
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.program import Program, resources
 from perfmodel.cuda.compile.to_ptx import compile_ptx
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated

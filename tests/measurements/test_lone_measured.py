@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from measured import rows
-from perfmodel.cuda.compile.resources import resources
 
 from perfmodel import predict
-from perfmodel.cuda.compile.program import Program
+from perfmodel.cuda.compile.program import Program, resources
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, Scalar
 from perfmodel.cuda.parse.reader import parse_ptx
