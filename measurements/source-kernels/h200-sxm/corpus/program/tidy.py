@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from perfmodel.cuda.compile.resources import read_log
+from perfmodel.cuda.compile.program import read_log
 from perfmodel.cuda.parse.signatures import base_name
 from perfmodel.cuda.parse.template_names import is_named
 from perfmodel.measure.profiler import TIME, read_rows
