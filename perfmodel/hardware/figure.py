@@ -1,7 +1,7 @@
 """A figure: one number about a GPU with its unit, its kind and its source.
 
 Files and views keep figures as they were written (3352 GB/s, 29 cycles); everything that computes
-uses SI. The table of units, ``units.toml``, is the only place where the two meet.
+uses SI. The table of units, ``units.toml``, is the only place that converts between the two.
 """
 
 from collections.abc import Mapping

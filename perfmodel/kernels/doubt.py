@@ -17,8 +17,8 @@ class Doubt:
     # What was assumed or left out, a sentence each: predictions say it before all else.
     reasons: tuple[str, ...] = ()
 
-    def beside(self, other: "Doubt") -> "Doubt":
-        """Return both."""
+    def combined(self, other: "Doubt") -> "Doubt":
+        """Return the doubt of a prediction that has both."""
         return Doubt(
             self.shorter * other.shorter,
             self.longer * other.longer,

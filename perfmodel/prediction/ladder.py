@@ -89,7 +89,7 @@ _FIXED: Final = frozenset({"launch", "ramp", "dispatch"})
 """Terms that no rung removes."""
 _NOTICED: Final = 0.05
 """Share by which the binding term has to shrink to be what the next rung removes."""
-APART: Final = 0.08
+MARGIN: Final = 0.08
 """Share by which the times of two rungs must differ for their order to be told.
 
 Fitted to the 168 pairs of rungs with default tiles among the rows for fitting of
@@ -121,7 +121,7 @@ class Rung:
     gain: float | None  # its rate over that of the rung below; None for the first
     next_removes: Removed | None  # what the rung above takes away; None for the last
     cublas: CublasFp32 | None  # what all FP32 rungs are held against; None where it is not known
-    # Its place, the fastest first: best and worst, as rungs within `APART` may change places.
+    # Its place, the fastest first: best and worst, as rungs within `MARGIN` may change places.
     ranks: tuple[int, int]
     # Mappings of those rungs: which of them and this one is faster is too close to call.
     close: tuple[str, ...]
@@ -191,7 +191,7 @@ def _rung(found: list[Prediction], i: int, reference: CublasFp32 | None) -> Rung
     alike = [p for p in found if p.details.instance.kernel.precision == precision]
     others = [p for p in found if p is not here]
     # The order of rungs that are this close cannot be told.
-    close = [p for p in others if abs(math.log(here.time_s / p.time_s)) < math.log1p(APART)]
+    close = [p for p in others if abs(math.log(here.time_s / p.time_s)) < math.log1p(MARGIN)]
     faster = sum(p.time_s < here.time_s and p not in close for p in others)
     return Rung(
         prediction=here,

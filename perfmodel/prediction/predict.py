@@ -176,4 +176,4 @@ def contents_doubt(kernel: Kernel, evaluated: Callable[[Kernel], Details]) -> Do
             f"give it (--arg {found.names[0]}=FILE.npy, or fill or npy in a launch file), or "
             f"--assume to go on with {found.words}"
         )
-    return kernel.doubt.beside(Doubt(times[0] / shortest, longest / times[0]))
+    return kernel.doubt.combined(Doubt(times[0] / shortest, longest / times[0]))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.ladder import APART, NAME, CublasFp32, Rung
+from perfmodel.prediction.ladder import MARGIN, NAME, CublasFp32, Rung
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.lines import Piece, plain, stack
@@ -86,7 +86,7 @@ def _too_close(rungs: Sequence[Rung]) -> list[str]:
     named = "; ".join(f"{one} and {other}" for one, other in pairs)
     return [
         f"too close to call: {named}",
-        f"  (within {APART:.0%} of each other, as far as predicted ratios are off; measure these)",
+        f"  (within {MARGIN:.0%} of each other, as far as predicted ratios are off; measure these)",
     ]
 
 

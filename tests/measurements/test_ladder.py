@@ -19,7 +19,7 @@ from measured import rows, times
 from perfmodel.measure.folders import published, root
 from perfmodel.measure.recorded import read_recording
 from perfmodel.prediction import predict
-from perfmodel.prediction.ladder import APART, ladder
+from perfmodel.prediction.ladder import MARGIN, ladder
 from perfmodel.prediction.predict import predict_many
 
 FOLDER = root() / "matrix-products/h200-sxm/ladder"
@@ -141,17 +141,17 @@ def log_ratios(topic: str, use: str) -> list[tuple[float, float]]:
 
 
 def test_what_is_too_close_to_call_is_fitted_to_rows_for_fitting() -> None:
-    # measured: for nine pairs in ten the predicted ratio is off by less than `APART`
+    # measured: for nine pairs in ten the predicted ratio is off by less than `MARGIN`
     off = [abs(predicted - measured) for predicted, measured in log_ratios("ladder", "fit")]
     assert len(off) == 168
-    assert np.quantile(off, 0.9) == pytest.approx(math.log1p(APART), abs=0.015)
+    assert np.quantile(off, 0.9) == pytest.approx(math.log1p(MARGIN), abs=0.015)
 
 
 def test_rungs_that_are_told_apart_rank_as_measured() -> None:
-    # measured, rows for validation: of 532 pairs further apart than `APART` one is the other way
+    # measured, rows for validation: of 532 pairs further apart than `MARGIN` one is the other way
     # round, measured 1% apart; of the 58 that are called too close, 14
     pairs = log_ratios("ladder", "validation") + log_ratios("unseen-ladder", "validation")
-    told = [(p, m) for p, m in pairs if abs(p) >= math.log1p(APART)]
+    told = [(p, m) for p, m in pairs if abs(p) >= math.log1p(MARGIN)]
     assert len(pairs) == 590
     assert len(told) >= 520
     assert sum(p * m <= 0 for p, m in told) <= 1

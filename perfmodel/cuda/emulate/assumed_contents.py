@@ -225,13 +225,13 @@ def with_assumption(
     )
     doubt = Doubt(reasons=(reason,))
     for use in {s.use for s in told}:
-        doubt = doubt.beside(DOUBTS[use])
+        doubt = doubt.combined(DOUBTS[use])
     kept = Doubt(*(getattr(made.doubt, n) for n in ("shorter", "longer", "in_turn")))
     reasons = tuple(r for r in made.doubt.reasons if not r.startswith(UNKNOWN))
     differing = tuple(k for k in others if _timed(k) != _timed(made))
     return replace(
         made,
-        doubt=doubt.beside(replace(kept, reasons=reasons)),
+        doubt=doubt.combined(replace(kept, reasons=reasons)),
         assumption=Assumption(names, words, differing, allowed),
     )
 

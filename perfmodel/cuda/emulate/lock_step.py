@@ -199,14 +199,14 @@ class LockStep:
         if found.register:
             self.machine.write(found.register, found.value, some)
             off = 1 + abs(drift(self.history, found.loop.header))
-            self.doubt = self.doubt.beside(Doubt(off, off))
+            self.doubt = self.doubt.combined(Doubt(off, off))
         else:
             self.endless.append(found.loop)
         self._waiting[found.lanes] = False
         self._go(found.loop.header, found.target, some)
         said = told(found, self.function, self.flow, self.history)
         if not found.register:
-            self.doubt = self.doubt.beside(replace(ENDLESS, reasons=(said,)))
+            self.doubt = self.doubt.combined(replace(ENDLESS, reasons=(said,)))
         self.left.append(said)
 
     def _run_segment(self, place: int, active: Active) -> None:
@@ -276,7 +276,7 @@ class LockStep:
         self.rounds[block] = 0
         if not self.waited:
             waiting = len(np.unique(lanes >> 5)) * self.sample.blocks / len(self.sample.numbers)
-            self.doubt = self.doubt.beside(Doubt(in_turn=waiting))
+            self.doubt = self.doubt.combined(Doubt(in_turn=waiting))
         self.waited = True
         return np.full(len(taken), leaving)
 
@@ -378,7 +378,7 @@ class LockStep:
             regions=self.regions,
             notes=tuple(notes),
             odd=self.odd.shares(),
-            doubt=self.doubt.beside(run_doubt(self.machine, self.regions)),
+            doubt=self.doubt.combined(run_doubt(self.machine, self.regions)),
             warps_per_block=self.sample.padded // LANES,
             endless=never_ended(self.function, self.endless, self.counter.counts, self.regions),
             strayed=self.machine.memory.lost,

@@ -205,7 +205,7 @@ def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
         f"{share} of the accesses go to addresses that no buffer has: they are left out, and the "
         "time is too short by them"
     )
-    return found.beside(Doubt(longer=LEFT_OUT / max(1 - lost, 1 / LEFT_OUT), reasons=(reason,)))
+    return found.combined(Doubt(longer=LEFT_OUT / max(1 - lost, 1 / LEFT_OUT), reasons=(reason,)))
 
 
 def run_notes(

@@ -290,9 +290,9 @@ def kernel_from_ptx(
     if without_local_memory(machine):
         placed = [p for p in placed if not p.base or bases[p.base].space != "local"]
     made = builder.build([p for p in placed if p.base])
-    doubt = _doubt(emulation, bool(counted_loops)).beside(builder.odd_doubt if guessed else SURE)
-    doubt = doubt.beside(builder.count_doubt)
-    return replace(made, doubt=doubt.beside(_GUESSED_SIZE) if builder.assumed else doubt)
+    doubt = _doubt(emulation, bool(counted_loops)).combined(builder.odd_doubt if guessed else SURE)
+    doubt = doubt.combined(builder.count_doubt)
+    return replace(made, doubt=doubt.combined(_GUESSED_SIZE) if builder.assumed else doubt)
 
 
 def _doubt(emulation: Emulation | None, counted: bool) -> Doubt:
@@ -300,7 +300,7 @@ def _doubt(emulation: Emulation | None, counted: bool) -> Doubt:
     if emulation is None:
         return SURE
     guessed = any(r.guessed and r.decides and not r.assumed for r in emulation.regions)
-    return emulation.doubt.beside(_GUESSED if counted and guessed else SURE)
+    return emulation.doubt.combined(_GUESSED if counted and guessed else SURE)
 
 
 def _way(

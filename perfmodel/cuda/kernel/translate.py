@@ -120,7 +120,7 @@ def _without(
     if "malloc" in whole.left:
         # One heap serves all threads, one after the other.
         threads = float(prod(launch.grid) * prod(launch.block))
-        made = replace(made, doubt=made.doubt.beside(Doubt(in_turn=threads)))
+        made = replace(made, doubt=made.doubt.combined(Doubt(in_turn=threads)))
     missing = [name for name in whole.left if name not in RUNTIME]
     if missing and not made.accesses and not assume:
         raise PerfmodelError(
@@ -130,7 +130,7 @@ def _without(
     left_out = (*(whole.notes if missing else ()), *_left_out(function))
     if left_out:
         # First of all: what is missing is no detail of what is there.
-        doubt = replace(_LEFT_OUT, reasons=left_out).beside(made.doubt)
+        doubt = replace(_LEFT_OUT, reasons=left_out).combined(made.doubt)
         made = replace(made, doubt=doubt)
     return made, left_out
 

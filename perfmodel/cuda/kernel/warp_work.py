@@ -310,7 +310,7 @@ def _taken(
 
 
 def _with_products(kernel: Analysed, clocks: float, blocks: Sequence[tuple[int, float]]) -> float:
-    """Return the clocks of blocks with those of a warp group's products, which run beside them.
+    """Return the clocks of blocks with those of a warp group's products, which overlap with them.
 
     Where they are waited for, one comes after the other.
     """

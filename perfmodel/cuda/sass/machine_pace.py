@@ -54,7 +54,7 @@ def body_takes(
 
     `blocks`: those that a warp may come to, in their order, without inner loops'. `loop`: whether
     the last leads to the first. `step`: bytes that some lane of a warp comes to new data of global
-    memory after: what a thread loads beside an earlier load, within them, is in L1. 0 where nothing
+    memory after: what a thread loads within them of an earlier load hits L1. 0 where nothing
     is known. `warps`: of a block: those of a loop with barriers issue it together.
     """
     steps = list(_steps(blocks, loop))

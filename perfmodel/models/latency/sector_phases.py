@@ -74,8 +74,9 @@ def _often(b: BatchLoads) -> Array:
     for r, missed in zip(b.own, _not_kept(b), strict=True):
         # Turns that a guard keeps it out of come to nothing.
         there = turns_taken(b.execution.instance, r, b.loop) / _turns(b)
-        own.append(_steps_on(b, r) * there * missed)
-        often = np.maximum(often, np.minimum(_steps_on(b, r), 1.0) * there * missed)
+        steps = _steps_on(b, r)
+        own.append(steps * there * missed)
+        often = np.maximum(often, np.minimum(steps, 1.0) * there * missed)
     if not np.any(b.unroll < 1):
         return often
     # Loads of one array with equal strides need together what each of them would need.

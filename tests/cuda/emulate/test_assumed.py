@@ -174,7 +174,7 @@ again:
 
 
 def test_doubts_add_up() -> None:
-    both = Doubt(2.0, 3.0, 1.0).beside(Doubt(1.5, 2.0, 4.0))
+    both = Doubt(2.0, 3.0, 1.0).combined(Doubt(1.5, 2.0, 4.0))
     assert both == Doubt(3.0, 6.0, 5.0)
 
 
