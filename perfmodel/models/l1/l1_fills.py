@@ -28,9 +28,16 @@ from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, tra
 from perfmodel.models.launch.placed_blocks import placed
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.groups import Group, apart, loads_by_l1, thread_extents
+from perfmodel.models.reuse.groups import (
+    Group,
+    apart,
+    lines_held,
+    loads_by_l1,
+    thread_extents,
+)
 from perfmodel.models.reuse.irregular_unions import Union, among
 from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.rereads import L1_AGAIN
 from perfmodel.models.reuse.reuse_windows import (
     SharedCache,
     Walks,
@@ -67,7 +74,8 @@ def l1_fills(
         part for g in loads_by_l1(accesses.requests, groups) for part in apart(g, accesses.requests)
     ]
     fills = [r.sectors * 1.0 for r in accesses.requests]
-    totals = _walked_fills(accesses, cached)
+    stores = [g for g in groups if accesses.requests[g.members[0]].access.kind == "store"]
+    totals = _walked_fills(accesses, cached, stores)
     for g, total in zip(cached, totals, strict=True):
         _share_out(accesses.requests, g.members, total, fills)
     _fill_at_places(accesses, unions, fills)
@@ -83,10 +91,12 @@ def l1_fills(
     return _multicast_fills(accesses, fills)
 
 
-def _walked_fills(accesses: GlobalAccesses, cached: Sequence[Group]) -> list[Array]:
-    """Return the sectors that groups of affine loads bring into all L1s."""
+def _walked_fills(
+    accesses: GlobalAccesses, cached: Sequence[Group], stores: Sequence[Group]
+) -> list[Array]:
+    """Return the sectors that groups of affine loads bring into all L1s, beside stores."""
     instance, requests, capacity = accesses.instance, accesses.requests, accesses.l1_size
-    found = block_fills(accesses, cached)
+    found = block_fills(accesses, cached, stores)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
     lengths = {r.access.buffer: buffer_bytes(instance, r) for r in requests if _by_l1(r)}
     stays = resident_share(summed(lengths.values()), capacity, reuse_knee(accesses.device))
@@ -208,21 +218,28 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
     return np.asanyarray(resident * together + (1 - resident) * fills)
 
 
-def block_fills(accesses: GlobalAccesses, groups: Sequence[Group]) -> list[Array]:
-    """Return the sectors that a block fills L1 with, for each group of its loads.
+def block_fills(
+    accesses: GlobalAccesses, groups: Sequence[Group], stores: Sequence[Group] = ()
+) -> list[Array]:
+    """Return the sectors that a block fills L1 with, for each group of its loads, beside stores.
 
     Loops that follow each other do not run at the same time: each fills L1 by itself.
     """
     instance, requests = accesses.instance, accesses.requests
-    knee = l1_knee(accesses.device)
-    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, knee)
-    base = thread_extents(requests, groups)
+    knees = l1_knee(accesses.device), L1_AGAIN(accesses.device)
+    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, *knees)
+    base = thread_extents(requests, [*groups, *stores])
     found: dict[int, Array] = {}
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
         windows = loop_windows(instance, root)
         names: set[str | None] = {w.name for w in windows} if root else {None}
-        nest = [g for g in groups if requests[g.members[0]].access.loop in names]
-        walks = Walks(nest, base, windows, [_ONE] * len(nest))
+        nest, others = (
+            [g for g in some if requests[g.members[0]].access.loop in names]
+            for some in (groups, stores)
+        )
+        held = [*nest, *others]
+        lines = lines_held(requests, held, base, [_ONE] * len(held))
+        walks = Walks(nest, base, windows, [_ONE] * len(nest), lines)
         found.update(zip(map(id, nest), fetched(walks, cache), strict=True))
     return [found[id(g)] for g in groups]
 

@@ -20,8 +20,9 @@ from perfmodel.models.l2.table_uses import comes_back
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.groups import Group, thread_extents
+from perfmodel.models.reuse.groups import Group, lines_held, thread_extents
 from perfmodel.models.reuse.placement import buffer_bytes
+from perfmodel.models.reuse.rereads import L2_AGAIN
 from perfmodel.models.reuse.reuse_windows import (
     SharedCache,
     Walks,
@@ -83,11 +84,14 @@ def _wave_walks(accesses: GlobalAccesses, groups: Sequence[Group]) -> Walks:
     """Return what the blocks of a wave walk through, lengthened by loops and by other waves."""
     instance, requests = accesses.instance, accesses.requests
     box, growth = block_windows(instance, accesses.wave)
+    base = box | thread_extents(requests, groups)
+    copies = [side_copies(g, requests, box, accesses.device) for g in groups]
     return Walks(
         groups=groups,
-        base=box | thread_extents(requests, groups),
+        base=base,
         windows=[*loop_windows(instance), *growth],
-        copies=[side_copies(g, requests, box, accesses.device) for g in groups],
+        copies=copies,
+        lines=lines_held(requests, groups, base, copies),
     )
 
 
@@ -95,7 +99,7 @@ def _walked(accesses: GlobalAccesses, l1: L1, walks: Walks, knee: tuple[float, f
     """Return what affine accesses miss; of others, all that they ask for."""
     instance, requests, fills = accesses.instance, accesses.requests, l1.fills
     atom, capacity = accesses.granule, np.asanyarray(accesses.l2_size)
-    atoms = fetched(walks, SharedCache(capacity, atom, _ONE, knee))
+    atoms = fetched(walks, SharedCache(capacity, atom, _ONE, knee, L2_AGAIN(accesses.device)))
     everything = {**walks.base, **{w.name: w.stop for w in walks.windows}}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
     reads = [m * float(atom) for m in misses]
@@ -253,7 +257,7 @@ def _rewritten(
     if not np.any(some):
         return _ZERO
     stored = replace(walks, groups=stores, copies=[_ONE] * len(stores))
-    written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee))
+    written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee, knee))
     rewritten = (
         np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)
         for sectors, a, o in zip(written, asked, once, strict=True)

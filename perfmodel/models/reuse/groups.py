@@ -10,7 +10,7 @@ from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
-from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.spreads import Spread, by_parts, distinct_steps, parts_of_steps
@@ -106,6 +106,27 @@ def thread_extents(requests: Sequence[Requests], groups: Iterable[Group]) -> dic
         for v in requests[g.members[0]].variables
         if v.target.startswith("threadIdx")
     }
+
+
+def lines_held(
+    requests: Sequence[Requests],
+    groups: Sequence[Group],
+    base: Mapping[str, Array],
+    copies: Sequence[Array],
+) -> Array:
+    """Return the lines that groups hold in a cache in one iteration of a box of threads.
+
+    Stores take lines as loads do (`measurements/l1`, row-streams), over what loads read those of
+    the loads.
+    """
+    first = [requests[g.members[0]] for g in groups]
+    loads = [r for r in first if r.access.kind == "load"]
+    return summed(
+        g.granules(base, LINE) * n
+        for g, r, n in zip(groups, first, copies, strict=True)
+        if r.access.kind == "load"
+        or not any(o.access.buffer == r.access.buffer and _same_strides(o, r) for o in loads)
+    )
 
 
 def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array]:

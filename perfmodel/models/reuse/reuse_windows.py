@@ -5,6 +5,9 @@ blocks, lengthens the window and its footprint. Data is fetched once in the long
 footprint fits the cache, and again in each repetition of that window. This is the layer condition
 of stencil models, for any affine access.
 
+A cache's room is lines: threads that each walk rows of their own hold one for every row, and where
+those of one iteration find no room the next iteration brings its sectors again.
+
 Replacement is not exact LRU and sets fill unevenly, so reuse does not end abruptly: between two
 fitted ratios of footprint to capacity the share kept falls linearly from one to zero. Data that SMs
 of both L2 partitions read counts twice.
@@ -21,6 +24,7 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import skippable
 from perfmodel.models.formula import Formula
+from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.reuse.groups import Group
 from perfmodel.records import record
 
@@ -88,6 +92,7 @@ class Walks:
     # does not concern is not lengthened by it
     windows: Sequence[Window]
     copies: Sequence[Array]  # copies of each group's data that the cache holds
+    lines: Array  # lines that one iteration of a box holds in the cache
 
 
 @record
@@ -99,6 +104,8 @@ class SharedCache:
     boxes: Array  # that share it at a time
     # footprint over capacity at which reuse starts to fail, and at which none is left
     knee: tuple[float, float]
+    # the same of the lines of an iteration, until the next one comes back to them
+    lines_knee: tuple[float, float]
 
 
 def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
@@ -111,10 +118,12 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
         * summed(f[i] * w for f, w in zip(whole, walks.copies, strict=True))
         for i in range(len(windows) + 1)
     ]
-    return [
+    kept = resident_share(cache.boxes * walks.lines * LINE, cache.capacity, cache.lines_knee)
+    fetches = (
         _fetched_by(g, replace(walks, windows=windows), cache, found, sizes)
         for g, found in zip(walks.groups, whole, strict=True)
-    ]
+    )
+    return [kept * once + (1 - kept) * every for once, every in fetches]
 
 
 def _lengthened(
@@ -134,16 +143,16 @@ def _counts(base: Mapping[str, Array], windows: Sequence[Window]) -> dict[str, A
 
 def _fetched_by(
     g: Group, walks: Walks, cache: SharedCache, found: Sequence[Array], sizes: Sequence[Array]
-) -> Array:
+) -> tuple[Array, Array]:
     """Return the granules that a group fetches: those of the longest window that fits, again.
 
-    `found` are its granules in each window, `sizes` the bytes that all groups touch in it.
+    And those of each iteration anew. `found` are its granules in each window, `sizes` the bytes that all groups touch in it.
     """
     capacity, (_, end) = cache.capacity, cache.knee
     outer = np.asanyarray(1.0)
     for w in walks.windows:
         outer = outer * (w.stop / w.start if w.name in g.strides else 1.0)
-    result = found[0] * outer
+    every = result = found[0] * outer
     reached = np.ones(1, dtype=bool)
     for level, w in enumerate(walks.windows, start=1):
         if w.name in g.strides:
@@ -162,4 +171,4 @@ def _fetched_by(
             lengthens = reached & (w.stop > w.start)  # one that does not in some launches is none
             result = np.where(lengthens, np.minimum(result, here * outer), result)
         reached = reached & (sizes[level] <= capacity * end)
-    return np.asanyarray(result)
+    return np.asanyarray(result), np.asanyarray(every)
