@@ -78,6 +78,9 @@ class Access:
     copied: bool = False
     # Whether such a copy is for a later turn of its loop, and not waited for in its own.
     ahead: bool = False
+    # Whether nothing writes what it loads meanwhile (``ld.global.nc``): it may go out before what
+    # is stored earlier in the program.
+    read_only: bool = False
 
 
 def width_fault(element_bytes: int, vector: int) -> str | None:

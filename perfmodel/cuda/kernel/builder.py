@@ -200,7 +200,7 @@ class Builder:
             index = self._index(p, indices)
             guard = renamed(known_part(p.access.guard), parts)
             loads = p.moved.kind == "load"
-            copied = self.function.instructions[p.access.at].opcode == "cp"
+            instruction = self.function.instructions[p.access.at]
             accesses.append(
                 Access(
                     buffer=self.buffers[p.base].name,
@@ -217,8 +217,9 @@ class Builder:
                     draw=self._draw(p, indices),
                     source=self._source(p),
                     counted=self._counted(p),
-                    copied=copied and loads and not p.moved.bulk,
+                    copied=instruction.opcode == "cp" and loads and not p.moved.bulk,
                     ahead=p.access.at in ahead and loads,
+                    read_only="nc" in instruction.modifiers,
                 )
             )
             if not p.counted:

@@ -31,11 +31,11 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import (
     Group,
     apart,
-    lines_held,
     loads_by_l1,
     thread_extents,
 )
 from perfmodel.models.reuse.irregular_unions import Union, among
+from perfmodel.models.reuse.iteration_lines import asked_together, lines_held
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.rereads import L1_AGAIN
 from perfmodel.models.reuse.reuse_windows import (
@@ -237,9 +237,10 @@ def block_fills(
             [g for g in some if requests[g.members[0]].access.loop in names]
             for some in (groups, stores)
         )
-        held = [*nest, *others]
-        lines = lines_held(requests, held, base, [_ONE] * len(held))
-        walks = Walks(nest, base, windows, [_ONE] * len(nest), lines)
+        held, ones = [*nest, *others], [_ONE] * len(nest)
+        lines = lines_held(instance, requests, held, base, [*ones, *[_ONE] * len(others)])
+        together = asked_together(instance, requests, nest)
+        walks = Walks(nest, base, windows, ones, lines[: len(nest)], together)
         found.update(zip(map(id, nest), fetched(walks, cache), strict=True))
     return [found[id(g)] for g in groups]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ from perfmodel.models.l2.table_uses import comes_back
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.groups import Group, lines_held, thread_extents
+from perfmodel.models.reuse.groups import Group, thread_extents
+from perfmodel.models.reuse.iteration_lines import asked_together, lines_held
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.rereads import L2_AGAIN
 from perfmodel.models.reuse.reuse_windows import (
@@ -91,7 +93,8 @@ def _wave_walks(accesses: GlobalAccesses, groups: Sequence[Group]) -> Walks:
         base=base,
         windows=[*loop_windows(instance), *growth],
         copies=copies,
-        lines=lines_held(requests, groups, base, copies),
+        lines=lines_held(instance, requests, groups, base, copies),
+        together=asked_together(instance, requests, groups),
     )
 
 
@@ -247,8 +250,9 @@ def _rewritten(
         for r in requests
         if r.access.kind == "load" and (r.period is not None or r.random)
     }
-    first = [(g, requests[g.members[0]].access) for g in walks.groups]
-    stores = [g for g, a in first if a.kind == "store" and a.buffer not in tables]
+    first = (requests[g.members[0]].access for g in walks.groups)
+    kept = [a.kind == "store" and a.buffer not in tables for a in first]
+    stores = [*compress(walks.groups, kept)]
     once = [summed(touched[i] for i in g.members) for g in stores]
     asked = [summed(requests[i].sectors * SECTOR for i in g.members) for g in stores]
     outgrown = summed(once) > knee[0] * capacity
@@ -256,7 +260,14 @@ def _rewritten(
     some = np.any(np.stack(np.broadcast_arrays(_ZERO > 0, *again)), axis=0)
     if not np.any(some):
         return _ZERO
-    stored = replace(walks, groups=stores, copies=[_ONE] * len(stores))
+    lines = [*compress(walks.lines, kept)]
+    stored = replace(
+        walks,
+        groups=stores,
+        copies=[_ONE] * len(stores),
+        lines=lines,
+        together=[[g] for g in stores],
+    )
     written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee, knee))
     rewritten = (
         np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)

@@ -10,7 +10,7 @@ from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.models.agreement import agreed, agreed_order
 from perfmodel.models.derivation import skippable
 from perfmodel.models.grid.affine import Variable
-from perfmodel.models.requests.coalescing import LINE, SECTOR
+from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.spreads import Spread, by_parts, distinct_steps, parts_of_steps
@@ -108,27 +108,6 @@ def thread_extents(requests: Sequence[Requests], groups: Iterable[Group]) -> dic
     }
 
 
-def lines_held(
-    requests: Sequence[Requests],
-    groups: Sequence[Group],
-    base: Mapping[str, Array],
-    copies: Sequence[Array],
-) -> Array:
-    """Return the lines that groups hold in a cache in one iteration of a box of threads.
-
-    Stores take lines as loads do (`measurements/l1`, row-streams), over what loads read those of
-    the loads.
-    """
-    first = [requests[g.members[0]] for g in groups]
-    loads = [r for r in first if r.access.kind == "load"]
-    return summed(
-        g.granules(base, LINE) * n
-        for g, r, n in zip(groups, first, copies, strict=True)
-        if r.access.kind == "load"
-        or not any(o.access.buffer == r.access.buffer and _same_strides(o, r) for o in loads)
-    )
-
-
 def atoms_over_sectors(groups: Sequence[Group], granule: int) -> dict[int, Array]:
     """Return the bytes of DRAM atoms over those of the sectors in them, by position of the access.
 
@@ -159,13 +138,13 @@ def grouped(requests: Sequence[Requests]) -> list[Group]:
                 and other.access.loop == r.access.loop
                 and other.access.cache == r.access.cache
                 and _same_period(other, r)
-                and _same_strides(other, r)
+                and same_strides(other, r)
             ):
                 members.append(i)
                 break
         else:
             groups.append([i])
-    return [_group(members, requests) for members in groups]
+    return [group_of(members, requests) for members in groups]
 
 
 def apart(group: Group, requests: Sequence[Requests]) -> list[Group]:
@@ -183,7 +162,7 @@ def apart(group: Group, requests: Sequence[Requests]) -> list[Group]:
     parts: dict[int, list[int]] = {}
     for i, cluster in zip(group.members, clusters, strict=True):
         parts.setdefault(cluster, []).append(i)
-    return [group] if len(parts) == 1 else [_group(part, requests) for part in parts.values()]
+    return [group] if len(parts) == 1 else [group_of(part, requests) for part in parts.values()]
 
 
 def _reach(group: Group, inner: Sequence[Variable]) -> tuple[Array, Array | None]:
@@ -230,8 +209,8 @@ def _clusters(offsets: Sequence[Array], span: Array, around: Array | None = None
     return found
 
 
-def _same_strides(a: Requests, b: Requests) -> bool:
-    """Say whether two accesses walk with the same strides; a variable of one value has none."""
+def same_strides(a: Requests, b: Requests) -> bool:
+    """Say whether two affine accesses have the same strides; a variable of one value has none."""
     assert a.strides is not None
     assert b.strides is not None
     if a.strides.keys() != b.strides.keys():
@@ -256,7 +235,8 @@ def _joint_period(members: Sequence[Requests]) -> Array | None:
     return np.asanyarray(members[0].period + largest(*starts) - smallest(*starts), dtype=float)
 
 
-def _group(members: list[int], requests: Sequence[Requests]) -> Group:
+def group_of(members: list[int], requests: Sequence[Requests]) -> Group:
+    """Return accesses of one buffer with equal strides, by their positions, as a group."""
     first = requests[members[0]]
     strides = first.strides or {}
     counts = {v.name: v.extent * first.shares.get(v.name, 1.0) for v in first.variables}

@@ -92,7 +92,8 @@ class Walks:
     # does not concern is not lengthened by it
     windows: Sequence[Window]
     copies: Sequence[Array]  # copies of each group's data that the cache holds
-    lines: Array  # lines that one iteration of a box holds in the cache
+    lines: Sequence[Array]  # lines that one iteration of each group's loop holds in the cache
+    together: Sequence[Sequence[Group]]  # what of each group is asked for at the same time
 
 
 @record
@@ -118,12 +119,22 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
         * summed(f[i] * w for f, w in zip(whole, walks.copies, strict=True))
         for i in range(len(windows) + 1)
     ]
-    kept = resident_share(cache.boxes * walks.lines * LINE, cache.capacity, cache.lines_knee)
-    fetches = (
-        _fetched_by(g, replace(walks, windows=windows), cache, found, sizes)
-        for g, found in zip(walks.groups, whole, strict=True)
-    )
-    return [kept * once + (1 - kept) * every for once, every in fetches]
+    found = []
+    for g, once, n, parts in zip(walks.groups, whole, walks.lines, walks.together, strict=True):
+        kept = resident_share(cache.boxes * n * LINE, cache.capacity, cache.lines_knee)
+        anew = summed(part.granules(walks.base, cache.granule) for part in parts)
+        every = anew * _repeats(g, windows)
+        fetches = _fetched_by(g, replace(walks, windows=windows), cache, once, sizes)
+        found.append(np.asanyarray(kept * fetches + (1 - kept) * every))
+    return found
+
+
+def _repeats(g: Group, windows: Sequence[Window]) -> Array:
+    """Return how often windows come to a group's data, the same or other."""
+    found = np.asanyarray(1.0)
+    for w in windows:
+        found = found * (w.stop / w.start if w.name in g.strides else 1.0)
+    return found
 
 
 def _lengthened(
@@ -143,16 +154,14 @@ def _counts(base: Mapping[str, Array], windows: Sequence[Window]) -> dict[str, A
 
 def _fetched_by(
     g: Group, walks: Walks, cache: SharedCache, found: Sequence[Array], sizes: Sequence[Array]
-) -> tuple[Array, Array]:
+) -> Array:
     """Return the granules that a group fetches: those of the longest window that fits, again.
 
-    And those of each iteration anew. `found` are its granules in each window, `sizes` the bytes that all groups touch in it.
+    `found` are its granules in each window, `sizes` the bytes that all groups touch in it.
     """
     capacity, (_, end) = cache.capacity, cache.knee
-    outer = np.asanyarray(1.0)
-    for w in walks.windows:
-        outer = outer * (w.stop / w.start if w.name in g.strides else 1.0)
-    every = result = found[0] * outer
+    outer = _repeats(g, walks.windows)
+    result = found[0] * outer
     reached = np.ones(1, dtype=bool)
     for level, w in enumerate(walks.windows, start=1):
         if w.name in g.strides:
@@ -171,4 +180,4 @@ def _fetched_by(
             lengthens = reached & (w.stop > w.start)  # one that does not in some launches is none
             result = np.where(lengthens, np.minimum(result, here * outer), result)
         reached = reached & (sizes[level] <= capacity * end)
-    return np.asanyarray(result), np.asanyarray(every)
+    return np.asanyarray(result)
