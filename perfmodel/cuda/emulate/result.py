@@ -143,11 +143,16 @@ def in_longest_loop(
 ) -> tuple[Array, float]:
     """Return which warps come to the loop that most of a launch's work is in, and other work.
 
-    That is of a warp that comes to other loops, as far as not all of these do. `work` is that of
+    In it and in none within it: others may come to the loop around it, as to a barrier. The other
+    work is of a warp that comes to other loops, as far as not all of these do. `work` is that of
     basic blocks; `came`, by the loops' headers, which warps come to each.
     """
     inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
-    longest = max(inside, key=inside.__getitem__)
+    own = dict(inside)
+    for loop in flow.loops:
+        within = frozenset[int]().union(*(o.blocks for o in flow.loops if o.blocks < loop.blocks))
+        own[loop] -= float(work[[*within]].sum())
+    longest = max(own, key=own.__getitem__)
     found, other_loops = came[longest.header], 0.0
     for loop in flow.loops:
         some = came[loop.header]

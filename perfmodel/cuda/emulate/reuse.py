@@ -78,6 +78,8 @@ class Touches:
         self._padded = padded
         self._parts: list[tuple[int, int, Array, Array]] = []
         self._count = 0
+        self._blocks: list[int] = []
+        self._end = 0
         self.turn = 0
         """Counts executions of straight code: in one, each warp makes in a row the loads that
         wait for as many others."""
@@ -87,14 +89,26 @@ class Touches:
         full = self._count > MOST_TOUCHES or len(self._parts) > MOST_EXECUTIONS
         if full or at not in self._loads:
             return
-        count = int(np.searchsorted(lanes, MOST_BLOCKS * self._padded))
-        if not count:
+        count = int(np.searchsorted(lanes, self._end)) if self._end else len(lanes)
+        address, lanes = address[:count], lanes[:count]
+        block = lanes // self._padded
+        if not self._end:
+            self._choose(distinct(block).tolist())
+        inside = np.isin(block, self._blocks)
+        if not inside.any():
             return
-        sector = _own(address[:count], lanes[:count]) // SECTOR
-        touched = distinct((lanes[:count].astype(np.int64) >> 5 << _WARP) + sector)
+        sector = _own(address[inside], lanes[inside]) // SECTOR
+        touched = distinct((lanes[inside].astype(np.int64) >> 5 << _WARP) + sector)
         warp = touched >> _WARP
         self._parts.append((at, self.turn, touched - (warp << _WARP), warp))
         self._count += len(touched)
+
+    def _choose(self, coming: list[int]) -> None:
+        """Follow blocks that come to loads, as many as may be: some of a grid load nothing."""
+        new = [b for b in coming if b not in self._blocks]
+        self._blocks += new[: MOST_BLOCKS - len(self._blocks)]
+        if len(self._blocks) == MOST_BLOCKS:
+            self._end = (max(self._blocks) + 1) * self._padded
 
     def reuse(self) -> dict[int, Reuse]:
         """Return what the loads that were written down show, by instruction."""

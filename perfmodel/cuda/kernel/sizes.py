@@ -67,7 +67,7 @@ def lengths_of(
     for base, size in elements.items():
         known = bases[base].size
         if bases[base].space == "local":
-            known = (known or 4) * threads
+            known = -(-(known or size) // size) * size * threads  # whole words of each
         if known is not None:
             on_chip = bases[base].space != "global"
             of_base = [] if on_chip else [p for p in placed if p.base == base]

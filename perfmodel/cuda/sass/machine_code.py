@@ -41,6 +41,13 @@ _PLAIN_BRANCH: Final = 0x947
 """BRA to a place that the instruction holds, without .DIV or .U."""
 _WIDTHS: Final = (1, 1, 2, 2, 4, 8, 16, 16)
 """Bytes of a thread by what an instruction of memory says of them."""
+_INTEGER_ATOMICS: Final = frozenset({0x18A, 0x18B, 0x18C, 0x18D, 0x18E, 0x1A8, 0x1A9})
+"""ATOM, ATOM.CAS, ATOMS, ATOMS.CAS, REDG, ATOMG and ATOMG.CAS."""
+_FLOAT_ATOMICS: Final = frozenset({0x1A3, 0x1A6})
+"""ATOMG and REDG of floating point."""
+_INTEGER_WIDTHS: Final = (4, 4, 8, 8, 4, 4, 4, 4)
+_FLOAT_WIDTHS: Final = (4, 4, 4, 4, 4, 4, 4, 8)
+"""The same of atomics, by what they say of their type: as nvcc 13.0 compiles them."""
 _MOST: Final = 64 << 20
 _TEXT: Final = ".text."
 _LINES: Final = ".nv_debug_line_sass"
@@ -116,9 +123,16 @@ def _instruction(at: int, low: int, high: int, sm: int) -> MachineInstruction:
         target,
         low >> 16 & 0xFF,
         (low >> 24 & 0xFF, (low >> 40 ^ 1 << 23) - (1 << 23)),
-        _WIDTHS[high >> 9 & 7],
+        _width(opcode, high >> 9 & 7),
         conditional,
     )
+
+
+def _width(opcode: int, kind: int) -> int:
+    """Return the bytes of a thread that an instruction of memory moves, of the kind it says."""
+    if opcode in _INTEGER_ATOMICS:
+        return _INTEGER_WIDTHS[kind]
+    return _FLOAT_WIDTHS[kind] if opcode in _FLOAT_ATOMICS else _WIDTHS[kind]
 
 
 def _moved_by(low: int, high: int, sm: int) -> int:
