@@ -20,6 +20,7 @@ from perfmodel.models.dram.dirty_lines import contention, dirty_left, dirty_room
 from perfmodel.models.dram.scattered_stores import (
     scattered_stores,
     strided_parts,
+    walked_parts,
 )
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
@@ -78,6 +79,7 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
     separate = {i for s in scattered for i in s.members}
     strided = strided_parts(accesses, [i for i in alone if i not in separate], misses.touched)
     strided = strided * (1 - l2.left if accesses.warm else _ONE)
+    walked, waited = walked_parts(accesses, misses.in_parts, misses.open_lines)
     changing = accesses.of("store", "atomic")
     touched = _changed(accesses, misses, [i for i in changing if i not in {*separate, *l2.atomics}])
     reads = summed(misses.dram_bytes[i] for i in accesses.of("load", "atomic"))
@@ -93,7 +95,8 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
         left, passes = _left(accesses, l2, passing_reads, touched, alone)
     new = 1 - found if accesses.warm else _ONE
     written_back = summed(a.written for a in atomics)
-    written = WRITTEN_BACK(changed=touched, again=misses.rewritten, left=left)
+    again = np.maximum(misses.rewritten, walked)
+    written = WRITTEN_BACK(changed=touched, again=again, left=left)
     written = np.where(written < 1, 0.0, written) + written_back  # what is left is rounded
     written = written + summed(s.written for s in scattered)
     written = written + summed(local.written for local in l1.local.values())
@@ -104,9 +107,9 @@ def dram_writes(accesses: GlobalAccesses, l1: L1, l2: L2) -> Writes:
         taken=taken + drawn_lines_cost(l2.tables, granted, reads, written, accesses.device),
         left=left + summed(s.left for s in scattered),
         found=found,
-        made_whole=summed(s.filled for s in scattered) * new + strided,
+        made_whole=summed(s.filled for s in scattered) * new + strided + walked,
         strided=strided,
-        waited=summed(s.waited for s in scattered),
+        waited=summed(s.waited for s in scattered) + waited,
         ways=ways,
         replayed=passes,
     )

@@ -35,9 +35,8 @@ from perfmodel.models.reuse.groups import (
     thread_extents,
 )
 from perfmodel.models.reuse.irregular_unions import Union, among
-from perfmodel.models.reuse.iteration_lines import asked_together, lines_held
+from perfmodel.models.reuse.iteration_lines import asked_together, lines_held, lines_kept
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.rereads import L1_AGAIN
 from perfmodel.models.reuse.reuse_windows import (
     SharedCache,
     Walks,
@@ -226,8 +225,8 @@ def block_fills(
     Loops that follow each other do not run at the same time: each fills L1 by itself.
     """
     instance, requests = accesses.instance, accesses.requests
-    knees = l1_knee(accesses.device), L1_AGAIN(accesses.device)
-    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, *knees)
+    capacity, sharing, device = accesses.l1_size, accesses.blocks_on_sm, accesses.device
+    cache = SharedCache(capacity, SECTOR, sharing, l1_knee(device))
     base = thread_extents(requests, [*groups, *stores])
     found: dict[int, Array] = {}
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
@@ -240,7 +239,8 @@ def block_fills(
         held, ones = [*nest, *others], [_ONE] * len(nest)
         lines = lines_held(instance, requests, held, base, [*ones, *[_ONE] * len(others)])
         together = asked_together(instance, requests, nest)
-        walks = Walks(nest, base, windows, ones, lines[: len(nest)], together)
+        kept = lines_kept([n * sharing for n in lines[: len(nest)]], capacity, device)
+        walks = Walks(nest, base, windows, ones, kept, together, [()] * len(nest))
         found.update(zip(map(id, nest), fetched(walks, cache), strict=True))
     return [found[id(g)] for g in groups]
 

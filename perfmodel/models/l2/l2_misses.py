@@ -22,9 +22,13 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, thread_extents
-from perfmodel.models.reuse.iteration_lines import asked_together, lines_held
+from perfmodel.models.reuse.iteration_lines import (
+    asked_together,
+    lines_held,
+    lines_kept,
+    stored_together,
+)
 from perfmodel.models.reuse.placement import buffer_bytes
-from perfmodel.models.reuse.rereads import L2_AGAIN
 from perfmodel.models.reuse.reuse_windows import (
     SharedCache,
     Walks,
@@ -67,6 +71,9 @@ class Misses:
     touched: Sequence[Array]  # bytes touched at least once
     copies: Sequence[Array]  # how often L2 holds them
     rewritten: Array  # bytes that stores write to DRAM again, after L2 had no room to wait for them
+    # Of sectors that a loop stores to word by word: their bytes, and lines that are in the making.
+    in_parts: Array
+    open_lines: Array
 
 
 def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees) -> Misses:
@@ -74,8 +81,11 @@ def l2_misses(accesses: GlobalAccesses, l1: L1, knees: Knees) -> Misses:
     walks = _wave_walks(accesses, l1.groups)
     found = _at_places(accesses, l1, _walked(accesses, l1, walks, knees.reuse))
     stores = accesses.of("store")
+    in_parts, open_lines = _stored_in_parts(accesses, walks, found.touched)
     return replace(
         found,
+        in_parts=in_parts,
+        open_lines=open_lines,
         sectors=[m * 0.0 if i in stores else m for i, m in enumerate(found.sectors)],
         dram_bytes=[m * 0.0 if i in stores else m for i, m in enumerate(found.dram_bytes)],
         rewritten=_rewritten(accesses, walks, found.touched, knees.rewritten),
@@ -88,21 +98,29 @@ def _wave_walks(accesses: GlobalAccesses, groups: Sequence[Group]) -> Walks:
     box, growth = block_windows(instance, accesses.wave)
     base = box | thread_extents(requests, groups)
     copies = [side_copies(g, requests, box, accesses.device) for g in groups]
+    held = lines_held(instance, requests, groups, base, copies)
     return Walks(
         groups=groups,
         base=base,
         windows=[*loop_windows(instance), *growth],
         copies=copies,
-        lines=lines_held(instance, requests, groups, base, copies),
+        kept=lines_kept(held, np.asanyarray(accesses.l2_size), accesses.device),
         together=asked_together(instance, requests, groups),
+        apart=[_others(instance, requests[g.members[0]].access.loop) for g in groups],
     )
+
+
+def _others(instance: Instance, loop: str | None) -> list[str]:
+    """Return the loops that run before or after all that is around a loop."""
+    nests = {v.variable: instance.kernel.loop_nest(v.variable)[0] for v in instance.kernel.loops}
+    return [name for name, outermost in nests.items() if outermost != nests.get(loop or "")]
 
 
 def _walked(accesses: GlobalAccesses, l1: L1, walks: Walks, knee: tuple[float, float]) -> Misses:
     """Return what affine accesses miss; of others, all that they ask for."""
     instance, requests, fills = accesses.instance, accesses.requests, l1.fills
     atom, capacity = accesses.granule, np.asanyarray(accesses.l2_size)
-    atoms = fetched(walks, SharedCache(capacity, atom, _ONE, knee, L2_AGAIN(accesses.device)))
+    atoms = fetched(walks, SharedCache(capacity, atom, _ONE, knee))
     everything = {**walks.base, **{w.name: w.stop for w in walks.windows}}
     misses = [np.minimum(r.sectors * 1.0, f) for r, f in zip(requests, fills, strict=True)]
     reads = [m * float(atom) for m in misses]
@@ -122,7 +140,7 @@ def _walked(accesses: GlobalAccesses, l1: L1, walks: Walks, knee: tuple[float, f
             misses[i] = np.minimum(a * together, asked) * part
             reads[i] = np.minimum(a, pieces) * float(atom) * part
             touched[i], copies[i] = whole * part, weight
-    return Misses(misses, reads, touched, copies, _ZERO)
+    return Misses(misses, reads, touched, copies, *[_ZERO] * 3)
 
 
 def _at_places(accesses: GlobalAccesses, l1: L1, walked: Misses) -> Misses:
@@ -240,6 +258,30 @@ def _kept_of_draws(
     return np.asanyarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))
 
 
+def _stored_in_parts(
+    accesses: GlobalAccesses, walks: Walks, touched: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Return the bytes of sectors that a loop's iterations complete, and a wave's lines of them.
+
+    Each is in part for all but one of its stores; what is stored in a row counts as one of them.
+    What is read before is whole in L2.
+    """
+    requests, once, lines = accesses.requests, _ZERO, _ZERO
+    for g in walks.groups:
+        access = requests[g.members[0]].access
+        before = (r.access for r in requests[: min(g.members)])
+        read = any(a.buffer == access.buffer and a.kind != "store" for a in before)
+        if access.kind == "store" and not read:
+            own = summed(touched[i] for i in g.members)
+            asked = summed(requests[i].sectors for i in g.members) * SECTOR
+            parts = asked > REWRITTEN * own
+            row = stored_together(accesses.instance, requests, g)
+            unfinished = np.maximum(1 - np.maximum(row / SECTOR, own / np.maximum(asked, 1.0)), 0.0)
+            once = once + np.where(parts, own, 0.0)
+            lines = lines + np.where(parts, g.granules(walks.base, LINE) * unfinished, 0.0)
+    return once, lines
+
+
 def _rewritten(
     accesses: GlobalAccesses, walks: Walks, touched: Sequence[Array], knee: tuple[float, float]
 ) -> Array:
@@ -260,15 +302,20 @@ def _rewritten(
     some = np.any(np.stack(np.broadcast_arrays(_ZERO > 0, *again)), axis=0)
     if not np.any(some):
         return _ZERO
-    lines = [*compress(walks.lines, kept)]
+    ones = [_ONE] * len(stores)
+    changed = lines_held(accesses.instance, requests, stores, walks.base, ones)
     stored = replace(
         walks,
         groups=stores,
-        copies=[_ONE] * len(stores),
-        lines=lines,
+        copies=ones,
+        kept=[
+            np.minimum(share, resident_share(n * LINE, capacity, knee))
+            for share, n in zip(compress(walks.kept, kept), changed, strict=True)
+        ],
         together=[[g] for g in stores],
+        apart=[*compress(walks.apart, kept)],
     )
-    written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee, knee))
+    written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee))
     rewritten = (
         np.maximum(np.minimum(sectors * SECTOR, a) - o, 0.0)
         for sectors, a, o in zip(written, asked, once, strict=True)

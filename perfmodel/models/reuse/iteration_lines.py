@@ -3,15 +3,25 @@
 A cache's room is lines: a thread that walks along a row of its own holds a line of it, however few
 of its bytes it has read, and where the lines of all threads find no room, each iteration brings its
 sectors again. Stores take lines as loads do (measurements/source-kernels/h200-sxm/row-streams).
+
+Lines of rows apart fill a cache's sets unevenly: the knee of L1's second traversals serves them, in
+L2 as well (same session: 0.75 and 0.26 of the reuse is left at 0.83 and 1.1 of L2).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from perfmodel.arrays import Array, summed
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.requests.coalescing import LINE
+from perfmodel.models.requests.unrolled import loop_unroll
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, group_of, same_strides
+from perfmodel.models.reuse.rereads import L1_AGAIN
+from perfmodel.models.reuse.reuse_windows import resident_share
 
 
 def lines_held(
@@ -41,6 +51,11 @@ def lines_held(
     ]
 
 
+def lines_kept(lines: Sequence[Array], capacity: Array | float, device: Device) -> list[Array]:
+    """Return the share of lines that a cache of so many bytes still has in the next iteration."""
+    return [resident_share(n * LINE, capacity, L1_AGAIN(device)) for n in lines]
+
+
 def asked_together(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[list[Group]]:
@@ -65,6 +80,20 @@ def asked_together(
         alone = len(parts) == 1
         found.append([g] if alone else [group_of(part, requests) for part in parts.values()])
     return found
+
+
+def stored_together(instance: Instance, requests: Sequence[Requests], group: Group) -> Array:
+    """Return the bytes that a thread stores in a row, before it loads what they may be part of."""
+    store = requests[group.members[0]].access
+    loads = [
+        i
+        for i, r in enumerate(requests)
+        if r.access.loop == store.loop and r.access.kind == "load" and not r.access.read_only
+    ]
+    between = [i for i in loads if requests[i].access.buffer != store.buffer]
+    parts = Counter(sum(load < i for load in between) for i in group.members)
+    words = np.asanyarray(float(max(parts.values()) * group.width))
+    return words if between else words * loop_unroll(instance, store.loop, len(group.members))[1]
 
 
 def _same_data(load: Requests, store: Requests) -> bool:

@@ -13,8 +13,9 @@ fitted ratios of footprint to capacity the share kept falls linearly from one to
 of both L2 partitions read counts twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +25,6 @@ from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
 from perfmodel.models.derivation import skippable
 from perfmodel.models.formula import Formula
-from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.reuse.groups import Group
 from perfmodel.records import record
 
@@ -41,6 +41,9 @@ RESIDENT_SHARE = Formula(
     holds="data that is traversed again and again in the same order",
     source="fitted form: linear between the two ends",
 )
+
+
+_ONE: Final = np.ones(1)
 
 
 class Knee:
@@ -92,8 +95,9 @@ class Walks:
     # does not concern is not lengthened by it
     windows: Sequence[Window]
     copies: Sequence[Array]  # copies of each group's data that the cache holds
-    lines: Sequence[Array]  # lines that one iteration of each group's loop holds in the cache
+    kept: Sequence[Array]  # share of the lines of each group's iteration that the next one finds
     together: Sequence[Sequence[Group]]  # what of each group is asked for at the same time
+    apart: Sequence[Collection[str]]  # windows that come before or after each group's
 
 
 @record
@@ -105,8 +109,6 @@ class SharedCache:
     boxes: Array  # that share it at a time
     # footprint over capacity at which reuse starts to fail, and at which none is left
     knee: tuple[float, float]
-    # the same of the lines of an iteration, until the next one comes back to them
-    lines_knee: tuple[float, float]
 
 
 def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
@@ -120,13 +122,22 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
         for i in range(len(windows) + 1)
     ]
     found = []
-    for g, once, n, parts in zip(walks.groups, whole, walks.lines, walks.together, strict=True):
-        kept = resident_share(cache.boxes * n * LINE, cache.capacity, cache.lines_knee)
-        anew = summed(part.granules(walks.base, cache.granule) for part in parts)
-        every = anew * _repeats(g, windows)
-        fetches = _fetched_by(g, replace(walks, windows=windows), cache, once, sizes)
-        found.append(np.asanyarray(kept * fetches + (1 - kept) * every))
+    for i, g in enumerate(walks.groups):
+        own = [n for n, w in enumerate(windows, 1) if w.name not in walks.apart[i]]
+        around = [windows[n - 1] for n in own]
+        some = [0, *own]
+        of_own = [whole[i][n] for n in some], [sizes[n] for n in some]
+        once = _fetched_by(g, replace(walks, windows=around), cache, *of_own)
+        anew = summed(part.granules(walks.base, cache.granule) for part in walks.together[i])
+        kept, every = walks.kept[i], anew * _repeats(g, around)
+        found.append(np.asanyarray(kept * once + (1 - kept) * every))
     return found
+
+
+def _returns(g: Group, name: str) -> Array:
+    """Say whether iterations that are not neighbours come to the same data."""
+    parted = (part.steps(_ONE) > 1 for part in g.spreads.get(name, ()))
+    return reduce(np.logical_or, parted, np.asanyarray(g.strides[name] == 0))
 
 
 def _repeats(g: Group, windows: Sequence[Window]) -> Array:
@@ -176,7 +187,9 @@ def _fetched_by(
                 some = {**_counts(walks.base, walks.windows[:level]), w.name: fit}
                 once = g.granules(some, cache.granule) if g.moves_with(w.name) else here
                 part = once * w.stop / fit
-                here = keeps * here + (1 - keeps) * np.maximum(part, here)
+                # What no two iterations apart have in common is lost between none.
+                part = np.where(_returns(g, w.name), np.maximum(part, here), here)
+                here = keeps * here + (1 - keeps) * part
             lengthens = reached & (w.stop > w.start)  # one that does not in some launches is none
             result = np.where(lengthens, np.minimum(result, here * outer), result)
         reached = reached & (sizes[level] <= capacity * end)
