@@ -139,19 +139,20 @@ def looping(work: Array, looped: Array, other_loops: float = 0.0) -> Unequal:
 
 
 def in_longest_loop(
-    flow: ControlFlow, work: Array, came: Mapping[int, Array]
+    flow: ControlFlow, work: Array, came: Mapping[int, Array], barriers: frozenset[int]
 ) -> tuple[Array, float]:
     """Return which warps come to the loop that most of a launch's work is in, and other work.
 
-    In it and in none within it: others may come to the loop around it, as to a barrier. The other
-    work is of a warp that comes to other loops, as far as not all of these do. `work` is that of
-    basic blocks; `came`, by the loops' headers, which warps come to each.
+    That is of a warp that comes to other loops, as far as not all of these do. `work` is that of
+    basic blocks; `came`, by the loops' headers, which warps come to each; `barriers` are blocks at
+    which warps meet: they go round such a loop alike, and may idle in those within it.
     """
     inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
     own = dict(inside)
     for loop in flow.loops:
         within = frozenset[int]().union(*(o.blocks for o in flow.loops if o.blocks < loop.blocks))
-        own[loop] -= float(work[[*within]].sum())
+        if barriers & (loop.blocks - within):
+            own[loop] -= float(work[[*within]].sum())
     longest = max(own, key=own.__getitem__)
     found, other_loops = came[longest.header], 0.0
     for loop in flow.loops:

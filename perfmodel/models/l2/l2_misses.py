@@ -258,6 +258,20 @@ def _kept_of_draws(
     return np.asanyarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))
 
 
+def _at_work(accesses: GlobalAccesses, loop: str | None) -> Array:
+    """Return the share of a wave that goes through a loop at a time: of one wave, all together.
+
+    Blocks of later waves are anywhere, as long in each loop as it has iterations.
+    """
+    instance, kernel = accesses.instance, accesses.instance.kernel
+    if loop is None:
+        return _ONE
+    runs = {v.variable: instance.runs(v.variable) for v in kernel.loops if v.parent is None}
+    own = runs[kernel.loop_nest(loop)[0].variable] / np.maximum(summed(runs.values()), 1e-9)
+    together = np.minimum(accesses.wave / accesses.blocks, 1.0)
+    return np.asanyarray(together + (1 - together) * own)
+
+
 def _stored_in_parts(
     accesses: GlobalAccesses, walks: Walks, touched: Sequence[Array]
 ) -> tuple[Array, Array]:
@@ -278,7 +292,8 @@ def _stored_in_parts(
             row = stored_together(accesses.instance, requests, g)
             unfinished = np.maximum(1 - np.maximum(row / SECTOR, own / np.maximum(asked, 1.0)), 0.0)
             once = once + np.where(parts, own, 0.0)
-            lines = lines + np.where(parts, g.granules(walks.base, LINE) * unfinished, 0.0)
+            held = g.granules(walks.base, LINE) * _at_work(accesses, access.loop)
+            lines = lines + np.where(parts, held * unfinished, 0.0)
     return once, lines
 
 
