@@ -146,4 +146,43 @@ def test_l2_loses_sectors_where_lines_of_all_sms_find_no_room() -> None:
     # lines, and L2 has 60 MiB: 1, 1.2 and 12 times what they hold is read from DRAM
     for p, row in predicted(("two_streams",), 0):
         ratio = float(p.traffic["dram_read_bytes"]) / int(row["dram_read_bytes"])
-        assert 0.85 < ratio < 1.4
+        assert 0.8 < ratio < 1.15
+
+
+@needs_nvcc
+@pytest.mark.parametrize(
+    ("kernels", "first", "off"),
+    [
+        (("copy_rolled", "copy_four", "copy_vectors"), 0, 0.18),
+        (("copy_rolled", "copy_four", "copy_vectors"), 1, 0.28),
+        (("write_read", "read_copy", "copy_scale"), 0, 0.22),
+        (("write_read", "read_copy", "copy_scale"), 1, 0.22),
+    ],
+)
+def test_sectors_that_leave_l2_in_part_are_read_and_written_again(
+    kernels: tuple[str, ...], first: int, off: float
+) -> None:
+    # measured: 0 to 24 times the bytes of an array, DRAM reads and writes of over a megabyte; before,
+    # a half to a fourteenth of the reads were said, and up to three times the writes
+    errors = []
+    for p, row in predicted(kernels, first):
+        for name in ("dram_read_bytes", "dram_write_bytes"):
+            if float(row[name]) > 3e7:
+                errors.append(np.log(float(p.traffic[name]) / float(row[name])))
+    assert len(errors) >= 30
+    assert np.sqrt(np.mean(np.square(errors))) < off
+    assert abs(np.mean(errors)) < 0.06
+
+
+@needs_nvcc
+def test_times_of_rows_that_are_stored_to() -> None:
+    # measured: up to 1024 threads of an SM; at 2048, where DRAM is read and written for each word,
+    # times are still too short by half
+    ratios = [
+        float(p.time_s) * 1e6 / float(row["time_us"])
+        for p, row in predicted(("copy_rolled", "copy_four", "copy_scale"), 0)
+        if float(row["l2_read_sectors"]) < 0.6 * float(row["global_load_sectors"])
+    ]
+    assert len(ratios) >= 8
+    assert min(ratios) > 0.7
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.05)

@@ -258,14 +258,12 @@ def _kept_of_draws(
     return np.asanyarray(np.clip(1 - (drawn * (1 - found) - first) / again, 0.0, 1.0))
 
 
-def _at_work(accesses: GlobalAccesses, loop: str | None) -> Array:
+def _at_work(accesses: GlobalAccesses, loop: str) -> Array:
     """Return the share of a wave that goes through a loop at a time: of one wave, all together.
 
     Blocks of later waves are anywhere, as long in each loop as it has iterations.
     """
     instance, kernel = accesses.instance, accesses.instance.kernel
-    if loop is None:
-        return _ONE
     runs = {v.variable: instance.runs(v.variable) for v in kernel.loops if v.parent is None}
     own = runs[kernel.loop_nest(loop)[0].variable] / np.maximum(summed(runs.values()), 1e-9)
     together = np.minimum(accesses.wave / accesses.blocks, 1.0)
@@ -285,7 +283,7 @@ def _stored_in_parts(
         access = requests[g.members[0]].access
         before = (r.access for r in requests[: min(g.members)])
         read = any(a.buffer == access.buffer and a.kind != "store" for a in before)
-        if access.kind == "store" and not read:
+        if access.kind == "store" and access.loop is not None and not read:
             own = summed(touched[i] for i in g.members)
             asked = summed(requests[i].sectors for i in g.members) * SECTOR
             parts = asked > REWRITTEN * own

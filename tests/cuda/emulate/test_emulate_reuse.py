@@ -64,6 +64,17 @@ def test_loads_that_l1_does_not_keep_are_left_out() -> None:
     assert touches.reuse() == {}
 
 
+def test_blocks_that_load_are_followed_and_not_the_first_ones() -> None:
+    # by hand: of eight blocks of a warp, three and five read a line each, twice
+    touches = Touches({7: 0.0}, 32)
+    for _ in range(2):
+        touches.turn += 1
+        places = np.array([[3, 5]], dtype=np.uint64).repeat(32, axis=0).T.ravel() * 128
+        touches.take(7, places, np.r_[96:128, 160:192].astype(np.int64))
+    assert touches.reuse()[7].once == (0.5, 0.5)
+    assert touches.reuse()[7].misses[-1] == 0.5
+
+
 def drawing(places: list[np.ndarray]) -> Touches:
     """Return what four blocks of a warp each touch, request by request, as sectors of a load."""
     touches = Touches({7: 0.0}, 32)

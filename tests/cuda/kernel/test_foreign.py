@@ -19,7 +19,7 @@ from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.sass.machine_code import MachineInstruction
 from perfmodel.cuda.sass.tensor_work import tensor_counts
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import text
+from perfmodel.expressions import Number, text
 from perfmodel.kernels.kernel import Kernel
 
 SCALE = """
@@ -209,6 +209,19 @@ def test_local_words_lie_beside_the_neighbours(block: Any, kind: str, words: int
     assert found["local_load_requests"] == 8 * words
     assert found["local_load_sectors"] == 8 * words * 4
     assert found["global_load_requests"] == 0
+
+
+def test_a_local_array_of_no_whole_words_has_its_last_word() -> None:
+    # by hand: 17 bytes of each of 256 threads are five words, the last of which is stored to
+    body = """
+      ld.param.u64 %d1, [out]; mov.u64 %d3, a; st.local.u8 [%d3+16], %r2; ld.local.u8 %r2, [%d3+1];
+      st.global.u32 [%d1], %r2; ret;
+    """
+    module = written(".local .align 1 .b8 a[17];\n" + body)
+    kernel = translated(program(module), launch(4, 64, out=1 << 20))
+    (local,) = (b for b in kernel.buffers if b.space == "local")
+    assert local.length == Number(5 * 256)
+    assert predict(kernel).traffic["local_store_sectors"] == 8 * 4
 
 
 @pytest.mark.parametrize(("opcode", "left"), [(0x183, True), (0x187, True), (0x181, False)])

@@ -188,6 +188,23 @@ def test_widths_of_accesses() -> None:
     assert (wide.opcode, wide.width, one.opcode, one.width) == (0x184, 16, 0x184, 4)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "width"),
+    [
+        (0x00000013060079A6, 0x0003E2000C10F384, 4),
+        (0x0000000C040079A6, 0x0003E6000C10FF84, 8),
+        (0x000000150800798E, 0x0003E2000C10E184, 4),
+        (0x000000100C00798E, 0x0001E8000D10E784, 8),
+        (0x000000100210 << 16 | 0x79A8, 0x000EE2000C1EE5C4, 8),
+    ],
+)
+def test_widths_of_atomics(low: int, high: int, width: int) -> None:
+    # independent: nvcc 13.0 makes these of atomicAdd of a float, a double and an int whose old
+    # values nobody reads, of atomicMax of a long long, and of atomicExch of an unsigned long long
+    (atomic,) = decoded(word(low, high))
+    assert atomic.width == width
+
+
 def test_lines_are_those_of_the_table() -> None:
     # by hand: a header of 16 bytes behind its length (DWARF 2, opcodes from 10 on, line base -1,
     # range 4); then the address of section code is set to 0, line + 4, copy; 16 bytes on and line
