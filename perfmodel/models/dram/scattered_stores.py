@@ -171,7 +171,7 @@ def walked_parts(
     h200-sxm/row-streams).
     """
     device = accesses.device
-    (kept,) = lines_kept([open_lines], PART_LINES(device) * accesses.l2_size, device)
+    kept = lines_kept(open_lines, PART_LINES(device) * accesses.l2_size, device)
     filled = in_parts * (1 - kept)
     none = dict.fromkeys(("part", "left", "sparse"), _ONE)
     waited = STORE_WAITS.on(device, lone=_ONE, filled=filled, once=_ZERO, **none)

@@ -35,7 +35,7 @@ from perfmodel.models.reuse.groups import (
     thread_extents,
 )
 from perfmodel.models.reuse.irregular_unions import Union, among
-from perfmodel.models.reuse.iteration_lines import asked_together, lines_held, lines_kept
+from perfmodel.models.reuse.iteration_lines import Box, iterations
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import (
     SharedCache,
@@ -225,9 +225,9 @@ def block_fills(
     Loops that follow each other do not run at the same time: each fills L1 by itself.
     """
     instance, requests = accesses.instance, accesses.requests
-    capacity, sharing, device = accesses.l1_size, accesses.blocks_on_sm, accesses.device
-    cache = SharedCache(capacity, SECTOR, sharing, l1_knee(device))
+    cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, l1_knee(accesses.device))
     base = thread_extents(requests, [*groups, *stores])
+    box = Box(base, accesses.warps_per_block, cache.capacity / cache.boxes)
     found: dict[int, Array] = {}
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
         windows = loop_windows(instance, root)
@@ -236,11 +236,10 @@ def block_fills(
             [g for g in some if requests[g.members[0]].access.loop in names]
             for some in (groups, stores)
         )
-        held, ones = [*nest, *others], [_ONE] * len(nest)
-        lines = lines_held(instance, requests, held, base, [*ones, *[_ONE] * len(others)])
-        together = asked_together(instance, requests, nest)
-        kept = lines_kept([n * sharing for n in lines[: len(nest)]], capacity, device)
-        walks = Walks(nest, base, windows, ones, kept, together, [()] * len(nest))
+        ones = [_ONE] * len(nest)
+        every, copies = [*nest, *others], [_ONE] * (len(nest) + len(others))
+        brought = iterations(accesses, every, copies, box) if windows else [None] * len(nest)
+        walks = Walks(nest, base, windows, ones, brought[: len(nest)], [()] * len(nest))
         found.update(zip(map(id, nest), fetched(walks, cache), strict=True))
     return [found[id(g)] for g in groups]
 

@@ -22,14 +22,10 @@ from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.sampled_places import once_of_sample
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, thread_extents
-from perfmodel.models.reuse.iteration_lines import (
-    asked_together,
-    lines_held,
-    lines_kept,
-    stored_together,
-)
+from perfmodel.models.reuse.iteration_lines import Box, iterations, lines_held, stored_together
 from perfmodel.models.reuse.placement import buffer_bytes
 from perfmodel.models.reuse.reuse_windows import (
+    Iteration,
     SharedCache,
     Walks,
     Window,
@@ -98,14 +94,13 @@ def _wave_walks(accesses: GlobalAccesses, groups: Sequence[Group]) -> Walks:
     box, growth = block_windows(instance, accesses.wave)
     base = box | thread_extents(requests, groups)
     copies = [side_copies(g, requests, box, accesses.device) for g in groups]
-    held = lines_held(instance, requests, groups, base, copies)
+    running = Box(base, accesses.wave * accesses.warps_per_block, accesses.l2_size)
     return Walks(
         groups=groups,
         base=base,
         windows=[*loop_windows(instance), *growth],
         copies=copies,
-        kept=lines_kept(held, np.asanyarray(accesses.l2_size), accesses.device),
-        together=asked_together(instance, requests, groups),
+        iterations=iterations(accesses, groups, copies, running),
         apart=[_others(instance, requests[g.members[0]].access.loop) for g in groups],
     )
 
@@ -287,7 +282,9 @@ def _stored_in_parts(
             own = summed(touched[i] for i in g.members)
             asked = summed(requests[i].sectors for i in g.members) * SECTOR
             parts = asked > REWRITTEN * own
-            row = stored_together(accesses.instance, requests, g)
+            if not np.any(parts):
+                continue
+            row = stored_together(accesses, g)
             unfinished = np.maximum(1 - np.maximum(row / SECTOR, own / np.maximum(asked, 1.0)), 0.0)
             once = once + np.where(parts, own, 0.0)
             held = g.granules(walks.base, LINE) * _at_work(accesses, access.loop)
@@ -316,16 +313,17 @@ def _rewritten(
     if not np.any(some):
         return _ZERO
     ones = [_ONE] * len(stores)
-    changed = lines_held(accesses.instance, requests, stores, walks.base, ones)
+    changed = lines_held(accesses, stores, walks.base, ones)
+    stays = [resident_share(n * LINE, capacity, knee) for n in changed]
+    among = compress(walks.iterations, kept)
     stored = replace(
         walks,
         groups=stores,
         copies=ones,
-        kept=[
-            np.minimum(share, resident_share(n * LINE, capacity, knee))
-            for share, n in zip(compress(walks.kept, kept), changed, strict=True)
+        iterations=[
+            Iteration(share if i is None else np.minimum(i.kept, share), [g])
+            for g, i, share in zip(stores, among, stays, strict=True)
         ],
-        together=[[g] for g in stores],
         apart=[*compress(walks.apart, kept)],
     )
     written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee))

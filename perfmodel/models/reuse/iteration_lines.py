@@ -15,20 +15,52 @@ import numpy as np
 
 from perfmodel.arrays import Array, summed
 from perfmodel.hardware.device import Device
-from perfmodel.kernels.instance import Instance
+from perfmodel.models.agreement import agreed
+from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.requests.coalescing import LINE
 from perfmodel.models.requests.unrolled import loop_unroll
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.reuse.groups import Group, group_of, same_strides
 from perfmodel.models.reuse.rereads import L1_AGAIN
-from perfmodel.models.reuse.reuse_windows import resident_share
+from perfmodel.models.reuse.reuse_windows import Iteration, resident_share
+from perfmodel.records import record
+
+
+@record
+class Box:
+    """Threads that go through their iterations together, and the cache that they share."""
+
+    extents: Mapping[str, Array]  # values that each variable takes among them
+    warps: Array  # how many they are
+    capacity: Array | float  # of the cache [B]
+
+
+def iterations(
+    accesses: GlobalAccesses, groups: Sequence[Group], copies: Sequence[Array], box: Box
+) -> list[Iteration | None]:
+    """Return what the iterations of each group bring anew; None where lines find room.
+
+    `copies` are those of each group's data that the cache holds.
+    """
+    requests, device = accesses.requests, accesses.device
+    most = summed(
+        requests[i].lines / np.maximum(requests[i].requests, 1e-9) * box.warps * n
+        for g, n in zip(groups, copies, strict=True)
+        for i in g.members
+    )
+    if agreed(most * LINE <= L1_AGAIN.low(device) * box.capacity):
+        return [None] * len(groups)
+    held = lines_held(accesses, groups, box.extents, copies)
+    return [
+        Iteration(lines_kept(n, box.capacity, device), _together(accesses, g))
+        for g, n in zip(groups, held, strict=True)
+    ]
 
 
 def lines_held(
-    instance: Instance,
-    requests: Sequence[Requests],
+    accesses: GlobalAccesses,
     groups: Sequence[Group],
-    base: Mapping[str, Array],
+    extents: Mapping[str, Array],
     copies: Sequence[Array],
 ) -> list[Array]:
     """Return the lines that a cache holds in one iteration of a box, of each group's loop.
@@ -36,10 +68,11 @@ def lines_held(
     What a store writes over is held once, and loops that follow each other do not run at the same
     time.
     """
-    first = [requests[g.members[0]] for g in groups]
-    lines = [g.granules(base, LINE) * n for g, n in zip(groups, copies, strict=True)]
+    kernel = accesses.instance.kernel
+    first = [accesses.requests[g.members[0]] for g in groups]
+    lines = [g.granules(extents, LINE) * n for g, n in zip(groups, copies, strict=True)]
     loops = [r.access.loop for r in first]
-    nests = [{None, *(loop.variable for loop in instance.kernel.loop_nest(v))} for v in loops]
+    nests = [{None, *(loop.variable for loop in kernel.loop_nest(v))} for v in loops]
     over = [r.access.kind == "store" and any(_same_data(o, r) for o in first) for r in first]
     return [
         summed(
@@ -51,39 +84,37 @@ def lines_held(
     ]
 
 
-def lines_kept(lines: Sequence[Array], capacity: Array | float, device: Device) -> list[Array]:
+def lines_kept(lines: Array, capacity: Array | float, device: Device) -> Array:
     """Return the share of lines that a cache of so many bytes still has in the next iteration."""
-    return [resident_share(n * LINE, capacity, L1_AGAIN(device)) for n in lines]
+    return resident_share(lines * LINE, capacity, L1_AGAIN(device))
 
 
-def asked_together(
-    instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
-) -> list[list[Group]]:
-    """Return the members of each group that go out together.
+def _together(accesses: GlobalAccesses, group: Group) -> list[Group]:
+    """Return the members of a group that go out together.
 
     In a program, a store to another buffer parts loads: it may be to what the later one reads.
     """
-    if not instance.kernel.translated:
-        return [[g] for g in groups]
-    stores = [(i, r.access) for i, r in enumerate(requests) if r.access.kind == "store"]
-    found = []
-    for g in groups:
-        load = requests[g.members[0]].access
-        between = [
-            i
-            for i, store in stores
-            if store.loop == load.loop and store.buffer != load.buffer and not load.read_only
-        ]
-        parts: dict[int, list[int]] = {}
-        for i in g.members:
-            parts.setdefault(sum(store < i for store in between), []).append(i)
-        alone = len(parts) == 1
-        found.append([g] if alone else [group_of(part, requests) for part in parts.values()])
-    return found
+    requests = accesses.requests
+    load = requests[group.members[0]].access
+    between = [
+        i
+        for i, store in enumerate(r.access for r in requests)
+        if store.kind == "store"
+        and store.loop == load.loop
+        and store.buffer != load.buffer
+        and not load.read_only
+        and accesses.instance.kernel.translated
+    ]
+    parts: dict[int, list[int]] = {}
+    for i in group.members:
+        parts.setdefault(sum(store < i for store in between), []).append(i)
+    whole = len(parts) == 1
+    return [group] if whole else [group_of(part, requests) for part in parts.values()]
 
 
-def stored_together(instance: Instance, requests: Sequence[Requests], group: Group) -> Array:
+def stored_together(accesses: GlobalAccesses, group: Group) -> Array:
     """Return the bytes that a thread stores in a row, before it loads what they may be part of."""
+    instance, requests = accesses.instance, accesses.requests
     store = requests[group.members[0]].access
     loads = [
         i

@@ -85,6 +85,14 @@ class Window:
 
 
 @record
+class Iteration:
+    """What a group's iterations bring where the lines of one find no room until the next."""
+
+    kept: Array  # share of its lines that the next one finds
+    together: Sequence[Group]  # what is asked for at a time: comes anew where lines are lost
+
+
+@record
 class Walks:
     """Groups that walk through their data at the same time, and the windows around them."""
 
@@ -95,8 +103,7 @@ class Walks:
     # does not concern is not lengthened by it
     windows: Sequence[Window]
     copies: Sequence[Array]  # copies of each group's data that the cache holds
-    kept: Sequence[Array]  # share of the lines of each group's iteration that the next one finds
-    together: Sequence[Sequence[Group]]  # what of each group is asked for at the same time
+    iterations: Sequence[Iteration | None]  # of each group; None where lines find room
     apart: Sequence[Collection[str]]  # windows that come before or after each group's
 
 
@@ -128,9 +135,11 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
         some = [0, *own]
         of_own = [whole[i][n] for n in some], [sizes[n] for n in some]
         once = _fetched_by(g, replace(walks, windows=around), cache, *of_own)
-        anew = summed(part.granules(walks.base, cache.granule) for part in walks.together[i])
-        kept, every = walks.kept[i], anew * _repeats(g, around)
-        found.append(np.asanyarray(kept * once + (1 - kept) * every))
+        if (iteration := walks.iterations[i]) is not None:
+            parts = (part.granules(walks.base, cache.granule) for part in iteration.together)
+            anew = summed(parts) * _repeats(g, around)
+            once = iteration.kept * once + (1 - iteration.kept) * anew
+        found.append(once)
     return found
 
 
