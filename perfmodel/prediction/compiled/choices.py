@@ -124,10 +124,7 @@ class Choices:
 
         `given` are columns of whole numbers: the parameters that launches do not leave open.
 
-        Raises
-        ------
-        NoProgramError
-            If no program tells what choices take at least.
+        Raises `NoProgramError` if no program tells what choices take at least.
         """
         size = len(next(iter(given.values())))
         starts = range(0, size, _DECIDED)

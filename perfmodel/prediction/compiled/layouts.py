@@ -105,10 +105,7 @@ def read_reliability(
 ) -> tuple[ReliabilityLayout, tuple[Any, ...]]:
     """Return what the reliability of launches is made of, and its layout.
 
-    Raises
-    ------
-    NoProgramError
-        If warps were counted: how many of them, a warning says, and no program.
+    Raises `NoProgramError` if warps were counted: how many of them, a warning says, and no program.
     """
     of = Circumstances.of(details)
     if of.counted:

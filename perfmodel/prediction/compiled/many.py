@@ -82,11 +82,8 @@ def prepare(
     functions = [(f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful]
     if len(functions) < 2:
         return tuple((form, function, None) for form, function in functions)
-    inputs, to_serve, working = (
-        [tried[name] for name in programs.names],
-        np.ones(len(some), dtype=bool),
-        [],
-    )
+    inputs = [tried[name] for name in programs.names]
+    to_serve, working = np.ones(len(some), dtype=bool), []
     for form, function in functions:
         working.append((form, function, _screen(form, inputs, to_serve, shares[form])))
         to_serve &= ~shares[form]
@@ -111,22 +108,12 @@ def _screen(
 
 @record
 class Block:
-    """What a program gives of launches that follow one another, or of some.
-
-    Attributes
-    ----------
-    form : Form
-    places : slice, or array
-    held : array
-        For which of them the program holds.
-    outputs : tuple
-        Arrays of these launches, or plain numbers; they last until the next block.
-    """
+    """What a program gives of launches that follow one another, or of some."""
 
     form: Form[LaunchNumbers]
     places: slice | Array
-    held: Array
-    outputs: tuple[Any, ...]
+    held: Array  # for which of them the program holds
+    outputs: tuple[Any, ...]  # arrays of these, or plain numbers; they last until the next block
 
     def put(self, value: Any, column: Array) -> None:
         """Put an output into a column of all launches, where the program holds."""
@@ -176,14 +163,9 @@ def _shares(
 ) -> dict[Form[LaunchNumbers], Array]:
     """Return which launches each program holds for, those before it left out."""
     inputs = [columns[name] for name in programs.names]
-    left, found = np.arange(len(inputs[0])), {}
-    for form in programs.known:
-        found[form] = np.zeros(len(inputs[0]), dtype=bool)
-        if not len(left):
-            continue
-        held = _outputs(form.made, [column[left] for column in inputs])[0]
-        found[form][left[held]] = True
-        left = left[~held]
+    found = {form: np.zeros(len(inputs[0]), dtype=bool) for form in programs.known}
+    for block in blocks([(form, form.made, None) for form in found], inputs):
+        block.put(True, found[block.form])
     return found
 
 

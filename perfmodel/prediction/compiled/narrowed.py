@@ -42,10 +42,7 @@ def narrowed(
 
     It holds for no others, and gives the same as `program` where it holds.
 
-    Raises
-    ------
-    NoProgramError
-        If `program` holds for none of them.
+    Raises `NoProgramError` if `program` holds for none of them.
     """
     scalars = Scalars()
     some, every = (_Narrowing(ranges, known, scalars) for known in (assumed, {}))
