@@ -5,6 +5,7 @@ predicted where the described kernel is known to be near; elsewhere there is non
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -149,6 +150,11 @@ class Rung:
             "cublas_fp32": self.cublas and self.cublas.to_json(),
             "prediction": self.prediction.to_json(),
         }
+
+
+def place_of_cublas(rungs: Sequence[Rung]) -> int:
+    """Return after how many rungs cuBLAS is listed: the last that is held against it."""
+    return max((i for i, r in enumerate(rungs, 1) if r.share_of_cublas is not None), default=0)
 
 
 def ladder(
