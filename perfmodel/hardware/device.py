@@ -238,9 +238,14 @@ class Device:
         return self.dram_read_efficiency * self.dram_bandwidth
 
     @property
+    def capability(self) -> tuple[int, ...]:
+        """Compute capability, major and minor."""
+        return tuple(map(int, self.compute_capability.split(".")))
+
+    @property
     def has_clusters(self) -> bool:
         """Whether blocks form clusters, which read L2 once for several (from sm_90 on)."""
-        return float(self.compute_capability) >= 9.0
+        return self.capability >= (9, 0)
 
     def tensor_rate(self, precision: str) -> float:
         """Return the rate that tensor cores reach in a precision, else their peak [1/s].

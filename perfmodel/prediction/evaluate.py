@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
-from perfmodel.kernels import Instance
+from perfmodel.kernels import Instance, Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
@@ -17,7 +18,6 @@ from perfmodel.models.launch.occupancy import Occupancy, check_block, most_regis
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.models.traffic_stage import closed_form_traffic
-from perfmodel.prediction.capability import check_capability
 from perfmodel.prediction.details import Details
 from perfmodel.prediction.l2_rules import L2Setting, l2_setting
 from perfmodel.prediction.launch_numbers import LaunchNumbers, prediction_from
@@ -82,7 +82,7 @@ def evaluate(
 
 def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
     """Return the occupancy of bound launches, which a device must be able to run."""
-    check_capability(instance.kernel, gpu)
+    _check_capability(instance.kernel, gpu)
     threads = prod(triple(instance.block))
     registers, shared = map(np.asanyarray, (instance.registers, instance.shared_bytes))
     check_block(gpu, threads)
@@ -90,6 +90,19 @@ def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
     if np.any((registers > most_registers(gpu, threads)) | (shared > gpu.shared_per_block_max)):
         check_block(gpu, threads, int(np.max(registers)), int(np.max(shared)))
     return occupancy(gpu, threads, alike(registers), alike(shared))
+
+
+def _check_capability(kernel: Kernel, gpu: Device) -> None:
+    """Refuse a kernel whose instructions a device has not."""
+    least = kernel.compute_capability
+    if gpu.capability >= least:
+        return
+    mapping = f" {kernel.mapping}" if kernel.mapping else ""
+    raise PerfmodelError(
+        f"kernel {kernel.name}{mapping} needs compute capability {'.'.join(map(str, least))} or "
+        f"later, and {gpu.name} has {gpu.compute_capability}: choose another "
+        f"{'mapping' if mapping else 'kernel'} or GPU"
+    )
 
 
 def prediction_of(

@@ -13,9 +13,9 @@ from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.figure_spread import spread
 from perfmodel.prediction.interval import Uncertainty, uncertainty
 from perfmodel.prediction.reliability import Reliability, differences_of
+from perfmodel.prediction.time_of_traffic import spread
 from perfmodel.records import record
 
 SCHEMA: Final = "perfmodel.prediction/1"
