@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
@@ -66,14 +67,8 @@ class Option:
         """Return the option as plain data; its prediction without terms and roofline."""
         found = self.prediction.to_json()
         return {
-            "kind": self.kind,
-            "category": self.category,
-            "what": self.what,
-            "cuda": list(self.cuda),
-            "gain": self.gain,
-            "gain_interval": list(self.gain_interval),
-            "time_s": self.prediction.time_s,
-            "bottleneck": self.prediction.bottleneck,
+            **fields_of(self, "kind", "category", "what", "cuda", "gain", "gain_interval"),
+            **fields_of(self.prediction, "time_s", "bottleneck"),
             "dram_bytes": dram_bytes(self.prediction),
             "kernel": found["kernel"],
             "l2_control": found["l2_control"],

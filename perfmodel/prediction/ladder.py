@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.kernels import find_kernel, mappings
 from perfmodel.models.global_accesses import CacheState
@@ -37,13 +38,7 @@ class CublasFp32:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "name": NAME,
-            "time_s": self.time_s,
-            "flop_per_s": self.flop_per_s,
-            "kind": self.kind,
-            "source": self.source,
-        }
+        return {"name": NAME, **fields_of(self, "time_s", "flop_per_s", "kind", "source")}
 
 
 def cublas_fp32(of: Prediction) -> CublasFp32 | None:
@@ -141,9 +136,7 @@ class Rung:
             "mapping": self.prediction.mapping,
             "flop_per_s": self.prediction.roofline.flop_per_s,
             "share_of_last": self.share,
-            "share_of_cublas": self.share_of_cublas,
-            "gain": self.gain,
-            "ranks": list(self.ranks),
+            **fields_of(self, "share_of_cublas", "gain", "ranks"),
             "too_close_to_call": list(self.close),
             "next_removes": removed
             and {"term": removed.term, "before_s": removed.before, "after_s": removed.after},

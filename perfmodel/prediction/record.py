@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from perfmodel.fields import fields_of, plain
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.ranges import Differences
 from perfmodel.models.time.stage import Timing
@@ -230,26 +231,13 @@ class Prediction:
         name = {"name": self.kernel} | ({"mapping": self.mapping} if self.mapping else {})
         return {
             "schema": SCHEMA,
-            "kernel": {
-                **name,
-                "params": dict(self.params),
-                "grid": list(self.grid),
-                "block": list(self.block),
-            },
-            "device": self.device,
-            "method": self.method,
-            "protocol": {"timing": self.timing, "cache": self.cache},
-            "time_s": self.time_s,
-            "interval_s": list(self.interval_s),
-            "bottleneck": self.bottleneck,
-            "terms_s": dict(self.terms_s),
-            "traffic": dict(self.traffic),
+            "kernel": {**name, **fields_of(self, "params", "grid", "block")},
+            **fields_of(self, "device", "method"),
+            "protocol": fields_of(self, "timing", "cache"),
+            **fields_of(self, "time_s", "interval_s", "bottleneck", "terms_s", "traffic"),
             "occupancy": asdict(self.occupancy),
-            "roofline": {
-                **asdict(self.roofline),
-                "ceilings": [asdict(ceiling) for ceiling in self.roofline.ceilings],
-            },
-            "warnings": list(self.warnings),
+            "roofline": plain(asdict(self.roofline)),
+            **fields_of(self, "warnings"),
             "l2_control": self.behind.circumstances.setting.to_json(),
-            "over_fetch": dict(self.over_fetch),
+            **fields_of(self, "over_fetch"),
         }

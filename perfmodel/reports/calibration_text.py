@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel.calibration.against_simulator import Fitted
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.calibration.fit import Fit
-from perfmodel.reports.fields import fields_of
+from perfmodel.fields import fields_of
 from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.tables import table
 

@@ -21,8 +21,8 @@ from perfmodel.drills.quantity import Quantity, dimension, factor
 from perfmodel.drills.sources import Expression
 from perfmodel.drills.tables import PLACEHOLDER
 from perfmodel.drills.work import Line
+from perfmodel.fields import fields_of
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Cell, Indented, Piece, plain, stack
 from perfmodel.reports.tables import beside, labelled, table
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from perfmodel.cuda.compile.program import Program, Resources, by_origin
 from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
 from perfmodel.cuda.parse.syntax import SourceLine
+from perfmodel.fields import fields_of
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Cell, Piece, plain, stack
 from perfmodel.reports.tables import Bar, labelled, table
 from perfmodel.text_files import source_lines

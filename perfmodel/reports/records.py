@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.expressions import Number, text
+from perfmodel.fields import default_of, fields_of
 from perfmodel.hardware import Device, Figure, hierarchy
 from perfmodel.kernels import Access, Kernel
 from perfmodel.kernels.sources import Source
-from perfmodel.reports.fields import default_of, fields_of
 
 DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from perfmodel.fields import fields_of
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.tables import Table, beside, table
 from perfmodel.validation.case import Case

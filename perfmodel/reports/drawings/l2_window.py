@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.windows import marked, spilled_share
@@ -14,7 +15,6 @@ from perfmodel.prediction.simulated import simulate
 from perfmodel.prediction.sweep import sweep
 from perfmodel.records import record
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.l2/1"

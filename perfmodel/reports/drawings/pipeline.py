@@ -9,13 +9,13 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.models.time.step_work import work_times
 from perfmodel.models.time.steps import block_time
 from perfmodel.models.time.tiles import tiles_of
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.pipeline/1"

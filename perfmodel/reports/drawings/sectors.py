@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.fields import fields_of
 from perfmodel.models.grid.geometry import AXES, block_shape
 from perfmodel.models.requests.addressing import addressing
 from perfmodel.models.requests.coalescing import EFFICIENCY, LINE, SECTOR
@@ -15,7 +16,6 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.drawings.place import Place, check_place
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
 SCHEMA: Final = "perfmodel.draw.sectors/1"
