@@ -279,8 +279,7 @@ def changed_device(device: Device, values: Mapping[str, float]) -> Device:
 
 def si_factor(unit: str, device: Device) -> float:
     """Return how many SI units one of `unit` is on a device."""
-    u = UNITS[unit]
-    return float(u.factor * device.sm_clock**u.clock * device.sm_count**u.sms)
+    return float(UNITS[unit].si_factor(device.sm_clock, device.sm_count))
 
 
 _FILE: Final = Path(__file__).parent / "stages.toml"

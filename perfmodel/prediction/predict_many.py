@@ -277,13 +277,11 @@ class _Launches:
                 found = self.under.evaluated(instance)
             except DisagreementError as parted:
                 for label in np.unique(parted.labels):
-                    waiting.append(self._bound(places[parted.labels == label]))
+                    some = places[parted.labels == label]
+                    waiting.append((some, bind(self.kernel, some_rows(self.params, some))))
                 continue
             totals = {name: np.asarray(getattr(found.traffic, name)) for name in NUMBERS}
             self._keep(places, found.time.time_s, found.time.terms_s, totals)
-
-    def _bound(self, rows: Array) -> tuple[Array, Instance]:
-        return rows, bind(self.kernel, some_rows(self.params, rows))
 
     def _keep(
         self, rows: Array, time: Any, terms: Mapping[str, Any], traffic: Mapping[str, Any]

@@ -102,18 +102,14 @@ class Sweep:
 @lru_cache(maxsize=1)
 def sweeps() -> tuple[Sweep, ...]:
     """Return all sweeps that can be predicted, those of ``cases.toml`` first."""
-    return (*_listed(_CASES), *measured_sweeps())
+    return (*read_sweeps(_CASES), *measured_sweeps())
 
 
-def read_sweeps(path: Path) -> tuple[Sweep, ...]:
+def read_sweeps(path: Path) -> list[Sweep]:
     """Return the sweeps of a file such as ``cases.toml``.
 
     Raises `PerfmodelError` if a key is unknown, missing or of the wrong kind.
     """
-    return tuple(_listed(path))
-
-
-def _listed(path: Path) -> list[Sweep]:
     where = f"case file {path.name!r}"
     table = parse_toml(read_text(path, where, "case"), where)
     check_keys(table, ("sweep",), ("sweep",), where)

@@ -123,7 +123,7 @@ def _timed(recording: Recording) -> int:
 
 
 def transfers(
-    teacher: Device, progress: Progress | None = None, workers: Workers = HERE
+    teacher: Device, progress: Progress = lambda *_: None, workers: Workers = HERE
 ) -> list[Transfer]:
     """Return the measurements of all other GPUs as a teacher that we measured predicts them.
 
@@ -136,20 +136,18 @@ def transfers(
     others = {n: f for n, f in folders.published().items() if n != teacher.name}
     topics = {t for r in find_recordings(teacher.name) for t in r.topics} if ours else set()
     found = []
+    total = len(ours) + len(others)
     for done, (name, paths) in enumerate(ours.items()):
-        if progress is not None:
-            progress(done, len(ours) + len(others))
+        progress(done, total)
         recordings = [with_topics(folders.recording(path), topics) for path in paths]
         found.append(_transfer(load_device(name), teacher, recordings, workers, "validation"))
     for done, (name, (folder, *_)) in enumerate(others.items(), len(ours)):
-        if progress is not None:
-            progress(done, len(ours) + len(others))
+        progress(done, total)
         # A GPU outside the catalogue comes with a device file that extends the teacher's.
         own_file = DEVICES / f"{name}.toml"
         listed = load_device(own_file) if own_file.exists() else load_device(name)
         found.append(_transfer(listed, teacher, [folders.recording(folder)], workers))
-    if progress is not None:
-        progress(len(ours) + len(others), len(ours) + len(others))
+    progress(total, total)
     return found
 
 

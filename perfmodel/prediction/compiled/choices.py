@@ -18,7 +18,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate
-from perfmodel.kernels import Instance, bind
+from perfmodel.kernels import bind
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.agreement import DisagreementError
@@ -34,7 +34,7 @@ from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.compiled.usual import of_launches, small_truths
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.menu import SAME
-from perfmodel.prediction.predict_many import batches_of, side_by_side
+from perfmodel.prediction.predict_many import batches_of, side_by_side, some_rows
 
 Times = Callable[[Mapping[str, Any]], Array]
 """Gives the models' times of launches [s], by columns of their parameters."""
@@ -363,14 +363,10 @@ class Choices:
             rows = next(places for places in batches if places[-1] == rows[-1])
             while True:
                 try:
-                    self.evaluated(self._bound(columns[:, rows]))
+                    self.evaluated(bind(self.forms.kernel, some_rows(every, rows)))
                     break
                 except DisagreementError as parted:
                     rows = rows[parted.labels == parted.labels[-1]]
         except PerfmodelError:  # of other sizes, which may be too large for the GPU
             rows = rows[-1:]
         return spread(self.forms.names, [column[rows] for column in columns], self.words)
-
-    def _bound(self, columns: Array) -> Instance:
-        given = dict(zip(self.forms.names, columns, strict=True))
-        return bind(self.forms.kernel, {**given, **self.words})

@@ -136,10 +136,5 @@ def uses(program: Program) -> Counter[Scalar]:
     return found
 
 
-def operations(program: Program) -> int:
-    """Return how many scalars a program works out."""
-    return len(uses(program))
-
-
 def _constant(value: Any) -> str:
     return f"({value!r})" if kind_of(value) == "f" or value < 0 else repr(value)
