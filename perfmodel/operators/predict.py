@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from perfmodel.errors import PerfmodelError
 from perfmodel.fields import fields_of
@@ -17,7 +17,6 @@ from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 
-SCHEMA: Final = "perfmodel.operators/1"
 Tier = Literal["L1/SMEM", "L2", "HBM"]
 Caches = Literal["step", "cold", "warm"]
 
@@ -133,7 +132,7 @@ class StepTimes:
         shape = self.shape
         sizes = {"cache_bytes": shape.cache_bytes(), "weight_bytes": shape.weight_bytes}
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.operators/1",
             "model": asdict(shape) | sizes,
             "batch": self.batch,
             "device": self.device.name,

@@ -25,8 +25,6 @@ from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 
-SCHEMA: Final = "perfmodel.advice/1"
-
 GAIN_ERROR: Final = {"residency": 0.14, "fetch granularity": 0.09}
 """Half width of the 90% interval of a gain's logarithm, by kind of change.
 
@@ -90,7 +88,7 @@ class Advice:
     def to_json(self) -> dict[str, Any]:
         """Return the advice as the JSON object ``perfmodel.advice/1``."""
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.advice/1",
             "prediction": self.base.to_json(),
             "leave_it_alone": not self.options,
             "reason": self.reason,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from perfmodel.prediction.reliability import Reliability, differences_of
 from perfmodel.prediction.time_of_traffic import spread
 from perfmodel.records import record
 
-SCHEMA: Final = "perfmodel.prediction/1"
 Method = Literal["closed-form", "simulated"]
 
 
@@ -230,7 +229,7 @@ class Prediction:
         """Return the prediction as the stable JSON object ``perfmodel.prediction/1``."""
         name = {"name": self.kernel} | ({"mapping": self.mapping} if self.mapping else {})
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.prediction/1",
             "kernel": {**name, **fields_of(self, "params", "grid", "block")},
             **fields_of(self, "device", "method"),
             "protocol": fields_of(self, "timing", "cache"),

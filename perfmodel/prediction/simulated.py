@@ -28,8 +28,6 @@ from perfmodel.trace.simulate import Simulator, check_launch
 from perfmodel.trace.simulate import seconds as estimated_seconds
 from perfmodel.traffic import Traffic
 
-SCHEMA: Final = "perfmodel.simulation/1"
-
 PATIENCE: Final = 7.5
 """Simulation of one prediction that is run whole [s]; longer ones are sampled."""
 
@@ -59,7 +57,7 @@ class SimulatedLaunch:
         """Return it as the JSON object ``perfmodel.simulation/1``."""
         found = self.simulation
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.simulation/1",
             "kernel": {"name": self.kernel}
             | ({"mapping": self.mapping} if self.mapping else {})
             | fields_of(self, "params"),

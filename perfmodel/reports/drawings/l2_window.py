@@ -17,7 +17,6 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar
 
-SCHEMA: Final = "perfmodel.draw.l2/1"
 _SETS: Final = 16
 """Of so many sets of L2 one is simulated, which stands for the others."""
 
@@ -121,7 +120,7 @@ class L2Window:
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``perfmodel.draw.l2/1``."""
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.draw.l2/1",
             **fields_of(self, "kernel", "device", "l2_bytes", "set_aside"),
             "set_aside_ways": self.ways,
             **fields_of(self, "way_bytes", "claimed"),

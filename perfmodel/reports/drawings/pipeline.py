@@ -18,7 +18,6 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.step import scalar
 
-SCHEMA: Final = "perfmodel.draw.pipeline/1"
 Role = Literal["start", "copy", "ready", "wait", "work", "end"]
 MOST_ROWS: Final = 6
 """Blocks or stages that a picture shows."""
@@ -100,7 +99,7 @@ class Pipeline:
             *("period_s", "pipe", "level", "start_s", "end_s"),
         )
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.draw.pipeline/1",
             **fields_of(self, *names),
             "rows": [
                 {
