@@ -6,7 +6,6 @@ predicted where the described kernel is known to be near; elsewhere there is non
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -46,7 +45,7 @@ def cublas_fp32(of: Prediction) -> CublasFp32 | None:
 
     None where nobody measured it, and no prediction of it is known to be near.
     """
-    known = _known().get(of.device)
+    known = packaged_toml(Path(__file__).with_name("cublas.toml")).get(of.device)
     if of.kernel != "gemm" or known is None or of.params.get("batch", 1) != 1:
         return None
     size = {name: int(of.params[name]) for name in ("M", "N", "K")}
@@ -74,11 +73,6 @@ def _measured(
         time = times.get((timing, cache), row[3] if row[3] >= LONG * 1e6 else None)
         return None if time is None else float(time) * 1e-6
     return None
-
-
-@lru_cache(maxsize=1)
-def _known() -> dict[str, dict[str, Any]]:
-    return packaged_toml(Path(__file__).with_name("cublas.toml"))
 
 
 _FIXED: Final = frozenset({"launch", "ramp", "dispatch"})
