@@ -251,7 +251,7 @@ class Choices:
         if len(left) >= _MANY:
             times[left] = self._times_of_many(inputs[:, left])
             return
-        open_ = self._open()
+        open_ = [place for place, name in enumerate(self.forms.names) if name in self.rows]
         held_for, known = self.forms.held_for, self.forms.of_numbers.known
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             choice = tuple(launch[i] for i in open_)
@@ -292,10 +292,6 @@ class Choices:
                 form.parted([*inputs[:, some]])
         known.sort(key=lambda form: -forms.held[form])
         return times
-
-    def _open(self) -> list[int]:
-        """Return the places of the open parameters among a program's inputs."""
-        return [place for place, name in enumerate(self.forms.names) if name in self.rows]
 
     def _function(self, form: Form[Any]) -> ArrayFunction | None:
         """Return a program's function of arrays: compiled, once very many launches have come.

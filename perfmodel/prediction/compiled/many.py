@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -71,7 +71,8 @@ def prepare(
         # Of some that have a program too: one that holds for both kinds takes less than two.
         others = _spread(np.flatnonzero(known), _TOGETHER // 3)
         without = _spread(left, _TOGETHER - len(others))
-        launches = [*_rows(tried, [*without, *others])]
+        places = (*without, *others)
+        launches = [{name: int(c[place]) for name, c in tried.items()} for place in places]
         if not programs.learn_of(launches, evaluated, usual=len(without)):
             break
     if len(left) > _POOR * len(some):
@@ -187,8 +188,3 @@ def _spread(places: Array, count: int) -> Array:
     """Return so many of some places at most, spread over all."""
     some = np.linspace(0, len(places) - 1, min(count, len(places))).astype(int)
     return np.asarray(places[some])
-
-
-def _rows(columns: Columns, places: Iterable[int]) -> Iterator[dict[str, int]]:
-    for place in places:
-        yield {name: int(column[place]) for name, column in columns.items()}
