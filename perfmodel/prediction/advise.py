@@ -17,8 +17,9 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.change import CATEGORIES, NEVER, Change, Kind, Untried, untried
 from perfmodel.prediction.changes import changes, reused_buffers
+from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.cuda_lines import launch_lines
-from perfmodel.prediction.evaluate import with_l2_control
+from perfmodel.prediction.evaluate import prediction_of
 from perfmodel.prediction.interval import origin, residual_class, residuals, widening
 from perfmodel.prediction.l2_rules import has_residency
 from perfmodel.prediction.predict import predict
@@ -139,6 +140,7 @@ def advise(
         l2 = replace(l2, set_aside=0)
         base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     options: list[Option] = []
+    under = Conditions(base.details.device, timing, cache, None, mig, mps, concurrent)
     own = base.details.instance.kernel
     every = list(changes(base, fixed_set_aside=fixed, mps=mps, in_other_blocks=in_other_blocks))
     for done, change in enumerate(every):
@@ -147,9 +149,7 @@ def advise(
             continue
         try:
             if change.kernel is own and change.params == base.params:
-                found = with_l2_control(
-                    base, change.control, mig=mig, mps=mps, concurrent=concurrent
-                )
+                found = _controlled(base, replace(under, l2=change.control))
             else:
                 sizes: dict[str, Any] = change.params
                 found = predict(change.kernel, l2=change.control, **common, **sizes)
@@ -169,6 +169,13 @@ def advise(
     away = _no_residency(base.details.device, mig)
     absent = untried(best, away)
     return Advice(base, good, rejected, reason, absent)
+
+
+def _controlled(base: Prediction, under: Conditions) -> Prediction:
+    """Predict a launch under other L2 control: what the SMs ask for is not counted again."""
+    details = base.details
+    found = under.evaluated(details.instance, asked=(details.requests, details.on_chip))
+    return prediction_of(found, under.timing, under.cache, "closed-form")
 
 
 def _gains(options: Sequence[Option], change: Change) -> bool:

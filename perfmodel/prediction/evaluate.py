@@ -10,7 +10,6 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance, Kernel
-from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
@@ -19,10 +18,13 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.models.traffic_stage import closed_form_traffic
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.prediction.l2_rules import L2Setting
 from perfmodel.prediction.launch_numbers import LaunchNumbers, prediction_from
 from perfmodel.prediction.memory_size import check_memory
 from perfmodel.prediction.record import Behind, Method, Prediction
+
+Asked = tuple[Sequence[Requests], Sequence[Requests]]
+"""Requests of launches, global and shared."""
 
 
 def evaluate(
@@ -33,11 +35,11 @@ def evaluate(
     setting: L2Setting,
     method: Method = "closed-form",
     sets: int = 1,
-    asked: tuple[Sequence[Requests], Sequence[Requests]] | None = None,
+    asked: Asked | None = None,
 ) -> Details:
     """Return occupancy, requests, traffic and time of bound launches, without the interval.
 
-    `asked` are the requests of the same launches, global and shared, if they were counted before.
+    `asked` are the requests of the same launches, if they were counted before.
     """
     check_memory(instance, gpu)
     occupied = checked_occupancy(instance, gpu)
@@ -117,29 +119,6 @@ def prediction_of(
 
 def _known(details: Details) -> Details:
     return details
-
-
-def with_l2_control(
-    base: Prediction,
-    control: L2Control,
-    *,
-    mig: bool = False,
-    mps: bool = False,
-    concurrent: Sequence[AccessPolicyWindow] = (),
-) -> Prediction:
-    """Predict the launch of a closed-form prediction under other L2 control.
-
-    What the SMs ask for is not counted again, so this is many times as fast as `predict`; the
-    platform is given as there.
-
-    Raises `PerfmodelError` if CUDA would refuse it.
-    """
-    details = base.details
-    instance, gpu = details.instance, details.device
-    setting = l2_setting(control, instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
-    asked = (details.requests, details.on_chip)
-    found = evaluate(instance, gpu, base.timing, base.cache, setting, asked=asked)
-    return prediction_of(found, base.timing, base.cache, "closed-form")
 
 
 def triple(values: Any) -> tuple[int, int, int]:
