@@ -5,14 +5,14 @@ and its meaning, through `quantity`. To add a figure, add one line here and its 
 """
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest
 from perfmodel.hardware.coefficients import Coefficients
-from perfmodel.hardware.figure import Figure
+from perfmodel.hardware.figure import Figure, Kind, units_of
 from perfmodel.records import record
 
 WARP_SIZE: Final = 32
@@ -280,6 +280,16 @@ class Device:
                 f"device file with extends = {self.name!r} and load that file"
             )
         return value
+
+    def with_figures(self, values: Mapping[str, float], kind: Kind, source: str) -> "Device":
+        """Return the device with other numbers, in SI, of one kind and source."""
+        known = quantities()
+        stated = {
+            name: Figure(value, units_of(known[name].dimension)[0], kind, source)
+            for name, value in values.items()
+        }
+        changes: dict[str, Any] = dict(values)
+        return replace(self, figures=MappingProxyType({**self.figures, **stated}), **changes)
 
     # A mapping proxy cannot be pickled, and sweeps send devices to other processes.
     def __getstate__(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
 
 
 def units_of(dimension: str) -> list[str]:
-    """Return the unit strings that measure `dimension`, in the order of the table."""
+    """Return the unit strings that measure `dimension`, in the order of the table: SI first."""
     return [name for name, unit in UNITS.items() if unit.dimension == dimension]
 
 

@@ -10,12 +10,11 @@ DRAM in seconds and as a share of the peak, the launch in seconds.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from perfmodel.chunks import HERE, Workers
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.hardware import Device, Figure, device_names, load_device
+from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording
 from perfmodel.rows_file import RowsFile
@@ -209,21 +208,5 @@ def transferred(target: Device, teacher: Device) -> Device:
     # On the way to DRAM a load crosses L2, in clocks; DRAM itself keeps its own time.
     beyond_l2 = teacher.dram_latency - teacher.l2_latency
     taught["dram_latency"] = taught["l2_latency"] + beyond_l2
-    figures = {**target.figures, **{n: _figure(n, v, teacher) for n, v in taught.items()}}
-    changes: dict[str, Any] = taught
-    return replace(
-        target,
-        title=f"{target.title}, as a {teacher.name} predicts it",
-        figures=MappingProxyType(figures),
-        **changes,
-    )
-
-
-def _figure(name: str, value: float, teacher: Device) -> Figure:
-    unit = {"seconds": "s", "bytes/second": "B/s", "blocks/second": "blocks/s", "ratio": "1"}
-    return Figure(
-        value=value,
-        unit=unit[teacher.figures[name].dimension],
-        kind="derived",
-        source=f"transfer from {teacher.name}",
-    )
+    made = target.with_figures(taught, "derived", f"transfer from {teacher.name}")
+    return replace(made, title=f"{target.title}, as a {teacher.name} predicts it")
