@@ -20,7 +20,7 @@ from perfmodel import load_device, predict
 from perfmodel.kernels import find_kernel
 from perfmodel.prediction.compiled.layouts import read_numbers, read_reliability
 from perfmodel.prediction.compiled.recording import record_launches
-from perfmodel.prediction.compiled.writer import operations
+from perfmodel.prediction.compiled.writer import uses
 from perfmodel.prediction.conditions import Conditions, by_the_models
 
 RECORDED = Path(__file__).with_name("costs.json")
@@ -50,7 +50,7 @@ def cost(name: str, mapping: str | None, sizes: dict[str, int]) -> Cost:
     kernel = find_kernel(name, mapping)
     reliability = partial(read_reliability, timing="profiler", cache="cold")
     counts = [
-        operations(record_launches(kernel, [sizes], under.evaluated, read).program)
+        len(uses(record_launches(kernel, [sizes], under.evaluated, read).program))
         for read in (read_numbers, reliability)
     ]
     with by_the_models():

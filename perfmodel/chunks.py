@@ -94,18 +94,11 @@ HERE: Final = Workers()
 def workers(processes: int = 1, cluster: str | None = None) -> Iterator[Workers]:
     """Give who works on chunks, until the end of the block.
 
-    Parameters
-    ----------
-    processes : int
-        Of this machine, where there is no cluster; one is this process. More need a main module
-        that can be imported.
-    cluster : str, optional
-        Address of a running Dask scheduler, or ``local:N`` for N processes of this machine.
+    `processes`: of this machine, where there is no cluster; one is this process. More need a main
+    module that can be imported. `cluster`: address of a running Dask scheduler, or ``local:N`` for
+    N processes of this machine.
 
-    Raises
-    ------
-    PerfmodelError
-        As `check_cluster`, or if no scheduler answers, or it has no workers.
+    Raises `PerfmodelError` as `check_cluster`, or if no scheduler answers, or it has no workers.
     """
     if cluster is not None:
         check_cluster(cluster)

@@ -4,6 +4,7 @@ Every error is a `PerfmodelError` of one line that starts with `where`.
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
@@ -15,6 +16,8 @@ _T = TypeVar("_T")
 Reader = Callable[[Any, str], Any]
 MOST_ENTRIES: Final = 64
 """Entries of a table or list."""
+LARGEST_FLOAT: Final = sys.float_info.max
+"""A file may have integers of hundreds of digits, which no double holds."""
 
 _LONGEST_TEXT: Final = 500
 

@@ -3,7 +3,7 @@
 Both are run over a grid of some 2,000 launches on a small GPU (an H200 divided by 32, so that each
 takes a fraction of a second); what matters is footprints over L2's capacity, not their size. From
 the re-read sets comes the knee at which reuse fails, and from streams how much of what is written
-stays in L2. Run as ``python -m perfmodel.calibration.against_simulator FOLDER``.
+stays in L2.
 """
 
 import csv
@@ -263,15 +263,11 @@ def _write(path: Path, rows: Sequence[Any]) -> None:
 
 
 def _plot(rows: Sequence[Comparison], fitted: Sequence[Fitted], path: Path) -> None:
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from perfmodel.reports.figure_style import BLUE, GREY, STYLE, VERMILION, written
+    from perfmodel.reports.figure_style import BLUE, GREY, VERMILION, new_figure, written
 
     size = small_gpu().l2_size
     value = {f.name: f.value for f in fitted}
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(8, 3.6), layout="constrained")
+    with new_figure(8, 3.6, layout="constrained") as figure:
         left, right = figure.subplots(1, 2)
         sets = [r for r in rows if r.family == "reread" and r.passes > 2]
         for name, attribute, colour in (
@@ -347,9 +343,3 @@ def _table(cache: str) -> Kernel:
             ],
         }
     )
-
-
-if __name__ == "__main__":
-    import sys
-
-    calibrate_against_simulator(Path(sys.argv[1]))

@@ -170,7 +170,8 @@ def _from_driver(machine: Mapping[str, Any], base: Device) -> list[Found]:
 def _read(
     reading: "Reading", recording: Recording, machine: Mapping[str, Any], device: Device
 ) -> Found | None:
-    rows = _kept(reading.rows, recording, machine)
+    topics = [recording.topics[t] for t in reading.rows.topics if t in recording.topics]
+    rows = [row for topic in topics for row in topic.rows if reading.rows.keep(row, machine)]
     error = None
     if reading.slope is not None:
         x, y = reading.slope
@@ -261,11 +262,6 @@ def _fitted(fitting: "Fitting", fit: Fit, base: Device) -> list[Found]:
     ]
 
 
-def _kept(rows: "Rows", recording: Recording, machine: Mapping[str, Any]) -> list[Row]:
-    topics = [recording.topics[t] for t in rows.topics if t in recording.topics]
-    return [row for topic in topics for row in topic.rows if rows.keep(row, machine)]
-
-
 def _with(base: Device, found: Mapping[str, Found]) -> Device:
     return changed_device(base, {name: f.value for name, f in found.items()})
 
@@ -279,8 +275,7 @@ def changed_device(device: Device, values: Mapping[str, float]) -> Device:
 
 def si_factor(unit: str, device: Device) -> float:
     """Return how many SI units one of `unit` is on a device."""
-    u = UNITS[unit]
-    return float(u.factor * device.sm_clock**u.clock * device.sm_count**u.sms)
+    return float(UNITS[unit].si_factor(device.sm_clock, device.sm_count))
 
 
 _FILE: Final = Path(__file__).parent / "stages.toml"

@@ -28,7 +28,8 @@ def errors_in_one_line() -> Iterator[None]:
     except KeyboardInterrupt:
         sys.exit(_SIGNALLED + signal.SIGINT)
     except OSError as error:
-        _abandon_output()
+        # What standard output still holds goes nowhere, so that Python's exit does not fail on it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             sys.exit(1)
         fail(f"cannot write the output: {error.strerror or error}", 1)
@@ -58,8 +59,3 @@ def end_in_order() -> None:
 def _ended(number: int, _: object) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)  # once is enough
     sys.exit(_SIGNALLED + number)
-
-
-def _abandon_output() -> None:
-    """Send what standard output still holds nowhere, so that Python's exit does not fail on it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

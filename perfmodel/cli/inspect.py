@@ -3,7 +3,7 @@
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import JSON
 from perfmodel.cli.output import print_json, show
-from perfmodel.cli.program_options import INCLUDE, LINKED, compiler_options
+from perfmodel.cli.program_options import COMPILER_OPTION, INCLUDE, LINKED, compiler_options
 from perfmodel.cli.progress import progress_bar
 
 
@@ -18,9 +18,7 @@ def inspect(
     arch: str | None = option(
         "Architecture: by default sm_90 for sources, its own target for PTX.", metavar="sm_XX"
     ),
-    compiler_option: list[str] | None = option(
-        "For the compiler, such as -DTILE=16; as often as needed.", metavar="OPTION"
-    ),
+    compiler_option: list[str] | None = COMPILER_OPTION,
     linked: list[str] | None = LINKED,
     include: list[str] | None = INCLUDE,
     json: bool = JSON,

@@ -46,12 +46,14 @@ class ProgramLaunches:
 
     def check_takes(self, values: Mapping[str, Any]) -> None:
         """Refuse names that no launch follows from."""
+        from perfmodel.cuda.parse.template_names import source_name
+
         unused = [name for name in values if name not in self.takes(values)]
         if unused:
             first = self.program.kernel(self.kernel_name or self.stated[0].kernel)
             known = self._parameters(self.stated[0])
             raise PerfmodelError(
-                f"kernel {_readable(first.name)} has no parameter {shown(unused[0])}"
+                f"kernel {source_name(first.name)} has no parameter {shown(unused[0])}"
                 f"{nearest(unused[0], known)}: it has {', '.join(known) or 'none'}, and no rule of "
                 f"its launch (--grid, --block, --shared, --arg) uses {unused[0]}"
             )
@@ -89,12 +91,6 @@ class ProgramLaunches:
 
         function = self.program.kernel(self.kernel_name or launch.kernel)
         return parameter_names(function, self.program.parameter_names(function))
-
-
-def _readable(name: str) -> str:
-    from perfmodel.cuda.parse.template_names import source_name
-
-    return source_name(name)
 
 
 PROGRAMS: Final = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".ptx")

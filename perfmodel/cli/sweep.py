@@ -3,7 +3,7 @@
 In a file of rows every combination of values is one, over processes or Dask.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,14 +90,9 @@ def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "list[Sw
 
     named, gpu = chosen.named(kernel)
     ranges = [values_over(text, named.word_parameters) for text in over]
-    names = [name for name, _ in ranges]
-    if again := next((name for name in names if names.count(name) > 1), None):
-        raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
-    given = parse_defines(chosen.define or (), named.word_parameters)
-    if len(ranges) == 1 and names[0] in given:
-        raise PerfmodelError(f"{names[0]} is given by -D and by --over: give it once")
+    _check_once(named, [name for name, _ in ranges], chosen, len(ranges) == 1)
     # -D says where sweeps over other things keep a parameter, or its sweep's first value does.
-    firsts = {name: int(values[0]) for name, values in ranges if _of_launch(named, name)}
+    firsts = _of_launch(named, ranges)
     params = chosen.values(named, **firsts)
     base = named.one(params, chosen.program.launch)
     platform = chosen.platform(base.kernel, gpu, base.values)
@@ -122,11 +117,24 @@ def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "list[Sw
     return sweeps
 
 
-def _of_launch(named: NamedKernel, name: str) -> bool:
-    """Say whether a name is one that a program's launch follows from, not a knob of L2."""
+def _check_once(
+    named: NamedKernel, names: Sequence[str], chosen: LaunchOptions, alone: bool
+) -> None:
+    """Refuse what --over gives twice, and what -D gives as well where that says nothing else."""
+    if again := next((name for name in names if names.count(name) > 1), None):
+        raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
+    given = parse_defines(chosen.define or (), named.word_parameters) if alone else ()
+    if both := next((name for name in names if name in given), None):
+        raise PerfmodelError(f"{both} is given by -D and by --over: give it once")
+
+
+def _of_launch(named: NamedKernel, ranges: Iterable[tuple[str, Any]]) -> dict[str, int]:
+    """Return the first values of names that a program's launch follows from, not knobs of L2."""
     from perfmodel.prediction.sweep import KNOBS
 
-    return named.launches is not None and name not in KNOBS
+    if named.launches is None:
+        return {}
+    return {name: int(values[0]) for name, values in ranges if name not in KNOBS}
 
 
 MOST: Final = 10**9
@@ -175,21 +183,13 @@ def _facts(grid: "Grid") -> Iterator[Any]:
 
 def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "Grid":
     from perfmodel.prediction.grid import Grid, Launches
-    from perfmodel.prediction.sweep import KNOBS, check_name
+    from perfmodel.prediction.sweep import check_name
 
     named, gpu = chosen.named(kernel)
     axes = tuple(axis_over(text, named.word_parameters) for text in over)
     names = [axis.name for axis in axes]
-    given = parse_defines(chosen.define or (), named.word_parameters)
-    for name in names:
-        if names.count(name) > 1:
-            raise PerfmodelError(f"--over {name} is given twice: give its values as one list")
-        if name in given:
-            raise PerfmodelError(f"{name} is given by -D and by --over: give it once")
-    firsts = {}
-    if named.launches is not None:
-        firsts = {axis.name: int(axis.values[0]) for axis in axes if axis.name not in KNOBS}
-    params = chosen.values(named, **firsts)
+    _check_once(named, names, chosen, alone=True)
+    params = chosen.values(named, **_of_launch(named, ((a.name, a.values) for a in axes)))
     base = named.one(params, chosen.program.launch)
     if named.launches is None:
         for name in names:

@@ -114,14 +114,9 @@ def _given(table: Mapping[str, Any], where: str) -> dict[str, str]:
         _new_name(key, found, place)
         if isinstance(number, bool) or not isinstance(number, int | float | str):
             raise PerfmodelError(f"{place} must be a number or a quantity, not {shown(number)}")
-        found[key] = _quantity_text(number, place)
+        found[key] = number if isinstance(number, str) else repr(number)
+        read_quantity(found[key], place)
     return found
-
-
-def _quantity_text(number: float | str, where: str) -> str:
-    written = number if isinstance(number, str) else repr(number)
-    read_quantity(written, where)
-    return written
 
 
 def _step(entry: object, known: Collection[str], where: str) -> Step:

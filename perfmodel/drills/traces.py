@@ -22,7 +22,8 @@ def warp_request(source: Warp, number: Value) -> Found:
             f"a warp needs 1 to {MOST_LANES} lanes and granules of at least its bytes, "
             f"not {lanes} lanes of {wide} bytes in granules of {granule}"
         )
-    address = np.broadcast_to(_over_lanes(source.address, number, lanes), lanes)
+    each = [whole(number(_with(source.address, "lane", lane))) for lane in range(lanes)]
+    address = np.array(each, dtype=np.int64)
     granules = _granules(address, wide, granule)
     wanted = len(np.unique(address)) * wide
     reads = {
@@ -81,12 +82,6 @@ def table(source: Trace, number: Value) -> Found:
 
 def _with(expression: Expression, variable: str, value: int) -> Expression:
     return Expression(expression.text, substitute(expression.node, {variable: Number(value)}))
-
-
-def _over_lanes(address: Expression, number: Value, lanes: int) -> Any:
-    return np.array(
-        [whole(number(_with(address, "lane", lane))) for lane in range(lanes)], dtype=np.int64
-    )
 
 
 def _granules(address: Any, wide: int, granule: int) -> int:

@@ -17,7 +17,6 @@ Values are in the unit in which formulas take them: SI, or clocks of an SM. A co
 without a folder of its own has the values of the newest one that has, which counts as inherited.
 """
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -31,7 +30,7 @@ from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.figure import Kind
 from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
-from perfmodel.tables import Reader, one_of, read_record
+from perfmodel.tables import LARGEST_FLOAT, Reader, one_of, read_record
 
 if TYPE_CHECKING:
     from perfmodel.hardware.device import Device
@@ -201,7 +200,8 @@ def _value(entry: object, where: str) -> CoefficientValue:
         return number(value, where)
 
     def number(value: Any, _: str) -> float:
-        if not _is_number(value):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not abs(value) <= LARGEST_FLOAT:
             raise PerfmodelError(f"{where}: values must be finite numbers, not {shown(value)}")
         return float(value)
 
@@ -218,13 +218,3 @@ def _text(value: object, where: str) -> str:
     if not isinstance(value, str):
         raise PerfmodelError(f"{where} must be text in quotes, not {shown(value)}")
     return " ".join(value.split())
-
-
-def _is_number(value: object) -> bool:
-    """Say whether a value of a file is a number that a double holds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:  # an integer of hundreds of digits
-        return False

@@ -5,14 +5,14 @@ and its meaning, through `quantity`. To add a figure, add one line here and its 
 """
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError, nearest
 from perfmodel.hardware.coefficients import Coefficients
-from perfmodel.hardware.figure import Figure
+from perfmodel.hardware.figure import Figure, Kind, units_of
 from perfmodel.records import record
 
 WARP_SIZE: Final = 32
@@ -238,9 +238,14 @@ class Device:
         return self.dram_read_efficiency * self.dram_bandwidth
 
     @property
+    def capability(self) -> tuple[int, ...]:
+        """Compute capability, major and minor."""
+        return tuple(map(int, self.compute_capability.split(".")))
+
+    @property
     def has_clusters(self) -> bool:
         """Whether blocks form clusters, which read L2 once for several (from sm_90 on)."""
-        return float(self.compute_capability) >= 9.0
+        return self.capability >= (9, 0)
 
     def tensor_rate(self, precision: str) -> float:
         """Return the rate that tensor cores reach in a precision, else their peak [1/s].
@@ -275,6 +280,16 @@ class Device:
                 f"device file with extends = {self.name!r} and load that file"
             )
         return value
+
+    def with_figures(self, values: Mapping[str, float], kind: Kind, source: str) -> "Device":
+        """Return the device with other numbers, in SI, of one kind and source."""
+        known = quantities()
+        stated = {
+            name: Figure(value, units_of(known[name].dimension)[0], kind, source)
+            for name, value in values.items()
+        }
+        changes: dict[str, Any] = dict(values)
+        return replace(self, figures=MappingProxyType({**self.figures, **stated}), **changes)
 
     # A mapping proxy cannot be pickled, and sweeps send devices to other processes.
     def __getstate__(self) -> dict[str, Any]:

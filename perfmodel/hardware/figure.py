@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, get_args
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.packaged import packaged_toml
 from perfmodel.records import record
 
@@ -28,6 +27,15 @@ class Unit(NamedTuple):
     clock: int = 0
     sms: int = 0
 
+    def si_factor(self, sm_clock: float, sm_count: int) -> float:
+        """Return the SI units in one of this unit on a GPU of this clock [Hz] and number of SMs."""
+        factor = self.factor
+        if self.clock:
+            factor *= sm_clock**self.clock
+        if self.sms:
+            factor *= sm_count**self.sms
+        return factor
+
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     {
@@ -38,7 +46,7 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
 
 
 def units_of(dimension: str) -> list[str]:
-    """Return the unit strings that measure `dimension`, in the order of the table."""
+    """Return the unit strings that measure `dimension`, in the order of the table: SI first."""
     return [name for name, unit in UNITS.items() if unit.dimension == dimension]
 
 
@@ -64,27 +72,10 @@ class Figure:
         """What the figure measures, e.g. ``"bytes/second"``."""
         return UNITS[self.unit].dimension
 
-    def si_value(self, sm_clock: float | None = None, sm_count: int | None = None) -> float:
+    def si_value(self, sm_clock: float, sm_count: int) -> float:
         """Return `value` in SI units (bytes, seconds, hertz, operations).
 
-        `sm_clock`: SM clock [Hz] of the GPU; needed by cycle-based units. `sm_count`: SMs of the
-        GPU; needed by units per SM.
-
-        Raises `PerfmodelError` if the unit needs a clock or a number of SMs that was not given.
+        `sm_clock`: SM clock [Hz] of the GPU, of cycle-based units. `sm_count`: its SMs, of units
+        per SM.
         """
-        return self.value * self.si_factor(sm_clock, sm_count)
-
-    def si_factor(self, sm_clock: float | None = None, sm_count: int | None = None) -> float:
-        """Return the SI units in one `unit` on a GPU of this clock [Hz] and number of SMs."""
-        _, factor, clock, sms = UNITS[self.unit]
-        if clock:
-            factor *= _given("sm_clock", sm_clock, self.unit) ** clock
-        if sms:
-            factor *= _given("sm_count", sm_count, self.unit) ** sms
-        return factor
-
-
-def _given(name: str, value: float | None, unit: str) -> float:
-    if value is None:
-        raise PerfmodelError(f"unit {unit!r} converts only with the GPU's {name}: pass {name}")
-    return value
+        return self.value * UNITS[self.unit].si_factor(sm_clock, sm_count)

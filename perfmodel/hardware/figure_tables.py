@@ -10,7 +10,7 @@ from typing import Any
 from perfmodel.errors import PerfmodelError, nearest, shown
 from perfmodel.hardware.device import Quantity
 from perfmodel.hardware.figure import KINDS, UNITS, Figure, units_of
-from perfmodel.tables import Reader, read_record
+from perfmodel.tables import LARGEST_FLOAT, Reader, read_record
 
 
 def read_figure(table: object, what: Quantity, where: str, *, nested: bool = False) -> Figure:
@@ -56,7 +56,7 @@ def si_number(figure: Figure, what: Quantity, clock: float, sms: int, where: str
     Raises `PerfmodelError` if the SI value is out of the field's bounds, or broken where it must be
     whole.
     """
-    factor = figure.si_factor(clock, sms)
+    factor = UNITS[figure.unit].si_factor(clock, sms)
     numbers = [_bounded(v * factor, what, where) for v in figure.values or (figure.value,)]
     return tuple(numbers) if what.many else numbers[0]
 
@@ -94,13 +94,9 @@ def _number(value: object, what: str) -> float:
     # bool is an int in Python, but not a number in a device file.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise PerfmodelError(f"{what} must be a number, not {shown(value)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number) or number < 0:
+    if not 0 <= value <= LARGEST_FLOAT:
         raise PerfmodelError(f"{what} must be finite and not negative, not {shown(value)}")
-    return number
+    return float(value)
 
 
 def _bounded(value: float, what: Quantity, where: str) -> float | int:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.reuse.reuse_windows import resident_share, warm_knee
@@ -16,7 +17,6 @@ from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 
-SCHEMA: Final = "perfmodel.operators/1"
 Tier = Literal["L1/SMEM", "L2", "HBM"]
 Caches = Literal["step", "cold", "warm"]
 
@@ -52,24 +52,19 @@ class OperatorTime:
         """Return it as a JSON object, times in seconds and sizes in bytes."""
         o = self.operator
         return {
-            "name": o.name,
-            "phase": o.phase,
-            "kernel": {"name": o.kernel, "mapping": o.mapping, "params": dict(o.params)},
+            **fields_of(o, "name", "phase"),
+            "kernel": {"name": o.kernel, **fields_of(o, "mapping", "params")},
             "count": o.count,
             "in_totals": not o.beside,
             "tier": self.tier,
             "working_set_bytes": o.working_set,
-            "read_bytes": o.read_bytes,
-            "written_bytes": o.written_bytes,
-            "bytes": o.bytes,
-            "flop": self.flop,
-            "intensity": self.intensity,
+            **fields_of(o, "read_bytes", "written_bytes", "bytes"),
+            **fields_of(self, "flop", "intensity"),
             "cache": self.prediction.cache,
-            "time_s": self.time_s,
-            "interval_s": list(self.interval_s),
+            **fields_of(self, "time_s", "interval_s"),
             "bottleneck": self.prediction.bottleneck,
             "step_s": self.step_s,
-            "warnings": list(self.prediction.warnings),
+            **fields_of(self.prediction, "warnings"),
         }
 
 
@@ -137,7 +132,7 @@ class StepTimes:
         shape = self.shape
         sizes = {"cache_bytes": shape.cache_bytes(), "weight_bytes": shape.weight_bytes}
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.operators/1",
             "model": asdict(shape) | sizes,
             "batch": self.batch,
             "device": self.device.name,
@@ -150,12 +145,11 @@ class StepTimes:
                 "launches": self.launches,
                 "bytes": self.token_bytes,
                 "flop": self.token_flop,
-                "cache_read_bytes": self.cache_read_bytes,
-                "cache_read_s": self.cache_read_s,
+                **fields_of(self, "cache_read_bytes", "cache_read_s"),
                 "weight_bytes": shape.weight_bytes,
                 "weight_read_s": self.weight_read_s,
             },
-            "warnings": list(self.warnings),
+            **fields_of(self, "warnings"),
         }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
@@ -16,15 +17,14 @@ from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.change import CATEGORIES, NEVER, Change, Kind, Untried, untried
 from perfmodel.prediction.changes import changes, reused_buffers
+from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.cuda_lines import launch_lines
-from perfmodel.prediction.evaluate import with_l2_control
+from perfmodel.prediction.evaluate import prediction_of
 from perfmodel.prediction.interval import origin, residual_class, residuals, widening
 from perfmodel.prediction.l2_rules import has_residency
 from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
-
-SCHEMA: Final = "perfmodel.advice/1"
 
 GAIN_ERROR: Final = {"residency": 0.14, "fetch granularity": 0.09}
 """Half width of the 90% interval of a gain's logarithm, by kind of change.
@@ -66,14 +66,8 @@ class Option:
         """Return the option as plain data; its prediction without terms and roofline."""
         found = self.prediction.to_json()
         return {
-            "kind": self.kind,
-            "category": self.category,
-            "what": self.what,
-            "cuda": list(self.cuda),
-            "gain": self.gain,
-            "gain_interval": list(self.gain_interval),
-            "time_s": self.prediction.time_s,
-            "bottleneck": self.prediction.bottleneck,
+            **fields_of(self, "kind", "category", "what", "cuda", "gain", "gain_interval"),
+            **fields_of(self.prediction, "time_s", "bottleneck"),
             "dram_bytes": dram_bytes(self.prediction),
             "kernel": found["kernel"],
             "l2_control": found["l2_control"],
@@ -95,7 +89,7 @@ class Advice:
     def to_json(self) -> dict[str, Any]:
         """Return the advice as the JSON object ``perfmodel.advice/1``."""
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.advice/1",
             "prediction": self.base.to_json(),
             "leave_it_alone": not self.options,
             "reason": self.reason,
@@ -146,6 +140,7 @@ def advise(
         l2 = replace(l2, set_aside=0)
         base = predict(kernel, mapping=mapping, l2=l2, **common, **params)
     options: list[Option] = []
+    under = Conditions(base.details.device, timing, cache, None, mig, mps, concurrent)
     own = base.details.instance.kernel
     every = list(changes(base, fixed_set_aside=fixed, mps=mps, in_other_blocks=in_other_blocks))
     for done, change in enumerate(every):
@@ -154,9 +149,7 @@ def advise(
             continue
         try:
             if change.kernel is own and change.params == base.params:
-                found = with_l2_control(
-                    base, change.control, mig=mig, mps=mps, concurrent=concurrent
-                )
+                found = _controlled(base, replace(under, l2=change.control))
             else:
                 sizes: dict[str, Any] = change.params
                 found = predict(change.kernel, l2=change.control, **common, **sizes)
@@ -176,6 +169,13 @@ def advise(
     away = _no_residency(base.details.device, mig)
     absent = untried(best, away)
     return Advice(base, good, rejected, reason, absent)
+
+
+def _controlled(base: Prediction, under: Conditions) -> Prediction:
+    """Predict a launch under other L2 control: what the SMs ask for is not counted again."""
+    details = base.details
+    found = under.evaluated(details.instance, asked=(details.requests, details.on_chip))
+    return prediction_of(found, under.timing, under.cache, "closed-form")
 
 
 def _gains(options: Sequence[Option], change: Change) -> bool:

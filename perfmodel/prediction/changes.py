@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Any, Final
@@ -208,16 +207,12 @@ def _tiles(base: Prediction) -> Iterator[Change]:
 
 def _other_tiles(base: Prediction) -> Iterator[dict[str, int]]:
     """Yield the tiles on file for a kernel's mapping that differ from those of the launch."""
-    stated = _tiles_on_file().get(base.kernel, {}).get(base.mapping or "", {})
+    on_file = packaged_toml(Path(__file__).with_name("tiles.toml"))
+    stated = on_file.get(base.kernel, {}).get(base.mapping or "", {})
     for row in stated.get("rows", ()):
         tile = dict(zip(stated["parameters"], row, strict=True))
         if any(base.params[name] != size for name, size in tile.items()):
             yield tile
-
-
-@lru_cache(maxsize=1)
-def _tiles_on_file() -> dict[str, Any]:
-    return packaged_toml(Path(__file__).parent / "tiles.toml")
 
 
 def _derived(kernel: Kernel) -> list[str]:

@@ -13,7 +13,7 @@ from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.evaluate import evaluate
+from perfmodel.prediction.evaluate import Asked, evaluate
 from perfmodel.prediction.l2_rules import l2_setting
 from perfmodel.prediction.record import Method
 from perfmodel.records import record
@@ -51,16 +51,21 @@ class Conditions:
     concurrent: Sequence[AccessPolicyWindow] = ()
 
     def evaluated(
-        self, instance: Instance, method: Method = "closed-form", sets: int = 1
+        self,
+        instance: Instance,
+        method: Method = "closed-form",
+        sets: int = 1,
+        asked: Asked | None = None,
     ) -> Details:
-        """Return bound launches evaluated under these conditions."""
+        """Return bound launches evaluated under these conditions; see `evaluate`."""
         setting = l2_setting(
             *(self.l2 or L2Control(), instance, self.device),
             mig=self.mig,
             mps=self.mps,
             concurrent=self.concurrent,
         )
-        return evaluate(instance, self.device, self.timing, self.cache, setting, method, sets)
+        platform = (self.device, self.timing, self.cache, setting)
+        return evaluate(instance, *platform, method, sets, asked)
 
     def details(self, kernel: Kernel, given: Mapping[str, Any]) -> Details:
         """Return a launch of a kernel with its parameters evaluated."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.errors import PerfmodelError
 from perfmodel.hardware import Device
-from perfmodel.kernels import Instance
-from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
+from perfmodel.kernels import Instance, Kernel
 from perfmodel.models.execution import Execution
 from perfmodel.models.global_accesses import CacheState, L2Start
 from perfmodel.models.grid.geometry import alike, block_shape
@@ -17,12 +17,14 @@ from perfmodel.models.launch.occupancy import Occupancy, check_block, most_regis
 from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.time.stage import Timing, time_model
 from perfmodel.models.traffic_stage import closed_form_traffic
-from perfmodel.prediction.capability import check_capability
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.l2_rules import L2Setting, l2_setting
+from perfmodel.prediction.l2_rules import L2Setting
 from perfmodel.prediction.launch_numbers import LaunchNumbers, prediction_from
 from perfmodel.prediction.memory_size import check_memory
 from perfmodel.prediction.record import Behind, Method, Prediction
+
+Asked = tuple[Sequence[Requests], Sequence[Requests]]
+"""Requests of launches, global and shared."""
 
 
 def evaluate(
@@ -33,11 +35,11 @@ def evaluate(
     setting: L2Setting,
     method: Method = "closed-form",
     sets: int = 1,
-    asked: tuple[Sequence[Requests], Sequence[Requests]] | None = None,
+    asked: Asked | None = None,
 ) -> Details:
     """Return occupancy, requests, traffic and time of bound launches, without the interval.
 
-    `asked` are the requests of the same launches, global and shared, if they were counted before.
+    `asked` are the requests of the same launches, if they were counted before.
     """
     check_memory(instance, gpu)
     occupied = checked_occupancy(instance, gpu)
@@ -82,7 +84,7 @@ def evaluate(
 
 def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
     """Return the occupancy of bound launches, which a device must be able to run."""
-    check_capability(instance.kernel, gpu)
+    _check_capability(instance.kernel, gpu)
     threads = prod(triple(instance.block))
     registers, shared = map(np.asanyarray, (instance.registers, instance.shared_bytes))
     check_block(gpu, threads)
@@ -90,6 +92,19 @@ def checked_occupancy(instance: Instance, gpu: Device) -> Occupancy:
     if np.any((registers > most_registers(gpu, threads)) | (shared > gpu.shared_per_block_max)):
         check_block(gpu, threads, int(np.max(registers)), int(np.max(shared)))
     return occupancy(gpu, threads, alike(registers), alike(shared))
+
+
+def _check_capability(kernel: Kernel, gpu: Device) -> None:
+    """Refuse a kernel whose instructions a device has not."""
+    least = kernel.compute_capability
+    if gpu.capability >= least:
+        return
+    mapping = f" {kernel.mapping}" if kernel.mapping else ""
+    raise PerfmodelError(
+        f"kernel {kernel.name}{mapping} needs compute capability {'.'.join(map(str, least))} or "
+        f"later, and {gpu.name} has {gpu.compute_capability}: choose another "
+        f"{'mapping' if mapping else 'kernel'} or GPU"
+    )
 
 
 def prediction_of(
@@ -104,29 +119,6 @@ def prediction_of(
 
 def _known(details: Details) -> Details:
     return details
-
-
-def with_l2_control(
-    base: Prediction,
-    control: L2Control,
-    *,
-    mig: bool = False,
-    mps: bool = False,
-    concurrent: Sequence[AccessPolicyWindow] = (),
-) -> Prediction:
-    """Predict the launch of a closed-form prediction under other L2 control.
-
-    What the SMs ask for is not counted again, so this is many times as fast as `predict`; the
-    platform is given as there.
-
-    Raises `PerfmodelError` if CUDA would refuse it.
-    """
-    details = base.details
-    instance, gpu = details.instance, details.device
-    setting = l2_setting(control, instance, gpu, mig=mig, mps=mps, concurrent=concurrent)
-    asked = (details.requests, details.on_chip)
-    found = evaluate(instance, gpu, base.timing, base.cache, setting, asked=asked)
-    return prediction_of(found, base.timing, base.cache, "closed-form")
 
 
 def triple(values: Any) -> tuple[int, int, int]:

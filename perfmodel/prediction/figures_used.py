@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.derivation import recording
 from perfmodel.models.replay import DecisionError, Derivation, derivation, in_order
@@ -63,17 +64,9 @@ class UsedFigure:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "name": self.name,
-            "value": self.figure.value,
-            "unit": self.figure.unit,
-            "kind": self.figure.kind,
-            "source": self.figure.source,
-            "note": self.figure.note,
-            "standard_error": self.figure.standard_error,
-            "purpose": self.purpose,
-            "influence_of_1_percent": self.influence,
-        }
+        stated = fields_of(self.figure, "value", "unit", "kind", "source", "note", "standard_error")
+        told = {"purpose": self.purpose, "influence_of_1_percent": self.influence}
+        return {"name": self.name, **stated, **told}
 
 
 def figures_used(prediction: Prediction, way: Derivation | None = None) -> tuple[UsedFigure, ...]:

@@ -15,7 +15,6 @@ from perfmodel.hardware import Device
 from perfmodel.kernels import Instance
 from perfmodel.kernels.l2_control import DRIVERS_L2, AccessPolicyWindow, AccessProperty, L2Control
 from perfmodel.models.l2.residency import WAYS, granted, granted_ways
-from perfmodel.prediction.capability import capability
 from perfmodel.prediction.cuda_lines import MPS_VARIABLE
 from perfmodel.records import record
 from perfmodel.sizes import SUFFIXES
@@ -82,7 +81,7 @@ def l2_setting(
 
 def has_residency(device: Device) -> bool:
     """Say whether a device has L2 residency control."""
-    return capability(device) >= LEAST_CAPABILITY
+    return device.capability >= LEAST_CAPABILITY
 
 
 def percent_of_l2(set_aside: int, device: Device) -> int:

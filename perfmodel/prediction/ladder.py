@@ -5,11 +5,12 @@ predicted where the described kernel is known to be near; elsewhere there is non
 """
 
 import math
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.kernels import find_kernel, mappings
 from perfmodel.models.global_accesses import CacheState
@@ -36,13 +37,7 @@ class CublasFp32:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "name": NAME,
-            "time_s": self.time_s,
-            "flop_per_s": self.flop_per_s,
-            "kind": self.kind,
-            "source": self.source,
-        }
+        return {"name": NAME, **fields_of(self, "time_s", "flop_per_s", "kind", "source")}
 
 
 def cublas_fp32(of: Prediction) -> CublasFp32 | None:
@@ -50,7 +45,7 @@ def cublas_fp32(of: Prediction) -> CublasFp32 | None:
 
     None where nobody measured it, and no prediction of it is known to be near.
     """
-    known = _known().get(of.device)
+    known = packaged_toml(Path(__file__).with_name("cublas.toml")).get(of.device)
     if of.kernel != "gemm" or known is None or of.params.get("batch", 1) != 1:
         return None
     size = {name: int(of.params[name]) for name in ("M", "N", "K")}
@@ -78,11 +73,6 @@ def _measured(
         time = times.get((timing, cache), row[3] if row[3] >= LONG * 1e6 else None)
         return None if time is None else float(time) * 1e-6
     return None
-
-
-@lru_cache(maxsize=1)
-def _known() -> dict[str, dict[str, Any]]:
-    return packaged_toml(Path(__file__).with_name("cublas.toml"))
 
 
 _FIXED: Final = frozenset({"launch", "ramp", "dispatch"})
@@ -140,15 +130,18 @@ class Rung:
             "mapping": self.prediction.mapping,
             "flop_per_s": self.prediction.roofline.flop_per_s,
             "share_of_last": self.share,
-            "share_of_cublas": self.share_of_cublas,
-            "gain": self.gain,
-            "ranks": list(self.ranks),
+            **fields_of(self, "share_of_cublas", "gain", "ranks"),
             "too_close_to_call": list(self.close),
             "next_removes": removed
             and {"term": removed.term, "before_s": removed.before, "after_s": removed.after},
             "cublas_fp32": self.cublas and self.cublas.to_json(),
             "prediction": self.prediction.to_json(),
         }
+
+
+def place_of_cublas(rungs: Sequence[Rung]) -> int:
+    """Return after how many rungs cuBLAS is listed: the last that is held against it."""
+    return max((i for i, r in enumerate(rungs, 1) if r.share_of_cublas is not None), default=0)
 
 
 def ladder(

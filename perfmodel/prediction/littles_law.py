@@ -1,5 +1,6 @@
 """Little's law of a launch: bytes in flight needed and had at L2 and DRAM, and what limits them."""
 
+from dataclasses import asdict
 from typing import Any, Final, Literal
 
 from perfmodel.arrays import Array
@@ -40,7 +41,7 @@ class LevelInFlight:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return asdict(self)
 
 
 @record

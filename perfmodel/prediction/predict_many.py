@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -279,13 +277,11 @@ class _Launches:
                 found = self.under.evaluated(instance)
             except DisagreementError as parted:
                 for label in np.unique(parted.labels):
-                    waiting.append(self._bound(places[parted.labels == label]))
+                    some = places[parted.labels == label]
+                    waiting.append((some, bind(self.kernel, some_rows(self.params, some))))
                 continue
             totals = {name: np.asarray(getattr(found.traffic, name)) for name in NUMBERS}
             self._keep(places, found.time.time_s, found.time.terms_s, totals)
-
-    def _bound(self, rows: Array) -> tuple[Array, Instance]:
-        return rows, bind(self.kernel, some_rows(self.params, rows))
 
     def _keep(
         self, rows: Array, time: Any, terms: Mapping[str, Any], traffic: Mapping[str, Any]
@@ -318,16 +314,13 @@ def side_by_side(work: Callable[[Array], Any], rows: Array, together: int = _CHU
         return [work(chunk) for chunk in chunks]
     from concurrent.futures import ThreadPoolExecutor
 
+    from perfmodel.chunks import cores
+
     # NumPy works without the interpreter lock, so chunks run side by side; more of them than
     # cores would only push each other out of the caches.
     off = switched_off()
-    with ThreadPoolExecutor(_cores(), initializer=switch_off, initargs=(off,)) as pool:
+    with ThreadPoolExecutor(cores(), initializer=switch_off, initargs=(off,)) as pool:
         return list(pool.map(work, chunks))
-
-
-def _cores() -> int:
-    """Return the CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def batches_of(

@@ -18,6 +18,7 @@ from perfmodel.kernels.kernel import Arithmetic, Barrier, Buffer, Loop, Pace
 from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
 from perfmodel.prediction.rewrites import (
+    SETUP,
     count_of,
     element_of,
     kernel_of,
@@ -40,10 +41,9 @@ _AROUND_CLOCKS: Final = 66
 """Instructions and clocks of a loop that clears or adds up, and of what lies around both: the
 machine code of `histogram_shared`, beside that of `histogram_global` (nvcc 13.0 for sm_90,
 measurements/source-kernels/h200-sxm/corpus/program/histograms.cu)."""
-_SETUP_WORK: Final = 12
 _SETUP_CLOCKS: Final = 60
-"""Moves and clocks of a thread's start, which a loop around its work does not repeat: a copy takes
-87 clocks alone, a turn of one that loops 29 to 33 (streams.cu in the same place)."""
+"""Clocks of a thread's start, which a loop around its work does not repeat: a copy takes 87 clocks
+alone, a turn of one that loops 29 to 33 (streams.cu in the same place)."""
 
 
 MOST_STATIC: Final = 48 << 10
@@ -209,7 +209,7 @@ def _in_turns(base: Prediction, blocks: int) -> Kernel | None:
     there = place < grid if grid % blocks else None
     arithmetic = []
     share = grid / blocks / -(-grid // blocks)
-    setup = float(_SETUP_WORK)
+    setup = float(SETUP)
     for each in kernel.arithmetic:
         if each.loop is not None:
             arithmetic.append(each)

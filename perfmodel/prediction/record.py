@@ -3,22 +3,22 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from perfmodel.fields import fields_of, plain
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.ranges import Differences
 from perfmodel.models.time.stage import Timing
 from perfmodel.prediction.cautions import cautions
 from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.figure_spread import spread
 from perfmodel.prediction.interval import Uncertainty, uncertainty
 from perfmodel.prediction.reliability import Reliability, differences_of
+from perfmodel.prediction.time_of_traffic import spread
 from perfmodel.records import record
 
-SCHEMA: Final = "perfmodel.prediction/1"
 Method = Literal["closed-form", "simulated"]
 
 
@@ -229,27 +229,14 @@ class Prediction:
         """Return the prediction as the stable JSON object ``perfmodel.prediction/1``."""
         name = {"name": self.kernel} | ({"mapping": self.mapping} if self.mapping else {})
         return {
-            "schema": SCHEMA,
-            "kernel": {
-                **name,
-                "params": dict(self.params),
-                "grid": list(self.grid),
-                "block": list(self.block),
-            },
-            "device": self.device,
-            "method": self.method,
-            "protocol": {"timing": self.timing, "cache": self.cache},
-            "time_s": self.time_s,
-            "interval_s": list(self.interval_s),
-            "bottleneck": self.bottleneck,
-            "terms_s": dict(self.terms_s),
-            "traffic": dict(self.traffic),
+            "schema": "perfmodel.prediction/1",
+            "kernel": {**name, **fields_of(self, "params", "grid", "block")},
+            **fields_of(self, "device", "method"),
+            "protocol": fields_of(self, "timing", "cache"),
+            **fields_of(self, "time_s", "interval_s", "bottleneck", "terms_s", "traffic"),
             "occupancy": asdict(self.occupancy),
-            "roofline": {
-                **asdict(self.roofline),
-                "ceilings": [asdict(ceiling) for ceiling in self.roofline.ceilings],
-            },
-            "warnings": list(self.warnings),
+            "roofline": plain(asdict(self.roofline)),
+            **fields_of(self, "warnings"),
             "l2_control": self.behind.circumstances.setting.to_json(),
-            "over_fetch": dict(self.over_fetch),
+            **fields_of(self, "over_fetch"),
         }

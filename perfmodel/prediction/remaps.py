@@ -24,6 +24,7 @@ from perfmodel.expressions import (
 )
 from perfmodel.kernels import Access, Kernel, expanded
 from perfmodel.models.requests.coalescing import SECTOR
+from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.cuda_lines import launch_lines
 from perfmodel.prediction.record import Prediction
@@ -78,12 +79,13 @@ def remapped(base: Prediction) -> Iterator[Change]:
 
 def uncoalesced(base: Prediction) -> bool:
     """Say whether some global load or store asks for more sectors than its bytes need."""
-    return any(
-        found.access.kind != "atomic"
-        and float(np.max(found.sectors)) * SECTOR
-        > WASTE * max(float(np.max(found.wanted_bytes)), SECTOR * float(np.max(found.requests)))
-        for found in base.details.requests
-    )
+    return any(r.access.kind != "atomic" and _wastes(r) for r in base.details.requests)
+
+
+def _wastes(found: Requests | AccessTraffic) -> bool:
+    """Say whether an access asks for more sectors than its bytes need, one a request at least."""
+    needed = max(float(np.max(found.wanted_bytes)), SECTOR * float(np.max(found.requests)))
+    return float(np.max(found.sectors)) * SECTOR > WASTE * needed
 
 
 def remaps(base: Prediction) -> Iterator[Remap]:
@@ -231,10 +233,9 @@ def coalescing(base: Prediction) -> Iterator[Change]:
         base.details.requests,
         strict=True,
     ):
-        sectors, wanted = float(np.max(found.sectors)), float(np.max(found.wanted_bytes))
-        if access.kind == "atomic" or request.strides is None or not wanted:
+        if access.kind == "atomic" or request.strides is None or not _wastes(found):
             continue
-        if sectors * SECTOR <= WASTE * max(wanted, SECTOR * float(np.max(found.requests))):
+        if not float(np.max(found.wanted_bytes)):
             continue
         stride = float(np.max(request.strides.get("lane.x", 0.0)))
         apart = round(stride / element_of(base, access.buffer))

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
@@ -26,8 +27,6 @@ from perfmodel.trace.launch import Progress, Residency
 from perfmodel.trace.simulate import Simulator, check_launch
 from perfmodel.trace.simulate import seconds as estimated_seconds
 from perfmodel.traffic import Traffic
-
-SCHEMA: Final = "perfmodel.simulation/1"
 
 PATIENCE: Final = 7.5
 """Simulation of one prediction that is run whole [s]; longer ones are sampled."""
@@ -58,23 +57,20 @@ class SimulatedLaunch:
         """Return it as the JSON object ``perfmodel.simulation/1``."""
         found = self.simulation
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.simulation/1",
             "kernel": {"name": self.kernel}
             | ({"mapping": self.mapping} if self.mapping else {})
-            | {"params": dict(self.params)},
+            | fields_of(self, "params"),
             "device": self.device.name,
             "cache": self.cache,
             "l2": asdict(self.control),
             "seed": self.seed,
-            "sampled": found.sampled,
-            "sets": found.sets,
-            "error": found.error,
-            "interrupted": found.interrupted,
+            **fields_of(found, "sampled", "sets", "error", "interrupted"),
             "traffic": totals(found),
             "dirty_left_bytes": found.dirty_left_bytes,
             "accesses": [asdict(a) for a in found.accesses],
             "buffers": [asdict(b) for b in found.buffers],
-            "notes": list(self.notes),
+            **fields_of(self, "notes"),
             "series": {name: list(values) for name, values in found.series.items()},
         }
 

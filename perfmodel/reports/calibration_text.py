@@ -9,11 +9,10 @@ import numpy as np
 from perfmodel.calibration.against_simulator import Fitted
 from perfmodel.calibration.calibrate import Calibration, Found, si_factor
 from perfmodel.calibration.fit import Fit
-from perfmodel.reports.fields import fields_of
+from perfmodel.fields import fields_of
 from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.tables import table
 
-SCHEMA: Final = "perfmodel.calibration/1"
 _WORST: Final = 5
 
 
@@ -35,7 +34,7 @@ def calibration_report(calibration: Calibration) -> Piece:
 def calibration_record(calibration: Calibration) -> dict[str, Any]:
     """Return the calibration as the JSON object ``perfmodel.calibration/1``, in SI."""
     return {
-        "schema": SCHEMA,
+        "schema": "perfmodel.calibration/1",
         "machine": dict(calibration.recording.machine),
         "base": calibration.base.name,
         "figures": {

@@ -21,12 +21,11 @@ from perfmodel.drills.quantity import Quantity, dimension, factor
 from perfmodel.drills.sources import Expression
 from perfmodel.drills.tables import PLACEHOLDER
 from perfmodel.drills.work import Line
+from perfmodel.fields import fields_of
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Cell, Indented, Piece, plain, stack
 from perfmodel.reports.tables import beside, labelled, table
 
-SCHEMA: Final = "perfmodel.drill/1"
 _AUTOMATIC: Final = {
     "seconds": units.seconds,
     "bytes": units.data,
@@ -181,7 +180,7 @@ def drill_record(
     else:
         asked |= {"kind": "words", "count": len(kind.words)}
     record = {
-        "schema": SCHEMA,
+        "schema": "perfmodel.drill/1",
         **drill_summary(drill, number),
         "question": filled(drill.question, known),
         "hint": filled(drill.hint, known),

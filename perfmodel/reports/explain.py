@@ -20,7 +20,6 @@ from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.step import Origin, Step, scalar
 
-SCHEMA: Final = "perfmodel.explanation/1"
 NEGLIGIBLE: Final = 0.01
 """Elasticity of the time below which a formula is not shown, and share of the time of a term."""
 _LISTED: Final = 0.1
@@ -60,7 +59,7 @@ def explanation_record(
     It holds the prediction, its steps in order, and the terms under 1% of the time [s].
     """
     return {
-        "schema": SCHEMA,
+        "schema": "perfmodel.explanation/1",
         "prediction": prediction.to_json(),
         "steps": [found.to_json() for found in steps or explain(prediction)],
         "not_derived_s": left_out(prediction),

@@ -12,7 +12,7 @@ from perfmodel.reports.access_title import access_lines
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import NEGLIGIBLE, explain, left_out, terms_text
 from perfmodel.reports.formula_text import Known, moves, origin_text, pieces, plain_name
-from perfmodel.reports.lines import PLAIN, Look, plain, stack
+from perfmodel.reports.lines import PLAIN, Look, Words, plain, stack
 from perfmodel.reports.littles_law_text import in_flight_line
 from perfmodel.reports.prediction_text import doubted, over_fetch_text, parameters, title
 from perfmodel.reports.step import Step
@@ -26,14 +26,6 @@ _READING: Final = (
 
 
 @record
-class Line:
-    """A line of an explanation and what it is: "heading", "step", "note" or "text"."""
-
-    text: str
-    kind: str = "text"
-
-
-@record
 class ExplanationReport:
     """An explanation in the width of what it is printed on; see `explain` for `full`."""
 
@@ -43,11 +35,8 @@ class ExplanationReport:
 
     def lines(self, width: int, look: Look = PLAIN) -> list[str]:
         """Return its lines, headings bold and notes dim."""
-        styles = {"heading": "bold", "note": "dim"}
         steps = self.steps or explain(self.prediction, full=self.full)
-        found = explanation_lines(self.prediction, steps, width)
-        drawn = (plain(line.text, styles.get(line.kind, "")) for line in found)
-        return stack(*drawn).lines(width, look)
+        return stack(*explanation_lines(self.prediction, steps, width)).lines(width, look)
 
 
 def explanation_text(
@@ -60,15 +49,14 @@ def explanation_text(
 
 def explanation_lines(
     prediction: Prediction, steps: Sequence[Step], width: int = WIDTH
-) -> Iterator[Line]:
+) -> Iterator[Words]:
     """Yield the lines of an explanation; the last is the predicted time."""
     width = max(width, _NARROWEST)
     yield from _heading(prediction, width)
     known = Known()
     for section, group in groupby(steps, key=lambda step: step.section):
-        yield Line("")
-        for line in textwrap.wrap(section, width, subsequent_indent="  "):
-            yield Line(line, "heading")
+        yield plain("")
+        yield from _wrapped(section, width, style="bold", hanging="  ")
         for step in group:
             if step is steps[-1]:
                 yield from _last_lines(step, width, known)
@@ -76,8 +64,8 @@ def explanation_lines(
                 yield from _step_lines(step, width, known)
 
 
-def _heading(prediction: Prediction, width: int) -> Iterator[Line]:
-    yield Line(title(prediction), "heading")
+def _heading(prediction: Prediction, width: int) -> Iterator[Words]:
+    yield plain(title(prediction), "bold")
     first = doubted(prediction)
     for reason in first:
         yield from _wrapped(f"warning  {reason}", width)
@@ -114,19 +102,19 @@ def _alone(prediction: Prediction) -> str:
     return f"{said} Under {NEGLIGIBLE:.0%} of the time each: {terms_text(small.items())}."
 
 
-def _step_lines(step: Step, width: int, known: Known) -> Iterator[Line]:
+def _step_lines(step: Step, width: int, known: Known) -> Iterator[Words]:
     parts, cases = pieces(step)
     effect = "" if step.elasticity is None else f"{step.elasticity:+.2f}%"
     number = f"{step.number:3d} {effect:>6}  "
-    yield from (Line(line, "step") for line in _broken([number + parts[0], *parts[1:]], width))
-    yield from _wrapped(_meaning(step, cases, known), width, _INDENT, "note")
+    yield from map(plain, _broken([number + parts[0], *parts[1:]], width))
+    yield from _wrapped(_meaning(step, cases, known), width, _INDENT, "dim")
 
 
-def _last_lines(step: Step, width: int, known: Known) -> Iterator[Line]:
+def _last_lines(step: Step, width: int, known: Known) -> Iterator[Words]:
     """Yield the time: its line is the last, and has nothing else."""
-    yield from _wrapped(_meaning(step, [], known), width, _INDENT, "note")
+    yield from _wrapped(_meaning(step, [], known), width, _INDENT, "dim")
     parts, _ = pieces(step)
-    yield from (Line(line, "step") for line in _broken([f"  {parts[0]}", *parts[1:]], width))
+    yield from map(plain, _broken([f"  {parts[0]}", *parts[1:]], width))
 
 
 def _meaning(step: Step, cases: Sequence[str], known: Known) -> str:
@@ -176,9 +164,9 @@ def _folded(line: str, width: int) -> Iterator[str]:
 
 
 def _wrapped(
-    text: str, width: int, indent: str = "", kind: str = "text", hanging: str = ""
-) -> Iterator[Line]:
+    text: str, width: int, indent: str = "", style: str = "", hanging: str = ""
+) -> Iterator[Words]:
     for line in textwrap.wrap(
         text, width, initial_indent=indent, subsequent_indent=indent + hanging
     ):
-        yield Line(line, kind)
+        yield plain(line, style)

@@ -25,9 +25,7 @@ _LEAST: Final = 1e-3
 
 def number(value: float) -> str:
     """Return four significant digits, whole numbers below ten million as they are."""
-    if value == round(value) and abs(value) < _EXACT_BELOW:
-        return f"{value:.0f}"
-    if 1e3 <= abs(value) < _EXACT_BELOW:
+    if abs(value) < _EXACT_BELOW and (abs(value) >= 1e3 or value == round(value)):
         return f"{value:.0f}"
     mantissa, _, exponent = f"{value:.4g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa

@@ -8,8 +8,8 @@ from typing import Any, Final
 from perfmodel.cuda.compile.program import Program, Resources, by_origin
 from perfmodel.cuda.kernel.inspection import KernelFacts, LoopFacts
 from perfmodel.cuda.parse.syntax import SourceLine
+from perfmodel.fields import fields_of
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Cell, Piece, plain, stack
 from perfmodel.reports.tables import Bar, labelled, table
 from perfmodel.text_files import source_lines
@@ -17,7 +17,6 @@ from perfmodel.text_files import source_lines
 _LONGEST_LINE: Final = 60
 _LONGEST_NAME: Final = 48
 _MOST_ROWS: Final = 40
-SCHEMA: Final = "perfmodel.inspection/1"
 
 
 def kernels_report(program: Program, facts: Sequence[KernelFacts]) -> Piece:
@@ -175,7 +174,7 @@ def _shortened(text: str, most: int) -> str:
 def program_record(program: Program, facts: Sequence[KernelFacts]) -> dict[str, Any]:
     """Return a program and what is known of its kernels; sizes in bytes."""
     return {
-        "schema": SCHEMA,
+        "schema": "perfmodel.inspection/1",
         "file": program.name,
         "compiler": program.compiler,
         "ptx_version": ".".join(map(str, program.module.version)),

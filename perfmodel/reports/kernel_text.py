@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from perfmodel.expressions import Node, Number, text
+from perfmodel.fields import default_of
 from perfmodel.kernels import Access, Kernel, Parameter
 from perfmodel.kernels.kernel import LARGEST_PARAMETER, PIPES, Launch
-from perfmodel.reports.fields import default_of
 from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.tables import labelled, table
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.prediction.ladder import NAME, CublasFp32, Rung
+from perfmodel.prediction import Prediction
+from perfmodel.prediction.ladder import NAME, Rung, place_of_cublas
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
@@ -39,14 +40,18 @@ def ladder_picture(rungs: Sequence[Rung]) -> Picture:
 
 def ladder_figure(rungs: Sequence[Rung]) -> "Figure":
     """Draw what each rung reaches, simplest at the top, with its 90% interval, and cuBLAS."""
-    bars = [_bar(rung) for rung in rungs]
-    if (reference := rungs[0].cublas) is not None:
-        after = max((i for i, r in enumerate(rungs, 1) if r.share_of_cublas is not None), default=0)
-        bars.insert(after, _reference(reference))
+    of_rungs = [rung.prediction for rung in rungs]
+    bars = [
+        _bar(str(p.mapping), p.roofline.flop_per_s, p, TERMS.get(p.bottleneck, p.bottleneck), BLUE)
+        for p in of_rungs
+    ]
+    if (known := rungs[0].cublas) is not None:
+        bar = _bar(NAME, known.flop_per_s, known.prediction, known.kind, GREY)
+        bars.insert(place_of_cublas(rungs), bar)
     rates = [bar.rate for bar in bars]
     below = [max(bar.rate - bar.low, 0.0) for bar in bars]
     above = [max(bar.high - bar.rate, 0.0) for bar in bars]
-    first = rungs[0].prediction
+    first = of_rungs[0]
     with new_figure(7.5, 0.5 * len(bars) + 1.4, layout="constrained") as figure:
         axes = figure.subplots()
         places = range(len(bars))
@@ -71,19 +76,8 @@ def ladder_figure(rungs: Sequence[Rung]) -> "Figure":
     return figure
 
 
-def _bar(rung: Rung) -> _Bar:
-    p = rung.prediction
-    rate = p.roofline.flop_per_s
-    low, high = (p.roofline.flop / s / 1e12 for s in reversed(p.interval_s))
-    bound = TERMS.get(p.bottleneck, p.bottleneck)
-    text = f"{units.flop_rate(rate)}, {bound}"
-    return _Bar(str(p.mapping), rate / 1e12, low, high, text, BLUE)
-
-
-def _reference(found: CublasFp32) -> _Bar:
-    rate = low = high = found.flop_per_s / 1e12
-    if found.prediction is not None:
-        ends = reversed(found.prediction.interval_s)
-        low, high = (found.prediction.roofline.flop / s / 1e12 for s in ends)
-    text = f"{units.flop_rate(found.flop_per_s)}, {found.kind}"
-    return _Bar(NAME, rate, low, high, text, GREY)
+def _bar(label: str, flop_per_s: float, of: Prediction | None, said: str, colour: str) -> _Bar:
+    rate = low = high = flop_per_s / 1e12
+    if of is not None:
+        low, high = (of.roofline.flop / s / 1e12 for s in reversed(of.interval_s))
+    return _Bar(label, rate, low, high, f"{units.flop_rate(flop_per_s)}, {said}", colour)

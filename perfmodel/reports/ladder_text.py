@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.ladder import MARGIN, NAME, CublasFp32, Rung
+from perfmodel.prediction.ladder import MARGIN, NAME, CublasFp32, Rung, place_of_cublas
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
 from perfmodel.reports.lines import Piece, plain, stack
@@ -31,9 +31,9 @@ def ladder_report(rungs: Sequence[Rung]) -> Piece:
         for r, share in zip(rungs, shares, strict=True)
     ]
     if reference is not None:
-        after = max((i for i, r in enumerate(rungs, 1) if r.share_of_cublas is not None), default=0)
         rate = units.flop_rate(reference.flop_per_s)
-        rows.insert(after, (NAME, rate, "100%", "", "", f"({reference.kind})"))
+        row = (NAME, rate, "100%", "", "", f"({reference.kind})")
+        rows.insert(place_of_cublas(rungs), row)
     of = "of last" if reference is None else "of cuBLAS"
     headers = ("rung", "reaches", of, "gain", "rank", "bound by")
     steps = [

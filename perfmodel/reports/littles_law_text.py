@@ -17,13 +17,11 @@ _WAITS: Final = frozenset({"latency", "stalls"})
 
 def littles_law_reports(predictions: Sequence[Prediction]) -> Piece:
     """Return the bytes in flight of launches, one after the other."""
-    parts: list[Piece | str] = []
-    for prediction in predictions:
-        parts += ["", littles_law_report(prediction)] if parts else [littles_law_report(prediction)]
-    return stack(*parts)
+    parts = [part for p in predictions for part in ("", _report(p))]
+    return stack(*parts[1:])
 
 
-def littles_law_report(prediction: Prediction) -> Piece:
+def _report(prediction: Prediction) -> Piece:
     """Return the bytes in flight of a launch, at most 80 columns wide."""
     law = littles_law(prediction)
     heading = plain(f"Little's law: {title(prediction)}", "bold")
@@ -41,7 +39,7 @@ def littles_law_report(prediction: Prediction) -> Piece:
         ),
         "",
         *(plain(line) for level in law.levels for line in _made_of(level)),
-        *(plain(line) for line in (_binds(prediction, law),) if line),
+        *_binds(prediction, law),
         *_occupancies(prediction, law),
     )
 
@@ -96,13 +94,14 @@ def _made_of(level: LevelInFlight) -> list[str]:
     ]
 
 
-def _binds(prediction: Prediction, law: LittlesLaw) -> str:
+def _binds(prediction: Prediction, law: LittlesLaw) -> list[Piece]:
     """Return that something else binds, where more bytes in flight would not help first."""
     name = prediction.bottleneck
     short = any(level.limit not in {None, "hits"} for level in law.levels)
     if not short or name in _WAITS:
-        return ""
-    return f"The launch is bound by {TERMS.get(name, name)} first: more in flight gains little."
+        return []
+    what = TERMS.get(name, name)
+    return [plain(f"The launch is bound by {what} first: more in flight gains little.")]
 
 
 def _occupancies(prediction: Prediction, law: LittlesLaw) -> list[Piece | str]:

@@ -6,20 +6,18 @@ from typing import Any, Final
 
 from perfmodel.cuda.launch.spec import Argument, Buffer, LaunchSpec, Scalar
 from perfmodel.expressions import Number, text
+from perfmodel.fields import default_of, fields_of
 from perfmodel.hardware import Device, Figure, hierarchy
 from perfmodel.kernels import Access, Kernel
 from perfmodel.kernels.sources import Source
-from perfmodel.reports.fields import default_of, fields_of
 
-DEVICE_SCHEMA: Final = "perfmodel.device/1"
 KERNEL_SCHEMA: Final = "perfmodel.kernel/1"
-SOURCE_SCHEMA: Final = "perfmodel.source/1"
 
 
 def device_summary(device: Device) -> dict[str, Any]:
     """Return a device's names and its numbers in SI."""
     return {
-        "schema": DEVICE_SCHEMA,
+        "schema": "perfmodel.device/1",
         **fields_of(device, "name", "title", "compute_capability"),
         "values": {name: getattr(device, name) for name in device.figures},
     }
@@ -119,7 +117,7 @@ def source_record(
 ) -> dict[str, Any]:
     """Return a built-in's CUDA source, and a launch of it as launch files state one."""
     return {
-        "schema": SOURCE_SCHEMA,
+        "schema": "perfmodel.source/1",
         "name": kernel.name,
         "mapping": kernel.mapping or None,
         "file": source.path.name,

@@ -14,7 +14,6 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.tables import Table
 
-SCHEMA: Final = "perfmodel.roofline/1"
 LEVELS: Final = {"l1": "L1", "l2": "L2", "dram": "DRAM"}
 """How reports call the memory levels, near to far."""
 
@@ -240,7 +239,7 @@ def roofline_record(predictions: Sequence[Prediction]) -> dict[str, Any]:
     """Return the JSON object ``perfmodel.roofline/1``: ceilings, ridge points and launches."""
     ceilings = common_ceilings(predictions)
     return {
-        "schema": SCHEMA,
+        "schema": "perfmodel.roofline/1",
         "device": predictions[0].device,
         "ceilings": [asdict(ceiling) for ceiling in ceilings],
         "ridge_points": [

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.fields import fields_of
 from perfmodel.hardware.figure import Figure
 from perfmodel.models.formula import Formula
 from perfmodel.records import record
@@ -42,18 +43,14 @@ class Step:
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
         return {
-            "section": self.section,
-            "title": self.title,
+            **fields_of(self, "section", "title"),
             "formula": self.formula.text,
             "symbols": {name: self.formula.symbols[name] for name in self.values},
-            "values": dict(self.values),
-            "result": self.result,
+            **fields_of(self, "values", "result"),
             "unit": self.formula.unit,
             "note": self.note,
-            "holds": self.formula.holds,
-            "source": self.formula.source,
-            "number": self.number,
-            "elasticity": self.elasticity,
+            **fields_of(self.formula, "holds", "source"),
+            **fields_of(self, "number", "elasticity"),
             "origins": {
                 symbol: {"steps": list(found.steps), "figures": list(found.figures)}
                 for symbol, found in self.origins.items()

@@ -66,16 +66,13 @@ _FURTHER: Final = (AMBER, ROSE, OTHER, GREY)
 def sweep_picture(sweeps: Sequence[Sweep]) -> Picture:
     """Return the figure of sweeps as a picture, with what it shows in words."""
     told = "; ".join(
-        f"{sweep.name} {_value(value)}: {units.seconds(p.time_s)}, {p.bottleneck} binds"
+        f"{sweep.name} {value if isinstance(value, str) else f'{value:g}'}: "
+        f"{units.seconds(p.time_s)}, {p.bottleneck} binds"
         for sweep in sweeps
         for value, p in zip(sweep.values, sweep.predictions, strict=True)
     )
     name = title(sweeps[0].predictions[0])
     return Picture("sweep", f"Sweep of {name}", f"{told}.", Drawing(sweep_figure(sweeps)))
-
-
-def _value(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def sweep_figure(sweeps: Sequence[Sweep]) -> "Figure":

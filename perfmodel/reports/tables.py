@@ -182,14 +182,13 @@ def table(
     """
     return Columns(
         tuple(plain(header, "bold") for header in headers),
-        tuple(tuple(_cell(c) for c in row) for row in rows),
+        tuple(
+            tuple(plain(c or "") if c is None or isinstance(c, str) else c for c in row)
+            for row in rows
+        ),
         align,
         gap,
     )
-
-
-def _cell(given: str | Cell | None) -> Cell:
-    return plain(given or "") if given is None or isinstance(given, str) else given
 
 
 def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Labelled:

@@ -101,15 +101,10 @@ def timeline_figure(prediction: Prediction) -> "Figure":
         figure.subplots_adjust(left=0.12, right=0.97, top=0.84, bottom=0.17, hspace=0.42)
         _draw(above, found.single_file, clock, VERMILION)
         _draw(below, found.side_by_side, clock, BLUE)
-        together, alone = (time * clock for time in found.adding)
-        above.set_title(
-            f"one address: single file, {units.number(together)} clocks of adding",
-            loc="left", fontsize=10.5,
-        )  # fmt: skip
-        below.set_title(
-            f"an address each: in parallel, {units.number(alone)} clocks of adding",
-            loc="left", fontsize=10.5,
-        )  # fmt: skip
+        told = ("one address: single file", "an address each: in parallel")
+        for axes, what, time in zip((above, below), told, found.adding, strict=True):
+            text = f"{what}, {units.number(time * clock)} clocks of adding"
+            axes.set_title(text, loc="left", fontsize=10.5)
         below.set_xlabel("SM clocks since the request left")
         above.set_xlim(0, found.single_file[-1].ends * clock * 1.04)
         figure.text(0.12, 0.955, _heading(prediction, found), fontsize=13, va="center")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from perfmodel.fields import fields_of
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.tables import Table, beside, table
 from perfmodel.validation.case import Case
@@ -126,8 +126,6 @@ def share(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.1%}"
 
 
-VALIDATION_SCHEMA: Final = "perfmodel.validation/1"
-WORTH_SCHEMA: Final = "perfmodel.worth/1"
 _HEADERS: Final = ("regime", "launches", "median", "without", "90th", "without", "bias", "without")
 
 
@@ -188,7 +186,7 @@ def sample_report(validation: Validation, step: int) -> Piece:
 def validation_record(validation: Validation, transfers: Sequence[Transfer] = ()) -> dict[str, Any]:
     """Return a validation as what JSON can hold; what does not exist is null."""
     return {
-        "schema": VALIDATION_SCHEMA,
+        "schema": "perfmodel.validation/1",
         "device": validation.device.name,
         "gpu": validation.machine.get("gpu"),
         "folders": list(validation.folders),
@@ -265,7 +263,7 @@ def worth_report(worth: Worth) -> Piece:
 def worth_record(worth: Worth) -> dict[str, Any]:
     """Return the same as the JSON object ``perfmodel.worth/1``; errors as shares."""
     return {
-        "schema": WORTH_SCHEMA,
+        "schema": "perfmodel.worth/1",
         "device": worth.device.name,
         "without": list(worth.mechanisms),
         "launches": worth.launches,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, get_type_hints
 
@@ -30,7 +30,9 @@ class Case:
     cache: str
     measured_s: float
     predicted_s: float
-    interval_s: tuple[float, float]  # 90% interval of the prediction
+    # Ends of the 90% interval of the prediction.
+    low_s: float
+    high_s: float
     # Of the prediction: largest term, regime, and whose residuals its interval has.
     bottleneck: str
     regime: str
@@ -41,6 +43,11 @@ class Case:
     flop_peak: float  # data-sheet peak of their precision [FLOP/s]
     # Bytes that a roofline is given: each array once, or the DRAM bytes predicted if more [B].
     roofline_bytes: float
+
+    @property
+    def interval_s(self) -> tuple[float, float]:
+        """The 90% interval of the prediction."""
+        return self.low_s, self.high_s
 
     @property
     def label(self) -> str:
@@ -68,8 +75,7 @@ class Case:
     @property
     def covered(self) -> bool:
         """Whether the 90% interval holds the measured time."""
-        low, high = self.interval_s
-        return low <= self.measured_s <= high
+        return self.low_s <= self.measured_s <= self.high_s
 
 
 def written_cases(
@@ -87,37 +93,17 @@ def written_cases(
         parts = range(done, len(chunks))
         fill(rows, parts, chunks.__getitem__, partial(_columns_of, work), workers, tell)
     columns = decoded(rows.path.read_bytes(), rows.path.suffix, row_kinds())
-    lines = zip(*columns.values(), strict=True)
-    return [_case(dict(zip(columns, cells, strict=True))) for cells in lines]
+    columns["params"] = [json.loads(params) for params in columns["params"]]
+    return [Case(*cells) for cells in zip(*columns.values(), strict=True)]
 
 
 def row_kinds() -> dict[str, type]:
     """Return the columns of a file of cases, in their order, with the types of their values."""
-    kinds = get_type_hints(Case)
-    names = [field.name for field in fields(Case)]
-    place = names.index("interval_s")
-    names[place : place + 1] = ["low_s", "high_s"]
-    return {
-        name: float if name in ("low_s", "high_s") else str if name == "params" else kinds[name]
-        for name in names
-    }
+    return get_type_hints(Case) | {"params": str}
 
 
 def _columns_of(work: Callable[[C], Sequence[Case]], chunk: C) -> Columns:
-    cells = [_cells(case) for case in work(chunk)]
-    return {
-        name: np.array([row[name] for row in cells], dtype=object if kind is str else kind)
-        for name, kind in row_kinds().items()
-    }
-
-
-def _cells(case: Case) -> dict[str, Any]:
-    found = {field.name: getattr(case, field.name) for field in fields(case)}
-    low, high = found.pop("interval_s")
-    return {**found, "params": json.dumps(dict(case.params)), "low_s": low, "high_s": high}
-
-
-def _case(cells: Mapping[str, Any]) -> Case:
-    own = {name: value for name, value in cells.items() if name not in ("low_s", "high_s")}
-    own |= {"params": json.loads(cells["params"]), "interval_s": (cells["low_s"], cells["high_s"])}
-    return Case(**own)
+    cases, kinds = work(chunk), row_kinds()
+    cells: dict[str, list[Any]] = {n: [getattr(case, n) for case in cases] for n in kinds}
+    cells["params"] = [json.dumps(dict(case.params)) for case in cases]
+    return {n: np.array(cells[n], dtype=object if k is str else k) for n, k in kinds.items()}

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
 from perfmodel.chunks import HERE, Workers
 from perfmodel.errors import PerfmodelError
-from perfmodel.hardware import Device, Figure
+from perfmodel.hardware import Device
 from perfmodel.measure.recorded import Recording, Row
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.mechanism import switch_off, switched_off
@@ -184,16 +183,8 @@ def _floors(device: Device, recording: Recording, row: Row) -> dict[str, float]:
 def stated(device: Device, values: Mapping[str, float]) -> Device:
     """Return a device with the launch overheads of a measurement's host and profiler [s]."""
     new = {name: value for name, value in values.items() if value != getattr(device, name)}
-    if not new:
-        return device
-    figures = {
-        name: Figure(
-            value=value, unit="s", kind="measured", source="session file of the measurements"
-        )
-        for name, value in new.items()
-    }
-    stated: dict[str, Any] = {**new, "figures": MappingProxyType({**device.figures, **figures})}
-    return replace(device, **stated)
+    source = "session file of the measurements"
+    return device.with_figures(new, "measured", source) if new else device
 
 
 def one_case(sweep: Sweep, row: Row, device: Device, prediction: Prediction | None = None) -> Case:
@@ -213,7 +204,8 @@ def one_case(sweep: Sweep, row: Row, device: Device, prediction: Prediction | No
         cache=sweep.cache_of(row),
         measured_s=row.time_s,
         predicted_s=prediction.time_s,
-        interval_s=prediction.interval_s,
+        low_s=prediction.interval_s[0],
+        high_s=prediction.interval_s[1],
         bottleneck=prediction.bottleneck,
         regime=regime(prediction.behind.circumstances, prediction.bottleneck),
         residual_class=residual_class(prediction.behind.circumstances, prediction.bottleneck),

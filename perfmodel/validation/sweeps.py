@@ -102,18 +102,14 @@ class Sweep:
 @lru_cache(maxsize=1)
 def sweeps() -> tuple[Sweep, ...]:
     """Return all sweeps that can be predicted, those of ``cases.toml`` first."""
-    return (*_listed(_CASES), *measured_sweeps())
+    return (*read_sweeps(_CASES), *measured_sweeps())
 
 
-def read_sweeps(path: Path) -> tuple[Sweep, ...]:
+def read_sweeps(path: Path) -> list[Sweep]:
     """Return the sweeps of a file such as ``cases.toml``.
 
     Raises `PerfmodelError` if a key is unknown, missing or of the wrong kind.
     """
-    return tuple(_listed(path))
-
-
-def _listed(path: Path) -> list[Sweep]:
     where = f"case file {path.name!r}"
     table = parse_toml(read_text(path, where, "case"), where)
     check_keys(table, ("sweep",), ("sweep",), where)
@@ -149,10 +145,11 @@ def measured_sweeps(folder: Path = SWEEPS) -> list[Sweep]:
     `folder`: of sweep files, as `perfmodel.measure.sweep` reads them.
     """
     found = []
+    known = {*builtin_names(), *(path.stem for path in KERNELS.glob("*.toml"))}
     for path in sorted(folder.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("sweep", ()):
             model = entry.get("model")
-            if model and _is_known(model["kernel"]):
+            if model and model["kernel"] in known:
                 own = {name: _several(values) for name, values in entry.get("vary", {}).items()}
                 own |= _constants(entry.get("set", {}))
                 own |= {n: _several(values) for n, values in model.get("where", {}).items()}
@@ -179,10 +176,6 @@ def _constants(derived: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 
 def _several(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
-
-
-def _is_known(kernel: str) -> bool:
-    return kernel in builtin_names() or (KERNELS / f"{kernel}.toml").is_file()
 
 
 @lru_cache(maxsize=128)

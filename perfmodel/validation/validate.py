@@ -10,12 +10,11 @@ DRAM in seconds and as a share of the peak, the launch in seconds.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from perfmodel.chunks import HERE, Workers
 from perfmodel.errors import PerfmodelError, shown
-from perfmodel.hardware import Device, Figure, device_names, load_device
+from perfmodel.hardware import Device, device_names, load_device
 from perfmodel.measure import folders
 from perfmodel.measure.recorded import Recording
 from perfmodel.rows_file import RowsFile
@@ -123,7 +122,7 @@ def _timed(recording: Recording) -> int:
 
 
 def transfers(
-    teacher: Device, progress: Progress | None = None, workers: Workers = HERE
+    teacher: Device, progress: Progress = lambda *_: None, workers: Workers = HERE
 ) -> list[Transfer]:
     """Return the measurements of all other GPUs as a teacher that we measured predicts them.
 
@@ -136,20 +135,18 @@ def transfers(
     others = {n: f for n, f in folders.published().items() if n != teacher.name}
     topics = {t for r in find_recordings(teacher.name) for t in r.topics} if ours else set()
     found = []
+    total = len(ours) + len(others)
     for done, (name, paths) in enumerate(ours.items()):
-        if progress is not None:
-            progress(done, len(ours) + len(others))
+        progress(done, total)
         recordings = [with_topics(folders.recording(path), topics) for path in paths]
         found.append(_transfer(load_device(name), teacher, recordings, workers, "validation"))
     for done, (name, (folder, *_)) in enumerate(others.items(), len(ours)):
-        if progress is not None:
-            progress(done, len(ours) + len(others))
+        progress(done, total)
         # A GPU outside the catalogue comes with a device file that extends the teacher's.
         own_file = DEVICES / f"{name}.toml"
         listed = load_device(own_file) if own_file.exists() else load_device(name)
         found.append(_transfer(listed, teacher, [folders.recording(folder)], workers))
-    if progress is not None:
-        progress(len(ours) + len(others), len(ours) + len(others))
+    progress(total, total)
     return found
 
 
@@ -211,21 +208,5 @@ def transferred(target: Device, teacher: Device) -> Device:
     # On the way to DRAM a load crosses L2, in clocks; DRAM itself keeps its own time.
     beyond_l2 = teacher.dram_latency - teacher.l2_latency
     taught["dram_latency"] = taught["l2_latency"] + beyond_l2
-    figures = {**target.figures, **{n: _figure(n, v, teacher) for n, v in taught.items()}}
-    changes: dict[str, Any] = taught
-    return replace(
-        target,
-        title=f"{target.title}, as a {teacher.name} predicts it",
-        figures=MappingProxyType(figures),
-        **changes,
-    )
-
-
-def _figure(name: str, value: float, teacher: Device) -> Figure:
-    unit = {"seconds": "s", "bytes/second": "B/s", "blocks/second": "blocks/s", "ratio": "1"}
-    return Figure(
-        value=value,
-        unit=unit[teacher.figures[name].dimension],
-        kind="derived",
-        source=f"transfer from {teacher.name}",
-    )
+    made = target.with_figures(taught, "derived", f"transfer from {teacher.name}")
+    return replace(made, title=f"{target.title}, as a {teacher.name} predicts it")

@@ -31,7 +31,7 @@ def worth(
     recordings: Sequence[Recording],
     device: Device,
     names: Sequence[str],
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
     workers: Workers = HERE,
 ) -> Worth:
     """Return what the scoreboard loses without some mechanisms; nothing is fitted again.
@@ -41,14 +41,9 @@ def worth(
 
     Raises `PerfmodelError` if there is no mechanism of a name.
     """
-
-    def half(done: int, total: int, before: int) -> None:
-        if progress is not None:
-            progress(before * total + done, 2 * total)
-
     with without(*names):  # an unknown name is refused before anything is predicted
-        second = validate(recordings, device, lambda d, n: half(d, n, 0), workers)
-    first = validate(recordings, device, lambda d, n: half(d, n, 1), workers)
+        second = validate(recordings, device, lambda d, n: progress(d, 2 * n), workers)
+    first = validate(recordings, device, lambda d, n: progress(n + d, 2 * n), workers)
     pairs = list(zip(_scored(first), _scored(second), strict=True))
     changed = [pair for pair in pairs if pair[0].case.predicted_s != pair[1].case.predicted_s]
     return Worth(

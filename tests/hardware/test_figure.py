@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.errors import PerfmodelError
 from perfmodel.hardware.figure import KINDS, UNITS, Figure, units_of
 
 CLOCK = 1.98e9
@@ -70,7 +69,7 @@ def test_factor_is_pints(name: str, registry: pint.UnitRegistry) -> None:
     figure = Figure(1.0, name, "assumed", "test")
     base = BASE.get(figure.dimension)
     if base is None:
-        assert figure.si_value() == 1.0  # a plain count
+        assert figure.si_value(CLOCK, SMS) == 1.0  # a plain count
         return
     expected = registry(PINT[name]).to(base).magnitude
     assert figure.si_value(CLOCK, SMS) == pytest.approx(expected, rel=1e-12)
@@ -93,17 +92,6 @@ def test_si_value_is_value_times_factor(value: float, unit: str, clock: float, s
     expected = value * row.factor * clock**row.clock * sms**row.sms
     figure = Figure(value, unit, "measured", "test")
     assert math.isclose(figure.si_value(clock, sms), expected, rel_tol=1e-12)
-
-
-@pytest.mark.parametrize(("unit", "lacking"), [("cycles", "sm_clock"), ("B/clk/SM", "sm_clock")])
-def test_cycles_need_the_clock(unit: str, lacking: str) -> None:
-    with pytest.raises(PerfmodelError, match=lacking):
-        Figure(1.0, unit, "measured", "test").si_value()
-
-
-def test_rate_per_sm_needs_the_sms() -> None:
-    with pytest.raises(PerfmodelError, match="sm_count"):
-        Figure(1.0, "B/clk/SM", "measured", "test").si_value(CLOCK)
 
 
 def test_units_of_a_dimension() -> None:

@@ -62,7 +62,7 @@ def test_cores_change_nothing(mapping: str, monkeypatch: pytest.MonkeyPatch) -> 
     sizes = dict(zip("MNK", np.random.default_rng(3).integers(1, 5000, (3, 1000)), strict=True))
     found = []
     for cores in (1, 3, 16):
-        monkeypatch.setattr(module, "_cores", lambda cores=cores: cores)
+        monkeypatch.setattr("perfmodel.chunks.cores", lambda cores=cores: cores)
         found.append(predict_many("gemm", mapping=mapping, **sizes))
     for other in found[1:]:
         assert np.array_equal(found[0].time_s, other.time_s)

@@ -26,7 +26,8 @@ def four(case: Make) -> list[Judged]:
     ):
         made = case(
             predicted_s=ratio * 1e-3,
-            interval_s=(ratio * 1e-3 / 1.2, ratio * 1e-3 * 1.2),
+            low_s=ratio * 1e-3 / 1.2,
+            high_s=ratio * 1e-3 * 1.2,
             regime=regime,
             timing=timing,
             cache="cold" if timing == "profiler" else "warm",

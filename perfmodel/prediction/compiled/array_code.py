@@ -39,10 +39,7 @@ def array_function(program: Program) -> ArrayFunction:
 
     It gives truth values and the outputs, arrays or plain numbers.
 
-    Raises
-    ------
-    NoProgramError
-        If it calls a function that takes one launch at a time.
+    Raises `NoProgramError` if it calls a function that takes one launch at a time.
     """
     writer = _OnArrays(program)
     for guard in program.guards:

@@ -31,25 +31,16 @@ class Leaf:
 
 @record(slots=False, eq=False)
 class Function:
-    """A recorded function, without the derivation that it was in; equal ones do the same.
-
-    Attributes
-    ----------
-    name : str
-    work : callable
-    inputs, named : tuple, and mapping of str to value
-        What it takes, with leaves in the place of recorded numbers.
-    types : tuple of str
-        Types of the leaves.
-    shapes, results : tuple of tuple of int
-        Shapes of those and of its results, of one launch: the last axis is of launches.
-    """
+    """A recorded function, without the derivation that it was in; equal ones do the same."""
 
     name: str
     work: Any
+    # inputs and named: what it takes, with leaves in the place of recorded numbers
     inputs: tuple[Any, ...]
     named: Mapping[str, Any]
-    types: tuple[str, ...]
+    types: tuple[str, ...]  # of the leaves
+    # shapes and results: shapes of those and of its results, of one launch: the last axis is of
+    # launches
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
 
@@ -57,10 +48,7 @@ class Function:
     def of(cls, node: Node, leaves: Sequence[Node], shapes: Sequence[tuple[int, ...]]) -> Function:
         """Return the function of a node, whose sources are `leaves`, of these shapes.
 
-        Raises
-        ------
-        NoProgramError
-            If it was given rows that nobody recorded.
+        Raises `NoProgramError` if it was given rows that nobody recorded.
         """
         places = {leaf: Leaf(place) for place, leaf in enumerate(leaves)}
         parts = [one_row(part, alike=False) for part in numbers_of(node.value)]
@@ -210,10 +198,7 @@ def _hashable(value: Any) -> Any:
 def one_row(value: Any, alike: bool = True) -> Array:
     """Return an array of recorded launches as of one, which stands for all if they are `alike`.
 
-    Raises
-    ------
-    NoProgramError
-        If they are not alike: they differ by what nobody recorded.
+    Raises `NoProgramError` if they are not alike: they differ by what nobody recorded.
     """
     array = np.asarray(value)
     if array.ndim == 0 or array.shape[-1] != ROWS:

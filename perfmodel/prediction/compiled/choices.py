@@ -18,7 +18,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import evaluate
-from perfmodel.kernels import Instance, bind
+from perfmodel.kernels import bind
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.parameter_values import parameter_values
 from perfmodel.models.agreement import DisagreementError
@@ -34,7 +34,7 @@ from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.compiled.usual import of_launches, small_truths
 from perfmodel.prediction.conditions import Conditions
 from perfmodel.prediction.menu import SAME
-from perfmodel.prediction.predict_many import batches_of, side_by_side
+from perfmodel.prediction.predict_many import batches_of, side_by_side, some_rows
 
 Times = Callable[[Mapping[str, Any]], Array]
 """Gives the models' times of launches [s], by columns of their parameters."""
@@ -124,10 +124,7 @@ class Choices:
 
         `given` are columns of whole numbers: the parameters that launches do not leave open.
 
-        Raises
-        ------
-        NoProgramError
-            If no program tells what choices take at least.
+        Raises `NoProgramError` if no program tells what choices take at least.
         """
         size = len(next(iter(given.values())))
         starts = range(0, size, _DECIDED)
@@ -254,7 +251,7 @@ class Choices:
         if len(left) >= _MANY:
             times[left] = self._times_of_many(inputs[:, left])
             return
-        open_ = self._open()
+        open_ = [place for place, name in enumerate(self.forms.names) if name in self.rows]
         held_for, known = self.forms.held_for, self.forms.of_numbers.known
         for place, launch in zip(left.tolist(), inputs[:, left].T.tolist(), strict=True):
             choice = tuple(launch[i] for i in open_)
@@ -295,10 +292,6 @@ class Choices:
                 form.parted([*inputs[:, some]])
         known.sort(key=lambda form: -forms.held[form])
         return times
-
-    def _open(self) -> list[int]:
-        """Return the places of the open parameters among a program's inputs."""
-        return [place for place, name in enumerate(self.forms.names) if name in self.rows]
 
     def _function(self, form: Form[Any]) -> ArrayFunction | None:
         """Return a program's function of arrays: compiled, once very many launches have come.
@@ -366,14 +359,10 @@ class Choices:
             rows = next(places for places in batches if places[-1] == rows[-1])
             while True:
                 try:
-                    self.evaluated(self._bound(columns[:, rows]))
+                    self.evaluated(bind(self.forms.kernel, some_rows(every, rows)))
                     break
                 except DisagreementError as parted:
                     rows = rows[parted.labels == parted.labels[-1]]
         except PerfmodelError:  # of other sizes, which may be too large for the GPU
             rows = rows[-1:]
         return spread(self.forms.names, [column[rows] for column in columns], self.words)
-
-    def _bound(self, columns: Array) -> Instance:
-        given = dict(zip(self.forms.names, columns, strict=True))
-        return bind(self.forms.kernel, {**given, **self.words})

@@ -14,10 +14,9 @@ from perfmodel.prediction.circumstances import Circumstances
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Moved
 from perfmodel.prediction.details import Details
-from perfmodel.prediction.figure_spread import moved_figures, moved_times, spread_of
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.prediction.reliability import Reliability, differences_of
-from perfmodel.prediction.time_of_traffic import time_on
+from perfmodel.prediction.time_of_traffic import moved_figures, moved_times, spread_of, time_on
 from perfmodel.records import record
 
 Found_co = TypeVar("Found_co", covariant=True)
@@ -105,10 +104,7 @@ def read_reliability(
 ) -> tuple[ReliabilityLayout, tuple[Any, ...]]:
     """Return what the reliability of launches is made of, and its layout.
 
-    Raises
-    ------
-    NoProgramError
-        If warps were counted: how many of them, a warning says, and no program.
+    Raises `NoProgramError` if warps were counted: how many of them, a warning says, and no program.
     """
     of = Circumstances.of(details)
     if of.counted:

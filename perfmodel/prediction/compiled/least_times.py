@@ -75,10 +75,7 @@ class LeastTimes:
 
         `given` are columns of whole numbers, `rows` those of the choices, `words` of all launches.
 
-        Raises
-        ------
-        NoProgramError
-            If no program tells.
+        Raises `NoProgramError` if no program tells.
         """
         size, choices = (len(next(iter(columns.values()))) for columns in (given, rows))
         least = np.full((size, choices), np.nan)

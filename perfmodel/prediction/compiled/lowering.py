@@ -72,10 +72,7 @@ def program(
 
     `inputs` are the figures that may change; `outputs` nodes, moved ones, or plain numbers.
 
-    Raises
-    ------
-    NoProgramError
-        If something in it has none.
+    Raises `NoProgramError` if something in it has none.
     """
     lowering = _Lowering()
     for node in inputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -71,7 +71,8 @@ def prepare(
         # Of some that have a program too: one that holds for both kinds takes less than two.
         others = _spread(np.flatnonzero(known), _TOGETHER // 3)
         without = _spread(left, _TOGETHER - len(others))
-        launches = [*_rows(tried, [*without, *others])]
+        places = (*without, *others)
+        launches = [{name: int(c[place]) for name, c in tried.items()} for place in places]
         if not programs.learn_of(launches, evaluated, usual=len(without)):
             break
     if len(left) > _POOR * len(some):
@@ -82,11 +83,8 @@ def prepare(
     functions = [(f, f.of_many if share >= compiled else f.of_arrays) for share, f in useful]
     if len(functions) < 2:
         return tuple((form, function, None) for form, function in functions)
-    inputs, to_serve, working = (
-        [tried[name] for name in programs.names],
-        np.ones(len(some), dtype=bool),
-        [],
-    )
+    inputs = [tried[name] for name in programs.names]
+    to_serve, working = np.ones(len(some), dtype=bool), []
     for form, function in functions:
         working.append((form, function, _screen(form, inputs, to_serve, shares[form])))
         to_serve &= ~shares[form]
@@ -111,22 +109,12 @@ def _screen(
 
 @record
 class Block:
-    """What a program gives of launches that follow one another, or of some.
-
-    Attributes
-    ----------
-    form : Form
-    places : slice, or array
-    held : array
-        For which of them the program holds.
-    outputs : tuple
-        Arrays of these launches, or plain numbers; they last until the next block.
-    """
+    """What a program gives of launches that follow one another, or of some."""
 
     form: Form[LaunchNumbers]
     places: slice | Array
-    held: Array
-    outputs: tuple[Any, ...]
+    held: Array  # for which of them the program holds
+    outputs: tuple[Any, ...]  # arrays of these, or plain numbers; they last until the next block
 
     def put(self, value: Any, column: Array) -> None:
         """Put an output into a column of all launches, where the program holds."""
@@ -176,14 +164,9 @@ def _shares(
 ) -> dict[Form[LaunchNumbers], Array]:
     """Return which launches each program holds for, those before it left out."""
     inputs = [columns[name] for name in programs.names]
-    left, found = np.arange(len(inputs[0])), {}
-    for form in programs.known:
-        found[form] = np.zeros(len(inputs[0]), dtype=bool)
-        if not len(left):
-            continue
-        held = _outputs(form.made, [column[left] for column in inputs])[0]
-        found[form][left[held]] = True
-        left = left[~held]
+    found = {form: np.zeros(len(inputs[0]), dtype=bool) for form in programs.known}
+    for block in blocks([(form, form.made, None) for form in found], inputs):
+        block.put(True, found[block.form])
     return found
 
 
@@ -205,8 +188,3 @@ def _spread(places: Array, count: int) -> Array:
     """Return so many of some places at most, spread over all."""
     some = np.linspace(0, len(places) - 1, min(count, len(places))).astype(int)
     return np.asarray(places[some])
-
-
-def _rows(columns: Columns, places: Iterable[int]) -> Iterator[dict[str, int]]:
-    for place in places:
-        yield {name: int(column[place]) for name, column in columns.items()}

@@ -42,10 +42,7 @@ def narrowed(
 
     It holds for no others, and gives the same as `program` where it holds.
 
-    Raises
-    ------
-    NoProgramError
-        If `program` holds for none of them.
+    Raises `NoProgramError` if `program` holds for none of them.
     """
     scalars = Scalars()
     some, every = (_Narrowing(ranges, known, scalars) for known in (assumed, {}))
@@ -153,7 +150,8 @@ class _Narrowing:
         if scalar.kind == "f" or compared:
             floats = [*map(self._float, numbers)]
             return self._plain(name, [given[0], *floats] if name == "where" else floats)
-        whole = [self._integer(o) if k == "i" else o for k, o in zip(kinds, given, strict=True)]
+        pairs = zip(kinds, given, strict=True)
+        whole = [self.scalars.cast(o, "i") if k == "i" else o for k, o in pairs]
         found = self._plain(name, whole)
         if _lowest_bit(scalar) and (self._range(whole[0]) or (0, 0))[0] > 0:
             found = self._plain("maximum", [found, 1])  # which tells its range
@@ -222,9 +220,6 @@ class _Narrowing:
 
     def _float(self, value: Any) -> Any:
         return self.scalars.cast(value, "f")
-
-    def _integer(self, value: Any) -> Any:
-        return self.scalars.cast(value, "i")
 
     def _exact(self, value: Any) -> bool:
         return self.below(value, _EXACT)

@@ -38,10 +38,8 @@ class PairFunction:
     def __init__(self, program: Program, choices: Mapping[str, Array]) -> None:
         """Compile a program, in which the inputs of these names are the choices', and run those.
 
-        Raises
-        ------
-        NoProgramError
-            If LLVM is not there, or something in the program has no instruction.
+        Raises `NoProgramError` if LLVM is not there, or something in the program has no
+        instruction.
         """
         decided = sides(program, choices)
         parts = {side: part_of(program, decided, side) for side in (LAUNCH, CHOICE, PAIR)}

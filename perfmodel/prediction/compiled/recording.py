@@ -40,10 +40,7 @@ class RecordedLaunches(Generic[Found]):
 def record_bounds(kernel: Kernel, launch: Mapping[str, Any]) -> Program:
     """Return a program without outputs, whose guards show that accesses fit their buffers.
 
-    Raises
-    ------
-    NoProgramError
-        If intervals do not show it of this launch.
+    Raises `NoProgramError` if intervals do not show it of this launch.
     """
     inputs = _inputs([launch])
     with recording() as decisions:
@@ -66,10 +63,7 @@ def record_launches(
     which most of the first `usual` ones take, and of all launches which take the same. A `general`
     program takes longer and holds for more launches.
 
-    Raises
-    ------
-    NoProgramError
-        If the way to its numbers has something that a program cannot do.
+    Raises `NoProgramError` if the way to its numbers has something that a program cannot do.
     """
     left = [*launches]
     if len(left) > 1:

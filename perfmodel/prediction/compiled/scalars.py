@@ -16,18 +16,10 @@ Kind = Literal["b", "i", "f"]
 
 @record(eq=False)
 class Scalar:
-    """One number of a program.
+    """One number of a program."""
 
-    Attributes
-    ----------
-    operator : str
-        What makes it: a key of `OPERATORS`, "where", "input", "call" or "part".
-    operands : tuple
-        Scalars and constants; a name of an input, a `Call` of a call, and of a part its place.
-    kind : {"b", "i", "f"}
-    """
-
-    operator: str
+    operator: str  # what makes it: a key of `OPERATORS`, "where", "input", "call" or "part"
+    # scalars and constants; a name of an input, a `Call` of a call, and of a part its place
     operands: tuple[Any, ...]
     kind: Kind
 

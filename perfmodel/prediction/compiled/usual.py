@@ -35,10 +35,7 @@ def of_launches(
     `ranges` are those of inputs that are not given by `launches`; `truths` what may be taken for
     known.
 
-    Raises
-    ------
-    NoProgramError
-        If the program holds for none of them.
+    Raises `NoProgramError` if the program holds for none of them.
     """
     first = {name: np.array([low]) for name, (low, _) in ranges.items()}
     assumed = _usual(program, {**first, **launches}, [*truths])

@@ -46,10 +46,7 @@ def vector_function(program: Program) -> VectorFunction:
 
     The outputs are columns that the next call in the same thread writes again.
 
-    Raises
-    ------
-    NoProgramError
-        If LLVM is not there, or something in the program has no instruction.
+    Raises `NoProgramError` if LLVM is not there, or something in the program has no instruction.
     """
     if sys.platform not in ("linux", "darwin") or find_spec("llvmlite") is None:
         raise NoProgramError("no LLVM that finds the C library's functions")
@@ -246,10 +243,8 @@ def pointer(place: int) -> str:
 def machine_code(text: str, names: Sequence[str], kind: Any) -> tuple[Any, list[Any]]:
     """Return an engine that holds machine code, and its functions, all of one type of ctypes.
 
-    Raises
-    ------
-    NoProgramError
-        If the text is not of this LLVM's language: before its version 15, it has other pointers.
+    Raises `NoProgramError` if the text is not of this LLVM's language: before its version 15, it
+    has other pointers.
     """
     from llvmlite import binding
 

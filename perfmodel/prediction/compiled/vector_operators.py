@@ -60,7 +60,8 @@ _INTRINSICS: Final = {
 }
 _SMALL_POWERS: Final = frozenset(range(1, 17))
 """Powers that a few multiplications give, each within a unit in the last place."""
-_LIBRARY: Final = ("expm1", "log1p")
+_BY_LANES: Final[Mapping[str, Kind]] = {"expm1": "f", "log1p": "f", "gcd": "i"}
+"""Functions of single numbers."""
 _ON_VECTORS: Final = vector_functions(("exp", "expm1", "log", "log1p", "log2"), LANES)
 
 DECLARATIONS: Final = "\n".join(
@@ -71,7 +72,7 @@ DECLARATIONS: Final = "\n".join(
             for name in _INTRINSICS.values()
             for each in [[TYPES["f"]] * (2 if name in ("pow", "copysign") else 1)]
         ),
-        *(f"declare double @{name}(double)" for name in _LIBRARY),
+        *(f"declare double @{name}(double)" for name, kind in _BY_LANES.items() if kind == "f"),
         """define internal i64 @gcd(i64 %a, i64 %b) {
 entry:
  br label %head
@@ -155,10 +156,7 @@ class VectorOperators:
     def work_out(self, scalar: Scalar) -> None:
         """Work a scalar out, as NumPy does of numbers of its operands' kinds.
 
-        Raises
-        ------
-        NoProgramError
-            If there is no instruction for it.
+        Raises `NoProgramError` if there is no instruction for it.
         """
         name, operands = scalar.operator, scalar.operands
         kind = scalar.kind
@@ -193,11 +191,14 @@ class VectorOperators:
         if kind == "f" and name in _INTRINSICS:
             each = ", ".join(f"{TYPES['f']} {value}" for value in given)
             return self._line(f"call {TYPES['f']} @llvm.{_INTRINSICS[name]}.v{LANES}f64({each})")
+        if name in ("floor_divide", "remainder") and kind != "b":
+            divided = self._divided_floats if kind == "f" else self._divided
+            return divided(*given)[name == "remainder"]
         own: Callable[..., str] | None = getattr(self, f"_{name}_{kind}", None)
         if own is not None:
             return own(*given)
-        if name in _LIBRARY:
-            return self._by_lanes(name, "f", given)
+        if kind == _BY_LANES.get(name):
+            return self._by_lanes(name, kind, given)
         raise NoProgramError(f"{name} of numbers of kind {kind}")
 
     def _power(self, base: str, exponent: int) -> str:
@@ -232,21 +233,15 @@ class VectorOperators:
         return self._chosen(below, self._negative_i(value), value, "i")
 
     def _sign_f(self, value: str) -> str:
-        return self._cast(self._sign_of(value, "f"), "i", "f")
+        return self._cast(self._sign_i(value, "f"), "i", "f")
 
-    def _sign_i(self, value: str) -> str:
-        return self._sign_of(value, "i")
-
-    def _sign_of(self, value: str, kind: Kind) -> str:
+    def _sign_i(self, value: str, kind: Kind = "i") -> str:
         zero = _splat(0.0 if kind == "f" else 0)
         above, below = (
             self._cast(self._compared(name, kind, value, zero), "b", "i")
             for name in ("greater", "less")
         )
         return self._operation("subtract", "i", [above, below])
-
-    def _gcd_i(self, first: str, second: str) -> str:
-        return self._by_lanes("gcd", "i", [first, second])
 
     def _random_i(self, key: str, count: str) -> str:
         """Return what `mixed_arrays` does: products wrap around, shifts bring zeros in."""
@@ -261,12 +256,6 @@ class VectorOperators:
         return self._operation(
             "xor", "i", [value, self._line(f"lshr {TYPES['i']} {value}, {_splat(shift)}")]
         )
-
-    def _floor_divide_i(self, first: str, second: str) -> str:
-        return self._divided(first, second)[0]
-
-    def _remainder_i(self, first: str, second: str) -> str:
-        return self._divided(first, second)[1]
 
     def _divided(self, first: str, second: str) -> tuple[str, str]:
         """Return quotient, rounded down, and rest; both 0 where the divisor is."""
@@ -286,12 +275,6 @@ class VectorOperators:
             self._chosen(none, _splat(0), quotient, "i"),
             self._chosen(none, _splat(0), rest, "i"),
         )
-
-    def _floor_divide_f(self, first: str, second: str) -> str:
-        return self._divided_floats(first, second)[0]
-
-    def _remainder_f(self, first: str, second: str) -> str:
-        return self._divided_floats(first, second)[1]
 
     def _divided_floats(self, first: str, second: str) -> tuple[str, str]:
         """Return quotient, rounded down, and rest, as Python's floats have them."""

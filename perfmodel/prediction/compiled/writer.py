@@ -63,18 +63,14 @@ class Writer:
         texts = [self.texts[o] if isinstance(o, Scalar) else _constant(o) for o in operands]
         pattern = self.pattern(scalar)
         for place, text in enumerate(texts):
-            if pattern.count(f"{{{place}}}") > 1:
-                texts[place] = self._short(text)
+            short = text.isidentifier() or len(text) < 8
+            if pattern.count(f"{{{place}}}") > 1 and not short:
+                texts[place] = self.assign(f"t{len(self.written)}", text)
         return pattern.format(*texts)
 
     def pattern(self, scalar: Scalar) -> str:
         """Return the pattern of an operation."""
         return self.operators[scalar.operator]
-
-    def _short(self, text: str) -> str:
-        """Return a name for what is written twice."""
-        short = text.isidentifier() or len(text) < 8
-        return text if short else self.assign(f"t{len(self.written)}", text)
 
     def _call(self, call: Call) -> str:
         name = f"_call{len(self.calls)}"
@@ -134,11 +130,6 @@ def uses(program: Program) -> Counter[Scalar]:
                 seen.add(source)
                 left.append(source)
     return found
-
-
-def operations(program: Program) -> int:
-    """Return how many scalars a program works out."""
-    return len(uses(program))
 
 
 def _constant(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.records import record
@@ -78,7 +79,8 @@ class Canvas:
     def paragraph(self, y: float, text: str, **style: Any) -> float:
         """Write a text over the whole width, in as many lines as it needs; return what follows."""
         size, bold = style.get("size", SMALL), style.get("weight") == "bold"
-        for row in lines_of(text, self.width - 2 * MARGIN, size, bold):
+        letters = int((self.width - 2 * MARGIN) / _wide("m", size * _BOLD if bold else size))
+        for row in wrap(text, letters, break_long_words=False, break_on_hyphens=False):
             self.text(MARGIN, y, row, **style)
             y += max(LINE, size * 1.35)
         return y
@@ -104,19 +106,6 @@ def canvas(width: float) -> Iterator[Canvas]:
         axes.set(xlim=(0, width))
         axes.set_axis_off()
         yield Canvas(made, axes, width, [])
-
-
-def lines_of(text: str, width: float, size: float = SMALL, bold: bool = False) -> list[str]:
-    """Return a text in lines that are no wider than so many points."""
-    size = size * _BOLD if bold else size
-    found = [""]
-    for word in text.split():
-        longer = f"{found[-1]} {word}".strip()
-        if found[-1] and _wide(longer, size) > width:
-            found.append(word)
-        else:
-            found[-1] = longer
-    return found
 
 
 def _wide(text: str, size: float) -> float:

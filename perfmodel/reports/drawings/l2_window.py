@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.kernels.l2_control import AccessPolicyWindow
 from perfmodel.models.l2 import residency
 from perfmodel.models.l2.windows import marked, spilled_share
@@ -14,10 +15,8 @@ from perfmodel.prediction.simulated import simulate
 from perfmodel.prediction.sweep import sweep
 from perfmodel.records import record
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
-SCHEMA: Final = "perfmodel.draw.l2/1"
 _SETS: Final = 16
 """Of so many sets of L2 one is simulated, which stands for the others."""
 
@@ -121,7 +120,7 @@ class L2Window:
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``perfmodel.draw.l2/1``."""
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.draw.l2/1",
             **fields_of(self, "kernel", "device", "l2_bytes", "set_aside"),
             "set_aside_ways": self.ways,
             **fields_of(self, "way_bytes", "claimed"),

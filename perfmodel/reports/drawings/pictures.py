@@ -1,5 +1,8 @@
 """Records of what a launch does as pictures, wide and narrow, with what they show in words."""
 
+from collections.abc import Callable
+from functools import partial
+
 from perfmodel.reports.drawings.canvas import NARROW, WIDE
 from perfmodel.reports.drawings.l2_window import L2Window
 from perfmodel.reports.drawings.l2_window_figure import l2_window_figure
@@ -18,20 +21,18 @@ Drawn = WarpRequest | BlockTiles | L2Window | Pipeline
 
 def picture(found: Drawn, name: str) -> Picture:
     """Return the picture of a record, called by a name."""
-    drawn: tuple[Drawing, ...]
+    draw: Callable[[float], Drawing]
     match found:
         case WarpRequest():
-            title = f"Lanes and sectors of {found.access}"
+            title, draw = f"Lanes and sectors of {found.access}", partial(sectors_figure, found)
             told = f"{found.text}; {found.mean_text}."
-            drawn = tuple(sectors_figure(found, width) for width in (WIDE, NARROW))
         case BlockTiles():
-            title, told = "Tiles of a block", sentence(found.text)
-            drawn = tuple(tiles_figure(found, width) for width in (WIDE, NARROW))
+            title, draw = "Tiles of a block", partial(tiles_figure, found)
+            told = sentence(found.text)
         case L2Window():
-            title = "L2 set-aside and access policy window"
+            title, draw = "L2 set-aside and access policy window", partial(l2_window_figure, found)
             told = f"{found.text} {found.ratios_text}"
-            drawn = tuple(l2_window_figure(found, width) for width in (WIDE, NARROW))
         case Pipeline():
-            title, told = "Steps of a block over time", found.text
-            drawn = tuple(pipeline_figure(found, width) for width in (WIDE, NARROW))
-    return Picture(name, f"{title}, {found.kernel}", told, *drawn)
+            title, draw = "Steps of a block over time", partial(pipeline_figure, found)
+            told = found.text
+    return Picture(name, f"{title}, {found.kernel}", told, draw(WIDE), draw(NARROW))

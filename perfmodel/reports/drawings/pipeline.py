@@ -9,16 +9,15 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from perfmodel.errors import PerfmodelError
+from perfmodel.fields import fields_of
 from perfmodel.models.time.step_work import work_times
 from perfmodel.models.time.steps import block_time
 from perfmodel.models.time.tiles import tiles_of
 from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
 
-SCHEMA: Final = "perfmodel.draw.pipeline/1"
 Role = Literal["start", "copy", "ready", "wait", "work", "end"]
 MOST_ROWS: Final = 6
 """Blocks or stages that a picture shows."""
@@ -100,7 +99,7 @@ class Pipeline:
             *("period_s", "pipe", "level", "start_s", "end_s"),
         )
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.draw.pipeline/1",
             **fields_of(self, *names),
             "rows": [
                 {

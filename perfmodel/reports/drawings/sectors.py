@@ -1,10 +1,11 @@
 """One request of a warp as a picture has it: its lanes' addresses, sectors and lines."""
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.fields import fields_of
 from perfmodel.models.grid.geometry import AXES, block_shape
 from perfmodel.models.requests.addressing import addressing
 from perfmodel.models.requests.coalescing import EFFICIENCY, LINE, SECTOR
@@ -15,10 +16,7 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.access_title import access_title
 from perfmodel.reports.drawings.place import Place, check_place
-from perfmodel.reports.fields import fields_of
 from perfmodel.reports.step import scalar
-
-SCHEMA: Final = "perfmodel.draw.sectors/1"
 
 
 @record
@@ -88,7 +86,7 @@ class WarpRequest:
     def to_json(self) -> dict[str, Any]:
         """Return it as the object ``perfmodel.draw.sectors/1``."""
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.draw.sectors/1",
             **fields_of(self, "kernel", "access", "buffer", "kind"),
             **fields_of(self.place, "block", "warp", "loops"),
             "bytes_per_lane": self.width,

@@ -20,7 +20,6 @@ from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.drawings.place import Place, check_place
 
-SCHEMA: Final = "perfmodel.draw.tiles/1"
 Runs = tuple[tuple[int, int], ...]
 """Whole numbers as runs: from the first up to, and without, the second."""
 _MOST: Final = 1 << 22
@@ -103,7 +102,7 @@ class BlockTiles:
         """Return it as the object ``perfmodel.draw.tiles/1``."""
         parts = {"a": self.a, "b": self.b, "c": self.c, "warp": self.warp, "thread": self.thread}
         return {
-            "schema": SCHEMA,
+            "schema": "perfmodel.draw.tiles/1",
             "kernel": self.kernel,
             **dict(zip(("M", "N", "K"), self.sizes, strict=True)),
             "block": list(self.block),

@@ -98,11 +98,7 @@ def _whole(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) -> 
         on.box((field.left, field.top, field.width, field.height), told, **_OTHERS)
     _draw(on, a, Part(found.c.rows, ((0, k),)), "A in all steps", _NEEDED)
     _draw(on, b, Part(((0, k),), found.c.columns), "B in all steps", _NEEDED)
-    _draw(on, a, found.a, f"A of step {found.step}", _STEP)
-    _draw(on, b, found.b, f"B of step {found.step}", _STEP)
-    _draw(on, c, found.c, "the block's tile of C", _TILE)
-    for field in (a, b, c):
-        _name(on, field)
+    _step(on, found, (a, b, c))
 
 
 def _enlarged(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) -> None:
@@ -113,11 +109,7 @@ def _enlarged(on: Canvas, found: BlockTiles, place: tuple[float, float, float]) 
     tall, wide, deep = (stop - start for start, stop in (rows, columns, depth))
     scale = (side - _GAP - 12) / (max(tall, wide) + deep)
     a, b, c = _fields(x, y, scale, rows, columns, depth)
-    _draw(on, a, found.a, f"A of step {found.step}", _STEP)
-    _draw(on, b, found.b, f"B of step {found.step}", _STEP)
-    _draw(on, c, found.c, "the block's tile of C", _TILE)
-    for field in (a, b, c):
-        _name(on, field)
+    _step(on, found, (a, b, c))
     if found.warp is None or found.thread is None:
         return
     _draw(on, c, found.warp, "a warp's part of C", _WARP)
@@ -155,6 +147,11 @@ def _draw(on: Canvas, field: _Field, part: Part, what: str, style: dict[str, Any
         on.box(place, told, **style)
 
 
-def _name(on: Canvas, field: _Field) -> None:
-    """Write a matrix's name above it."""
-    on.text(field.left, field.top - 9, field.name, weight="bold")
+def _step(on: Canvas, found: BlockTiles, fields: tuple[_Field, _Field, _Field]) -> None:
+    """Draw the tiles of A, B and C, and each matrix's name above it."""
+    a, b, c = fields
+    _draw(on, a, found.a, f"A of step {found.step}", _STEP)
+    _draw(on, b, found.b, f"B of step {found.step}", _STEP)
+    _draw(on, c, found.c, "the block's tile of C", _TILE)
+    for field in fields:
+        on.text(field.left, field.top - 9, field.name, weight="bold")

@@ -15,7 +15,6 @@ from perfmodel.reports.roofline import Roofline, common_ceilings, labels, roofli
 from perfmodel.reports.roofline_figure import MOST
 from perfmodel.reports.step import Step
 
-SCHEMA: Final = "perfmodel.report/1"
 MOST_LAUNCHES: Final = MOST
 """Launches of one page; more would be no page that anybody reads."""
 _LONG: Final = 80
@@ -116,7 +115,7 @@ def _title(names: Sequence[str], predictions: Sequence[Prediction]) -> str:
 def report_record(report: Report) -> dict[str, Any]:
     """Return the report as the JSON object ``perfmodel.report/1``."""
     return {
-        "schema": SCHEMA,
+        "schema": "perfmodel.report/1",
         "title": report.title,
         "device": device_record(report.device),
         "roofline": roofline_record(report.predictions),

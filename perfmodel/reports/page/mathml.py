@@ -124,12 +124,10 @@ def _operation(node: Operation, parts: list[Written]) -> Written:
         return Written(_row(first.markup, _mo(sign), parts[1].within(_SCIENTIFIC)), _SUM)
     if operator == "neg":
         return Written(_row(_mo(_MINUS), first.within(_PRODUCT)), _SUM)
-    if operator == "*":
-        both = (first.within(_PRODUCT), _mo("·"), parts[1].within(_PRODUCT))
-        return Written(_row(*both), _PRODUCT)
-    if operator == "%":
-        both = (first.within(_PRODUCT), _mo("mod"), parts[1].within(_PRODUCT))
-        return Written(_row(*both), _SCIENTIFIC)
+    if operator in ("*", "%"):
+        sign, level = ("·", _PRODUCT) if operator == "*" else ("mod", _SCIENTIFIC)
+        both = (first.within(_PRODUCT), _mo(sign), parts[1].within(_PRODUCT))
+        return Written(_row(*both), level)
     if operator == "/":
         return Written(_fraction(parts), _POWER)
     if operator == "**":

@@ -10,6 +10,7 @@ from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.binding_text import TERMS
+from perfmodel.reports.drawings.canvas import Canvas, canvas
 from perfmodel.reports.drawings.l2_window import has_window, l2_window
 from perfmodel.reports.drawings.pictures import picture
 from perfmodel.reports.drawings.sectors import warp_request
@@ -127,34 +128,32 @@ def flow_figure(prediction: Prediction) -> Drawing:
     whole = height + sum(40 + tall[flow.far] for flow in side)
     gap = (_FLOW_WIDTH - 2 * _MARGIN - 4 * _NODE) / 3
     xs = [_MARGIN + i * (gap + _NODE) for i in range(4)]
-    with drawing(_FLOW_WIDTH, whole) as made:
-        axes = made.figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, _FLOW_WIDTH), ylim=(whole, 0))
-        axes.set_axis_off()
+    with canvas(_FLOW_WIDTH) as on:
         middle = 38 + deepest / 2
         for flow, x in zip(main, xs, strict=False):
-            _bands(made, axes, flow, prediction, (x + _NODE, middle, gap, largest))
+            _bands(on, flow, prediction, (x + _NODE, middle, gap, largest))
             for i, line in enumerate(lines[flow.far]):
-                _text(axes, x + _NODE + gap / 2, 54 + deepest + _LINE * i, line)
+                _text(on, x + _NODE + gap / 2, 54 + deepest + _LINE * i, line)
         # A level is as tall as what it passes to either side.
         depths = [0.0, *(tall[flow.far] for flow in main), 0.0]
         for name, x, pair in zip(("SMs", "L1", "L2", "DRAM"), xs, pairwise(depths), strict=True):
-            _node(axes, x, middle, max(pair))
-            _text(axes, x + _NODE / 2, 14, name, weight="bold", size=10)
+            _node(on, x, middle, max(pair))
+            _text(on, x + _NODE / 2, 14, name, weight="bold", size=10)
         for name, x, flow_pair in zip(("L1", "L2"), xs[1:], pairwise(main), strict=False):
             if (share := kept(*flow_pair)) is not None:
                 more = f"+{units.percent(-share)} fetched"
                 text = f"{units.percent(share)} hit" if share >= 0 else more
-                shown = _text(axes, x + _NODE / 2, 27, text)
-                made.mark(shown, f"{name}: {text}, of the bytes read")
+                shown = _text(on, x + _NODE / 2, 27, text)
+                on.made.mark(shown, f"{name}: {text}, of the bytes read")
         for flow in side:  # shared memory, below L1, which it divides an SM's memory with
             y = height + 16 + tall[flow.far] / 2
-            _bands(made, axes, flow, prediction, (xs[0] + _NODE, y, gap, largest))
+            _bands(on, flow, prediction, (xs[0] + _NODE, y, gap, largest))
             for x in xs[:2]:
-                _node(axes, x, y, tall[flow.far])
+                _node(on, x, y, tall[flow.far])
             told = ", ".join([f"shared memory: {units.data(flow.total)}", *lines[flow.far][1:]])
-            _text(axes, xs[0], y + tall[flow.far] / 2 + 18, told, ha="left")
-    return made
+            _text(on, xs[0], y + tall[flow.far] / 2 + 18, told, ha="left")
+        on.end(whole)
+    return on.made
 
 
 def _heights(flow: Flow, largest: float) -> dict[str, float]:
@@ -172,46 +171,32 @@ def _numbers(flow: Flow, prediction: Prediction) -> list[str]:
 
 
 def _bands(
-    made: Drawing,
-    axes: "Axes",
-    flow: Flow,
-    prediction: Prediction,
-    place: tuple[float, float, float, float],
+    on: Canvas, flow: Flow, prediction: Prediction, place: tuple[float, float, float, float]
 ) -> None:
     """Draw bands at a left end, around a height, of a length, the bytes of the widest given."""
-    from matplotlib.patches import Rectangle
-
     x, middle, gap, largest = place
     heights = _heights(flow, largest)
     y = middle - sum(heights.values()) / 2
     for way, height in heights.items():
         moved, (verb, opacity) = getattr(flow, way), _WAYS[way]
         colour = LEVEL_COLOURS.get(flow.far.lower(), LEVEL_COLOURS["l1"])
-        band = axes.add_patch(
-            Rectangle((x, y), gap, height, facecolor=colour, alpha=opacity, linewidth=0)
-        )
         rate = units.bandwidth(moved / prediction.time_s)
         told = f"{flow.near} and {flow.far}: {units.data(moved)} {verb}, {rate} on average"
         if flow.far == "shared":
             told += ", in wavefronts of 128 B, conflicts included"
-        made.mark(band, told)
+        on.box((x, y, gap, height), told, facecolor=colour, alpha=opacity)
         if height >= 9:
-            arrow = "<" if way == "read" else ">"
-            axes.plot(
-                x + gap / 2, y + height / 2, arrow, color="white", markersize=min(height * 0.6, 12)
-            )
+            arrow, size = "<" if way == "read" else ">", min(height * 0.6, 12)
+            on.axes.plot(x + gap / 2, y + height / 2, arrow, color="white", markersize=size)
         y += height
 
 
-def _node(axes: "Axes", x: float, middle: float, tall: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, middle - tall / 2 - 3), _NODE, tall + 6, facecolor=INK))
+def _node(on: Canvas, x: float, middle: float, tall: float) -> None:
+    on.box((x, middle - tall / 2 - 3, _NODE, tall + 6), facecolor=INK)
 
 
-def _text(axes: "Axes", x: float, y: float, text: str, **style: Any) -> Any:
-    given: dict[str, Any] = {"size": 9.3, "ha": "center"} | style
-    return axes.text(x, y, text, **given)
+def _text(on: Canvas, x: float, y: float, text: str, **style: Any) -> Any:
+    return on.text(x, y, text, **{"size": 9.3, "ha": "center", "va": "baseline"} | style)
 
 
 DOES: Final = {

@@ -19,8 +19,8 @@ from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.layouts import read_reliability
 from perfmodel.prediction.conditions import Conditions, by_the_models
 from perfmodel.prediction.evaluate import prediction_of
-from perfmodel.prediction.figure_spread import moved_figures, moved_times, spread, spread_of
 from perfmodel.prediction.record import Behind, Prediction
+from perfmodel.prediction.time_of_traffic import moved_figures, moved_times, spread, spread_of
 from perfmodel.validation.sweeps import KERNELS
 
 H200 = load_device("h200-sxm")
