@@ -172,26 +172,24 @@ _WORDS: Final = COMPARISONS | {"min", "max"}
 class Question:
     """One question and its answer."""
 
-    name: str
-    """Method of the algebra."""
+    name: str  # method of the algebra
     arguments: tuple[Any, ...]
     answer: Any
+    # The names whose ranges the answer depends on; None where that may be any.
     about: frozenset[str] | None
-    """The names whose ranges the answer depends on; None where that may be any."""
-    changed: Mapping[str, Interval]
-    """Ranges that it changed."""
+    changed: Mapping[str, Interval]  # ranges that it changed
 
 
 @dataclass(slots=True)
 class Asked:
     """Questions in their order, with the answers; not `sure` where one of them had none."""
 
+    # Those of the launch, before the first question.
     ranges: Mapping[str, Interval] = field(default_factory=dict)
-    """Those of the launch, before the first question."""
     questions: list[Question] = field(default_factory=list)
     sure: bool = True
+    # What questions are made of, by their place, as far as that was noted.
     inside: dict[int, Sequence[Question]] = field(default_factory=dict)
-    """What questions are made of, by their place, as far as that was noted."""
 
 
 class NotingAlgebra(Algebra):

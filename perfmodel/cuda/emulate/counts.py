@@ -38,34 +38,31 @@ _SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
 class Count:
     """What one memory instruction did in the sampled blocks."""
 
-    width: int
-    """Bytes a lane."""
+    width: int  # bytes a lane
+    # Warp requests with a lane that takes part, and these lanes.
     requests: int = 0
     lanes: int = 0
-    """Warp requests with a lane that takes part, and these lanes."""
-    region: int = -3
-    """Number of the buffer; -1 is shared memory, -2 local, -3 none of these."""
-    looked: float = 0.0
-    """Requests that the following stand for."""
+    region: int = -3  # number of the buffer; -1 is shared memory, -2 local, -3 none of these
+    looked: float = 0.0  # requests that the following stand for
+    # Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's clocks,
+    # summed.
     different: float = 0.0
     sectors: float = 0.0
     lines: float = 0.0
     pairs: float = 0.0
     data: float = 0.0
     tags: float = 0.0
-    """Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's clocks,
-    summed."""
     executions: int = 0
     due: int = 0
+    # Addresses, from the start of the buffer, and lanes that take part, of some requests.
     kept: list[tuple[Array, Array]] = field(default_factory=list)
-    """Addresses, from the start of the buffer, and lanes that take part, of some requests."""
     rows_kept: int = 0
+    # Whether each request moves a run of bytes, of which `lanes` counts the pieces.
     bulk: bool = False
-    """Whether each request moves a run of bytes, of which `lanes` counts the pieces."""
+    # Bytes from the buffer's start to the end of what was asked for, before any is put inside.
     reach: int = 0
-    """Bytes from the buffer's start to the end of what was asked for, before any is put inside."""
+    # Numbers of all buffers in global memory that it went to.
     regions: set[int] = field(default_factory=set)
-    """Numbers of all buffers in global memory that it went to."""
 
     def add_run(
         self, requests: int, pieces: float, sectors: float, lines: float, pairs: float
@@ -224,8 +221,7 @@ class Counter:
 class _Looked:
     """Requests, given by row and lane, and what they ask for."""
 
-    of: tuple[Array, Array, Array]
-    """Their addresses, rows and lanes."""
+    of: tuple[Array, Array, Array]  # their addresses, rows and lanes
     places: Array
     active: Array
     data: float = 0.0

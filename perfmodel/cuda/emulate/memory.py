@@ -37,26 +37,19 @@ class Region:
     """A buffer in global memory."""
 
     name: str
-    size: int
-    """Bytes."""
-    content: Array | None = None
-    """What it holds at first, as bytes; None is generated."""
+    size: int  # bytes
+    content: Array | None = None  # what it holds at first, as bytes; None is generated
+    # From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
+    # None is a hash.
     generated: Callable[[Array, int], Array] | None = None
-    """From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
-    None is a hash."""
-    sized: bool = True
-    """Whether its size is known; if not, nothing is wrapped around."""
-    below: int | None = None
-    """What generated integers are below, if anything."""
+    sized: bool = True  # whether its size is known; if not, nothing is wrapped around
+    below: int | None = None  # what generated integers are below, if anything
     wrapped: bool = False
-    guessed: bool = False
-    """Whether generated content was read."""
-    largest: int = 0
-    """Largest number among it, as an unsigned integer."""
-    assumed: bool = False
-    """Whether its content is a recipe that stands for what nobody states."""
+    guessed: bool = False  # whether generated content was read
+    largest: int = 0  # largest number among it, as an unsigned integer
+    assumed: bool = False  # whether its content is a recipe that stands for what nobody states
+    # Whether branches or addresses depend on the content, as far as the code shows.
     decides: bool = True
-    """Whether branches or addresses depend on the content, as far as the code shows."""
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
     _touched: Array | None = field(default=None, repr=False)
@@ -173,8 +166,8 @@ class Memory:
         blocks = int(block_of.max(initial=0)) + 1
         self.shared = np.zeros(blocks * self.shared_bytes, dtype=np.uint8)
         self.local = np.zeros(len(block_of) * self.local_bytes, dtype=np.uint8)
+        # Accesses of lanes that go to buffers, and those that go to none.
         self.reached = 0
-        """Accesses of lanes that go to buffers, and those that go to none."""
         self.strayed = 0
 
     @property

@@ -45,13 +45,12 @@ class Analysed:
     found: Followed
     launch: KernelLaunch
     parameters: tuple[Parameter, ...]
+    # Positions in the grid, by the names that guards have for them.
     parts: Sequence[tuple[Name, Sum]]
-    """Positions in the grid, by the names that guards have for them."""
     emulation: Emulation | None = None
-    counted: frozenset[str] = frozenset()
-    """Loops whose iterations emulation counted."""
+    counted: frozenset[str] = frozenset()  # loops whose iterations emulation counted
+    # What follows from the way alone that following took.
     kept: dict[str, Any] = field(default_factory=dict)
-    """What follows from the way alone that following took."""
 
     def trips(self) -> dict[str, float]:
         """Return the iterations of each loop, where the launch decides; else that they are many."""
@@ -69,14 +68,13 @@ class Analysed:
 class Numbers:
     """What work is counted by, in a launch."""
 
+    # Of all warps that run each block, and the threads of the launch that do.
     shares: Sequence[tuple[float, float]]
-    """Of all warps that run each block, and the threads of the launch that do."""
-    trips: Mapping[str, float]
-    """Iterations of each loop."""
+    trips: Mapping[str, float]  # iterations of each loop
+    # What divides the distances between lanes of each loop's loads [B].
     steps: Mapping[str | None, int]
-    """What divides the distances between lanes of each loop's loads [B]."""
+    # The share of a block's warps that enter a loop, where not all do: as of `BlockWork`.
     entering: Mapping[str, float]
-    """The share of a block's warps that enter a loop, where not all do: as of `BlockWork`."""
 
 
 def decided(name: str, value: int) -> Parameter:
@@ -238,10 +236,8 @@ def _blocks(
 class _First:
     """What all threads of a launch run, or the first so many."""
 
-    trips: Mapping[str, Node]
-    """Of the loops around it, by their variables."""
-    limit: Node | None
-    """What threads' numbers in the grid are below; None where all run it."""
+    trips: Mapping[str, Node]  # of the loops around it, by their variables
+    limit: Node | None  # what threads' numbers in the grid are below; None where all run it
 
 
 def _first(

@@ -44,26 +44,17 @@ class Work:
     """A kernel's instructions that are no memory accesses."""
 
     arithmetic: tuple[Arithmetic, ...]
-    flop: float
-    """Of the launch."""
-    precision: str
-    """Ceiling that most of them belong to."""
+    flop: float  # of the launch
+    precision: str  # ceiling that most of them belong to
+    # Loads that a thread issues before it waits for the first, in the loop that loads most.
     in_flight: int | None
-    """Loads that a thread issues before it waits for the first, in the loop that loads most."""
-    barriers: tuple[Barrier, ...] = ()
-    """Those at which all warps of a block wait."""
-    paces: tuple[Pace, ...] = ()
-    """Of each loop, and of what runs once."""
-    constants: float = 0.0
-    """Bytes of constant memory that a warp reads, at most."""
-    by_block: BlockWork = ALL_ALIKE
-    """What each block does of it, by conditions."""
-    origin: str = ""
-    """What to say of how instructions are counted, where it is not in machine code."""
-    doubt: Doubt = SURE
-    """If odd values come as often as they do by chance."""
-    counted: Doubt = SURE
-    """How far the time may be off by how instructions are counted."""
+    barriers: tuple[Barrier, ...] = ()  # those at which all warps of a block wait
+    paces: tuple[Pace, ...] = ()  # of each loop, and of what runs once
+    constants: float = 0.0  # bytes of constant memory that a warp reads, at most
+    by_block: BlockWork = ALL_ALIKE  # what each block does of it, by conditions
+    origin: str = ""  # what to say of how instructions are counted, where it is not in machine code
+    doubt: Doubt = SURE  # if odd values come as often as they do by chance
+    counted: Doubt = SURE  # how far the time may be off by how instructions are counted
 
 
 @record

@@ -219,19 +219,16 @@ ONE: Final = Stated(1, "")
 class StatedArgument:
     """An argument: a number, a buffer with its size, or a structure's fields."""
 
-    key: str
-    """Name, or number from 0, of the parameter."""
-    where: str
-    """Start of messages."""
+    key: str  # name, or number from 0, of the parameter
+    where: str  # start of messages
+    # The scalar, or a buffer's bytes; None for a structure, or where a file has the size.
     number: Stated | None = None
-    """The scalar, or a buffer's bytes; None for a structure, or where a file has the size."""
-    buffer: Buffer | None = None
-    """What the buffer holds; its size is `number`, if there is one."""
+    buffer: Buffer | None = None  # what the buffer holds; its size is `number`, if there is one
+    # Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them.
     fields: tuple[str, ...] = ()
-    """Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them."""
+    # Of the buffer's content, where they follow from other numbers.
     below: Stated | None = None
     step: Stated | None = None
-    """Of the buffer's content, where they follow from other numbers."""
 
     def name(self, parameters: Sequence[str]) -> str:
         """Return what rules call it: the parameter's name, also where it goes by its number."""
@@ -264,11 +261,9 @@ class StatedLaunch:
 
     grid: tuple[Stated, Stated, Stated]
     block: tuple[Stated, Stated, Stated]
-    shared: Stated
-    """Dynamic shared memory [B]."""
+    shared: Stated  # dynamic shared memory [B]
     arguments: tuple[StatedArgument, ...] = ()
-    in_order: bool = False
-    """Whether the arguments are all, in the order of the parameters."""
+    in_order: bool = False  # whether the arguments are all, in the order of the parameters
     kernel: str | None = None
     name: str = ""
 
