@@ -1,32 +1,8 @@
 """Launches of a kernel from a file: TOML, or JSON with one launch a line.
 
-The format, by example::
-
-    [[launch]]
-    kernel = "saxpy"                      # as PTX has it, or its name in the source
-    grid = [65536]                        # 1 to 3 numbers
-    block = [256]
-    shared_bytes = 0                      # dynamic; optional
-    name = "large"                        # optional
-    arguments.n = 16777216                # by name, or all in a list in their order
-    arguments.a = 2.5
-    arguments.x = { bytes = "64MiB", type = "f32", fill = "uniform" }
-    arguments.y = { bytes = "64MiB" }     # content unknown
-    arguments.index = { bytes = "64MiB", npy = "index.npy" }
-    arguments.shape = { fields = ["i32 3", "f32 0.5"] }     # a structure passed by value
-
-A number may be a rule over the launch's other numbers, its dimensions, and names that the user
-gives besides (see `perfmodel.cuda.launch.rules`): so one entry is a launch of any size::
-
-    [[launch]]
-    kernel = "saxpy"
-    grid = "ceil_div(n, blockDim.x)"      # or a list, ["ceil_div(n, 32)", "ceil_div(m, 8)"]
-    block = 256
-    arguments.n = 16777216                # unless the user gives another n
-    arguments.x = { bytes = "4*n" }
-
-A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``. What the recipes of
-``fill`` give: `perfmodel.cuda.launch.content`.
+docs/reference/launch-files.md has the format. A number may be a rule over the launch's other
+numbers, its dimensions, and names that the user gives besides (`perfmodel.cuda.launch.rules`): so
+one entry is a launch of any size.
 """
 
 import json
