@@ -43,15 +43,7 @@ Work = Callable[..., int]
 
 
 class AskedAgain(Algebra):
-    """Arithmetic that answers as `Algebra` does, by points where these are enough.
-
-    Where `noted` is a dictionary, it notes there the smallest questions that others ask of ranges,
-    with their answers: where all of these are the same, the larger question's is too.
-    """
-
-    def __init__(self, ranges: Mapping[str, Interval]) -> None:
-        super().__init__(ranges)
-        self.noted: dict[tuple[str, tuple[Any, ...]], Any] | None = None
+    """Arithmetic that answers as `Algebra` does, by points where these are enough."""
 
     def compared(self, operator: str, a: Sum, b: Sum) -> Node:
         """Return a comparison of signed values as a condition."""
@@ -105,26 +97,6 @@ class AskedAgain(Algebra):
         return values if all(-_LARGEST <= v <= _LARGEST for v in values) else ()
 
 
-def _noting_again(name: str) -> Callable[..., Any]:
-    plain = getattr(AskedAgain, name)
-
-    def asked(self: AskedAgain, *arguments: Any) -> Any:
-        noted, self.noted = self.noted, None
-        try:
-            answer = plain(self, *arguments)
-        finally:
-            self.noted = noted
-        if noted is not None:
-            noted[name, arguments] = answer
-        return answer
-
-    return asked
-
-
-for _again in ("compared", "within", "number", "is_open", "range", "concrete"):
-    setattr(AskedAgain, _again, _noting_again(_again))
-
-
 @lru_cache(maxsize=1 << 12)
 def _difference(a: Sum, b: Sum) -> Sum:
     return a - b
@@ -156,14 +128,14 @@ def _is_whole(node: Node) -> bool:
 
 _CHANGING: Final = frozenset({"add_variable", "asks"})
 """Methods of the algebra after which others may be answered otherwise."""
-_SMALL: Final = frozenset({"supposing", "range", "within", "concrete", "number", "compared"})
-_COMPOSED: Final = frozenset(
+_ANSWERING: Final = frozenset(
     {
+        *("supposing", "range", "within", "concrete", "number", "compared", "compared_unsigned"),
         *("quotient", "remainder", "masked", "joined", "exclusive", "unsigned", "chosen"),
-        *("compared_unsigned", "extreme", "again", "condition"),
+        *("extreme", "again", "condition"),
     }
 )
-"""Those that are made of smaller ones."""
+"""Those whose answers follow from ranges."""
 _WORDS: Final = COMPARISONS | {"min", "max"}
 """Words that are arguments, and no names."""
 
@@ -188,8 +160,6 @@ class Asked:
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     sure: bool = True
-    # What questions are made of, by their place, as far as that was noted.
-    inside: dict[int, Sequence[Question]] = field(default_factory=dict)
 
 
 class NotingAlgebra(Algebra):
@@ -244,7 +214,7 @@ def _about(arguments: tuple[Any, ...]) -> frozenset[str] | None:
     return found
 
 
-for _name in _CHANGING | _SMALL | _COMPOSED:
+for _name in _CHANGING | _ANSWERING:
     setattr(NotingAlgebra, _name, _noting(_name))
 
 
@@ -256,10 +226,10 @@ def answers_alike(algebra: AskedAgain, asked: Asked) -> bool:
     before = dict(asked.ranges)
     unlike = _unlike(algebra.ranges, before)
     try:
-        for place, question in enumerate(asked.questions):
+        for question in asked.questions:
             if question.about is not None and unlike.isdisjoint(question.about):
                 continue
-            if not _answered_alike(algebra, asked, place, unlike):
+            if getattr(algebra, question.name)(*question.arguments) != question.answer:
                 return False
             if question.name == "add_variable":
                 before.update(question.changed)
@@ -270,38 +240,6 @@ def answers_alike(algebra: AskedAgain, asked: Asked) -> bool:
     except Exception:  # whatever stops a question is answered by following
         return False
     return True
-
-
-def _answered_alike(algebra: AskedAgain, asked: Asked, place: int, unlike: set[str]) -> bool:
-    """Say whether a question has the same answer, by those that it is made of if they do."""
-    question = asked.questions[place]
-    if question.name not in _COMPOSED:
-        return bool(_answer(algebra, question) == question.answer)
-    inside = asked.inside.get(place)
-    if inside and all(
-        (q.about is not None and unlike.isdisjoint(q.about)) or _answer(algebra, q) == q.answer
-        for q in inside
-    ):
-        return True
-    if inside is not None:  # of no use: what it is made of has numbers of a launch
-        asked.inside[place] = ()
-        return bool(_answer(algebra, question) == question.answer)
-    noted: dict[tuple[str, tuple[Any, ...]], Any] = {}
-    algebra.noted = noted
-    try:
-        alike = bool(_answer(algebra, question) == question.answer)
-    finally:
-        algebra.noted = None
-    if alike:
-        asked.inside[place] = [
-            Question(name, arguments, answer, _about(arguments), {})
-            for (name, arguments), answer in noted.items()
-        ]
-    return alike
-
-
-def _answer(algebra: AskedAgain, question: Question) -> Any:
-    return getattr(algebra, question.name)(*question.arguments)
 
 
 def _unlike(ranges: Mapping[str, Interval], others: Mapping[str, Interval]) -> set[str]:
