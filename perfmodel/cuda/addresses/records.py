@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.memory_parts import part_key
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, names
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.records import record
 
 DATUM: Final = "datum__"
@@ -104,6 +106,14 @@ class Followed:
     loops: list[LoopRun] = field(default_factory=list)
     accesses: list[MemoryAccess] = field(default_factory=list)
     blocks: list[BlockRun] = field(default_factory=list)
+
+    def decided_trips(self, known: Mapping[str, Any]) -> dict[str, int]:
+        """Return the iterations of the loops for which numbers that are `known` decide them."""
+        return {
+            loop.variable: int(np.max(evaluate(loop.trips, known)))
+            for loop in self.loops
+            if loop.trips is not None and names(loop.trips) <= known.keys()
+        }
 
     def iterations(self, loop: str | None, trips: Mapping[str, float]) -> float:
         """Return how often a loop's body runs in all, once outside of loops.

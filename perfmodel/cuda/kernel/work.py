@@ -15,7 +15,7 @@ from perfmodel.cuda.emulate.odd_values import (
     odd_counts,
     odd_doubt,
 )
-from perfmodel.cuda.kernel.analysed import Analysed, Numbers, known_numbers, shares_of
+from perfmodel.cuda.kernel.analysed import Analysed, Numbers, shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.warp_work import WarpWork, work_by_code, work_by_rules
@@ -109,8 +109,7 @@ def work_of(
     """
     function, found, flow = kernel.function, kernel.found, kernel.flow
     trips, shares = kernel.trips(), shares_of(kernel)
-    known = known_numbers(kernel.launch, kernel.parameters)
-    steps = lane_steps(function, found, kernel.launch, known) if machine else {}
+    steps = lane_steps(function, found, kernel.launch, kernel.known()) if machine else {}
     by_block = block_work(found, flow, kernel.launch, trips, kernel.counted)
     told: list[tuple[WarpWork, Doubt]] = []
 
