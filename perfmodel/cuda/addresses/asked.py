@@ -47,7 +47,7 @@ class AskedAgain(Algebra):
 
     def compared(self, operator: str, a: Sum, b: Sum) -> Node:
         """Return a comparison of signed values as a condition."""
-        difference = _difference(a, b)
+        difference = a - b
         values = self._values(difference)
         answers = {decided(operator, value, value) for value in values}
         if len(answers) < 2:
@@ -95,11 +95,6 @@ class AskedAgain(Algebra):
         except ArithmeticError:
             return ()
         return values if all(-_LARGEST <= v <= _LARGEST for v in values) else ()
-
-
-@lru_cache(maxsize=1 << 12)
-def _difference(a: Sum, b: Sum) -> Sum:
-    return a - b
 
 
 @lru_cache(maxsize=1 << 12)
@@ -169,7 +164,6 @@ class NotingAlgebra(Algebra):
         super().__init__(ranges)
         self.asked = Asked(dict(ranges))
         self.inside = False
-        self.lately: set[tuple[str, tuple[Any, ...]]] = set()
 
 
 def _noting(name: str) -> Callable[..., Any]:
@@ -181,20 +175,13 @@ def _noting(name: str) -> Callable[..., Any]:
         self.inside = True
         noted = self.asked
         noted.sure, sure = False, noted.sure
-        before = dict(self.ranges) if name in _CHANGING else {}
+        before = dict(self.ranges)
         try:
             answer = plain(self, *arguments)
         finally:
             self.inside = False
         noted.sure = sure
-        changed: dict[str, Interval] = {}
-        if name in _CHANGING:
-            self.lately.clear()
-            changed = {n: r for n, r in self.ranges.items() if before.get(n) != r}
-        elif (name, arguments) in self.lately:
-            return answer  # the same as before
-        else:
-            self.lately.add((name, arguments))
+        changed = {n: r for n, r in self.ranges.items() if before.get(n) != r}
         about = None if name in _CHANGING else _about(arguments)
         noted.questions.append(Question(name, arguments, answer, about, changed))
         return answer
