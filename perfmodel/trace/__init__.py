@@ -8,5 +8,6 @@ through all of it, a batch at a time, and what accesses met), `sampling` (parts 
 whole), `counts` (what is returned) and `simulate` (launches one after the other).
 
 The modules that end in `_loop` do with numba what NumPy does without, and two threads share the
-work: sets do not know of each other, nor do the L1 of SMs (`threads`). The counts are equal.
+work: sets do not know of each other, nor do the L1 of SMs (`l2_groups`, `threads`). The counts are
+equal.
 """

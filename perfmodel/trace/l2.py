@@ -163,9 +163,9 @@ class L2:
         began, n = self._time, len(asked.line)
         self._time += 2 * n
         if uses_numba(self.engine):
-            from perfmodel.trace.l2_loop import by_groups
+            from perfmodel.trace.l2_groups import run
 
-            return by_groups(self.shape, self.state, asked, began)
+            return run(self.shape, self.state, asked, began)
         epoch = self.shape.epoch
         parts = [
             self._epoch(Lookups(*(column[first : first + epoch] for column in asked)), first, began)
