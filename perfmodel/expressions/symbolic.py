@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, shown, text
+from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation, shown, text
 
 # Longest literal power that sympy may write out; it would try any, whatever the time.
 _LARGEST_POWER_BITS: Final = 4096
@@ -32,69 +32,57 @@ def to_sympy(node: Node) -> Any:
     1 / 0 is.
     """
     try:
-        return _Translation().translate(node)
+        return _translated(node, {})
     except (TypeError, ZeroDivisionError) as error:
         raise PerfmodelError(f"{shown(text(node))} has no symbolic form: {error}") from None
 
 
-class _Translation:
-    """One translation, and what is translated already."""
+def _translated(node: Node, done: dict[Node, Any]) -> Any:
+    """Translate; `done` are the parts that are translated already."""
+    import sympy
 
-    def __init__(self) -> None:
-        self.done: dict[Node, Any] = {}
+    if isinstance(node, Number):
+        return sympy.sympify(node.value)
+    if isinstance(node, Name):
+        index = node.name.startswith(("threadIdx.", "blockIdx."))
+        return sympy.Symbol(node.name, real=True, **{"nonnegative" if index else "positive": True})
+    if node not in done:
+        done[node] = _built(node, done)
+    return done[node]
 
-    def translate(self, node: Node) -> Any:
-        if node not in self.done:
-            self.done[node] = self._build(node)
-        return self.done[node]
 
-    def number(self, node: Node) -> Any:
+def _built(node: Operation, done: dict[Node, Any]) -> Any:
+    import sympy
+
+    def number(operand: Node) -> Any:
         """Translate; a truth value becomes 0 or 1."""
-        import sympy
-
-        built = self.translate(node)
+        built = _translated(operand, done)
         if isinstance(built, sympy.logic.boolalg.Boolean) and not isinstance(built, sympy.Symbol):
             return sympy.Piecewise((1, built), (0, True))
         return built
 
-    def condition(self, node: Node) -> Any:
+    def condition(operand: Node) -> Any:
         """Translate; a number is true unless it is zero."""
-        import sympy
+        built = _translated(operand, done)
+        return built if getattr(operand, "operator", None) in _BOOLEAN else sympy.Ne(built, 0)
 
-        built = self.translate(node)
-        is_boolean = getattr(node, "operator", None) in _BOOLEAN
-        return built if is_boolean else sympy.Ne(built, 0)
-
-    def symbol(self, name: str) -> Any:
-        import sympy
-
-        index = name.startswith(("threadIdx.", "blockIdx."))
-        return sympy.Symbol(name, real=True, **{"nonnegative" if index else "positive": True})
-
-    def _build(self, node: Node) -> Any:
-        import sympy
-
-        if isinstance(node, Number):
-            return sympy.sympify(node.value)
-        if isinstance(node, Name):
-            return self.symbol(node.name)
-        operator, operands = node.operator, node.operands
-        if operator == "where":
-            chosen, other = self.number(operands[1]), self.number(operands[2])
-            return sympy.Piecewise((chosen, self.condition(operands[0])), (other, True))
-        if operator in ("and", "or", "not"):
-            connective = {"and": sympy.And, "or": sympy.Or, "not": sympy.Not}[operator]
-            return connective(*map(self.condition, operands))
-        arguments = [self.number(operand) for operand in operands]
-        if operator in COMPARISONS:
-            return sympy.Rel(*arguments, operator)
-        if operator in _OPAQUE:
-            return sympy.Function(_OPAQUE[operator], integer=True)(*arguments)
-        if operator == "**":
-            _check_power(arguments[0], arguments[1])
-        elif operator in ("<<", ">>"):
-            _check_power(sympy.Integer(2), arguments[1])
-        return _ARITHMETIC[operator](sympy, *arguments)
+    operator, operands = node.operator, node.operands
+    if operator == "where":
+        chosen, other = number(operands[1]), number(operands[2])
+        return sympy.Piecewise((chosen, condition(operands[0])), (other, True))
+    if operator in ("and", "or", "not"):
+        connective = {"and": sympy.And, "or": sympy.Or, "not": sympy.Not}[operator]
+        return connective(*map(condition, operands))
+    arguments = [number(operand) for operand in operands]
+    if operator in COMPARISONS:
+        return sympy.Rel(*arguments, operator)
+    if operator in _OPAQUE:
+        return sympy.Function(_OPAQUE[operator], integer=True)(*arguments)
+    if operator == "**":
+        _check_power(arguments[0], arguments[1])
+    elif operator in ("<<", ">>"):
+        _check_power(sympy.Integer(2), arguments[1])
+    return _ARITHMETIC[operator](sympy, *arguments)
 
 
 def _check_power(base: Any, exponent: Any) -> None:

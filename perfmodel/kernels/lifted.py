@@ -36,8 +36,7 @@ class _Form:
 
     first: tuple[int | float, ...]
     differing: list[int] = field(default_factory=list)
-    broken: set[int] = field(default_factory=set)
-    """Those of them that were no whole numbers."""
+    broken: set[int] = field(default_factory=set)  # those of them that were no whole numbers
     kernel: Kernel | None = None
 
 

@@ -66,7 +66,7 @@ def kernel_from_table(table: Mapping[str, Any], where: str = "kernel") -> Kernel
     Parameters
     ----------
     table : Mapping
-        The keys that `perfmodel.kernels.files` describes.
+        The keys of a kernel file (docs/reference/kernel-files.md).
     where : str
         Start of the error messages.
 

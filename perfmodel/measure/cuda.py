@@ -32,7 +32,7 @@ Launches that DRAM bounds take 9 to 22% longer meanwhile; an H200 clears 0.4e12
 
 
 class CudaGpu:
-    """GPU number `index` of this machine; see `perfmodel.measure.gpu.Gpu` for the methods."""
+    """GPU number `index` of this machine. Its methods raise `GpuError` if they fail."""
 
     def __init__(self, index: int = 0) -> None:
         try:
@@ -129,7 +129,7 @@ class CudaGpu:
         self._clean_at = clean_at(self._clean_at, monotonic(), self._sizes.pop(memory, 0))
 
     def fill(self, memory: Memory, size: int, fill: str, step: int, limit: int) -> None:
-        """Write what `fill` means into memory."""
+        """Write what `fill` (see `perfmodel.measure.sweep.FILLS`) means into memory."""
         if fill == "zero":
             self._call(self._driver.cuMemsetD8(memory, 0, size))
             self._call(self._driver.cuCtxSynchronize())  # our stream does not wait for this one
@@ -183,7 +183,7 @@ class CudaGpu:
         shared_bytes: int,
         arguments: Sequence[tuple[str, Any]],
     ) -> Any:
-        """Return a launch, ready to go."""
+        """Return a launch, ready to go; the value of a "buffer" argument is its memory."""
         values: list[Any] = [
             ctypes.c_uint64(v) if kind == "buffer" else _TYPES[kind](v) for kind, v in arguments
         ]
@@ -206,7 +206,10 @@ class CudaGpu:
         self._finish()
 
     def time(self, prepared: Any, cold: bool) -> float:
-        """Launch between two events; return the time between them [s]."""
+        """Launch between two events; return the time between them [s].
+
+        Cold empties L2 of everything that the launch could want.
+        """
         sleep(max(self._clean_at - monotonic(), 0.0))
         driver, (begin, end) = self._driver, self._events
         if cold:
@@ -230,7 +233,7 @@ class CudaGpu:
         self._call(driver.cuProfilerStart() if on else driver.cuProfilerStop())
 
     def recover(self) -> None:
-        """Reset the context, which an illegal access leaves unusable, and open it again."""
+        """Reset the context, which an illegal access leaves unusable; all in it is gone."""
         self._driver.cuDevicePrimaryCtxReset(self._device)
         self._open()
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from perfmodel.measure.cuda import CudaGpu
-from perfmodel.measure.gpu import Gpu, GpuError
+from perfmodel.measure.gpu import GpuError
 from perfmodel.measure.stage import Pool, set_up
 from perfmodel.measure.stage import pool as memory_pool
 from perfmodel.measure.sweep import Point, Sweep, points, read_sweeps
@@ -39,7 +39,7 @@ def main(plan_path: str, done_path: str) -> None:
                         done.flush()
 
 
-def _launch(gpu: Gpu, sweep: Sweep, point: Point, memory: Pool, warm: bool) -> bool:
+def _launch(gpu: CudaGpu, sweep: Sweep, point: Point, memory: Pool, warm: bool) -> bool:
     """Launch a point under the profiler; say whether it went well."""
     try:
         prepared, _ = set_up(gpu, sweep, point, memory)

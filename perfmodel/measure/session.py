@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import PerfmodelError, nearest
-from perfmodel.measure.gpu import Gpu, GpuError, Memory
+from perfmodel.measure.cuda import CudaGpu
+from perfmodel.measure.gpu import GpuError, Memory
 from perfmodel.measure.profiler import profile_sweeps, profiler_path
 from perfmodel.measure.record import Folder, note_floor, open_folder
 from perfmodel.measure.seal import seal
@@ -39,7 +40,7 @@ class Outcome:
 
 
 def run_sweeps(
-    gpu: Gpu, sweeps: Sequence[Sweep], folder: Folder, step: Step = lambda *_: None
+    gpu: CudaGpu, sweeps: Sequence[Sweep], folder: Folder, step: Step = lambda *_: None
 ) -> Outcome:
     """Time every point of the sweeps between events, and write a row a protocol.
 
@@ -75,7 +76,7 @@ def run_sweeps(
 
 
 def _measure(
-    gpu: Gpu, sweep: Sweep, point: Point, memory: Pool, caches: Iterable[str]
+    gpu: CudaGpu, sweep: Sweep, point: Point, memory: Pool, caches: Iterable[str]
 ) -> Iterable[dict[str, Any]]:
     """Yield a row's measured columns for each state of the caches."""
     prepared, buffers = set_up(gpu, sweep, point, memory)
@@ -121,7 +122,7 @@ _MOST: Final = 1 << 20
 """Elements that a check reads back, at most."""
 
 
-def check_output(gpu: Gpu, sweep: Sweep, point: Point, buffers: Mapping[str, Memory]) -> None:
+def check_output(gpu: CudaGpu, sweep: Sweep, point: Point, buffers: Mapping[str, Memory]) -> None:
     """Hold what a launch wrote against its due.
 
     Raises `GpuError` if it is wrong.
@@ -191,13 +192,14 @@ def measure_gpu(
     names: Sequence[str] | None = None,
     profiler: bool = True,
     step: Step = lambda *_: None,
-    gpu: Gpu | None = None,
+    gpu: CudaGpu | None = None,
 ) -> list[str]:
     """Measure a GPU of this machine into a folder, and return what was done, a line each.
 
     `folder`: new, or of an earlier run of the same GPU, which is gone on with. `names`: sweep files
     or topics; all by default. `profiler`: whether to use Nsight Compute if it is there. `step`: see
-    `perfmodel.measure.session.run_sweeps`. `gpu`: another layer than CUDA's, for tests.
+    `perfmodel.measure.session.run_sweeps`. `gpu`: in place of that, for
+    tests.
 
     Raises `PerfmodelError` if there is no GPU, no driver or no compiler, or the folder cannot be
     used.
@@ -216,8 +218,6 @@ def measure_gpu(
         if not names or file in names or s.topic in names
     ]
     if gpu is None:
-        from perfmodel.measure.cuda import CudaGpu
-
         gpu = CudaGpu(gpu_index)
     about = {
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

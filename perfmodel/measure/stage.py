@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from perfmodel.measure.gpu import Gpu, Memory
+from perfmodel.measure.cuda import CudaGpu
+from perfmodel.measure.gpu import Memory
 from perfmodel.measure.sweep import BufferPlan, Point, Sweep
 
 _CLOCK_BYTES = 8  # of one block's entry
@@ -17,7 +18,7 @@ class Pool:
     again for every point.
     """
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: CudaGpu) -> None:
         self._gpu = gpu
         self._held: dict[str, tuple[BufferPlan, Memory]] = {}
 
@@ -50,7 +51,7 @@ class Pool:
 
 
 @contextmanager
-def pool(gpu: Gpu) -> Iterator[Pool]:
+def pool(gpu: CudaGpu) -> Iterator[Pool]:
     """Lend a pool, and free it at the end."""
     lent = Pool(gpu)
     try:
@@ -59,7 +60,7 @@ def pool(gpu: Gpu) -> Iterator[Pool]:
         lent.free()
 
 
-def set_up(gpu: Gpu, sweep: Sweep, point: Point, memory: Pool) -> tuple[Any, dict[str, Memory]]:
+def set_up(gpu: CudaGpu, sweep: Sweep, point: Point, memory: Pool) -> tuple[Any, dict[str, Memory]]:
     """Return a point's launch, ready to go, and the memory of its buffers."""
     buffers = {name: memory.get(name, plan) for name, plan in point.buffers.items()}
     program = gpu.compile(sweep.source, point.defines)

@@ -6,7 +6,6 @@ import doctest
 import os
 import pickle
 import re
-import textwrap
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +21,6 @@ from perfmodel.kernels import (
     Buffer,
     Loop,
     Parameter,
-    bind,
-    check_bounds,
-    files,
     kernel_from_table,
     load_kernel,
     parse_kernel,
@@ -295,11 +291,7 @@ def test_widths_of_parameters_are_left_open() -> None:
     assert kernel_from_table(table).accesses[0].vector == parse("m")
 
 
-def test_documented_examples_are_kernels() -> None:
-    source = files.__doc__ or ""
-    example = source.split("::\n", 1)[1].split("\nLoops that have", 1)[0]
-    kernel = parse_kernel(textwrap.dedent(example))
-    check_bounds(bind(kernel, {"n": 1000}))
+def test_documented_example_is_a_kernel() -> None:
     assert doctest.testmod(tables).attempted > 0
     assert doctest.testmod(tables).failed == 0
 

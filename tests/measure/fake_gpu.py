@@ -28,7 +28,7 @@ FACTS = GpuFacts(
 
 @dataclass
 class FakeGpu:
-    """Implements `perfmodel.measure.gpu.Gpu`.
+    """Has the methods of `perfmodel.measure.cuda.CudaGpu`.
 
     `seconds` gives the time of a launch from its grid and whether it is cold; `fail` may raise.
     """

@@ -43,19 +43,11 @@ Work = Callable[..., int]
 
 
 class AskedAgain(Algebra):
-    """Arithmetic that answers as `Algebra` does, by points where these are enough.
-
-    Where `noted` is a dictionary, it notes there the smallest questions that others ask of ranges,
-    with their answers: where all of these are the same, the larger question's is too.
-    """
-
-    def __init__(self, ranges: Mapping[str, Interval]) -> None:
-        super().__init__(ranges)
-        self.noted: dict[tuple[str, tuple[Any, ...]], Any] | None = None
+    """Arithmetic that answers as `Algebra` does, by points where these are enough."""
 
     def compared(self, operator: str, a: Sum, b: Sum) -> Node:
         """Return a comparison of signed values as a condition."""
-        difference = _difference(a, b)
+        difference = a - b
         values = self._values(difference)
         answers = {decided(operator, value, value) for value in values}
         if len(answers) < 2:
@@ -105,31 +97,6 @@ class AskedAgain(Algebra):
         return values if all(-_LARGEST <= v <= _LARGEST for v in values) else ()
 
 
-def _noting_again(name: str) -> Callable[..., Any]:
-    plain = getattr(AskedAgain, name)
-
-    def asked(self: AskedAgain, *arguments: Any) -> Any:
-        noted, self.noted = self.noted, None
-        try:
-            answer = plain(self, *arguments)
-        finally:
-            self.noted = noted
-        if noted is not None:
-            noted[name, arguments] = answer
-        return answer
-
-    return asked
-
-
-for _again in ("compared", "within", "number", "is_open", "range", "concrete"):
-    setattr(AskedAgain, _again, _noting_again(_again))
-
-
-@lru_cache(maxsize=1 << 12)
-def _difference(a: Sum, b: Sum) -> Sum:
-    return a - b
-
-
 @lru_cache(maxsize=1 << 12)
 def _worked_out(value: Sum) -> tuple[tuple[str, ...], Work | None]:
     """Return the names in a sum, and what works it out of their values; None where none does."""
@@ -156,14 +123,14 @@ def _is_whole(node: Node) -> bool:
 
 _CHANGING: Final = frozenset({"add_variable", "asks"})
 """Methods of the algebra after which others may be answered otherwise."""
-_SMALL: Final = frozenset({"supposing", "range", "within", "concrete", "number", "compared"})
-_COMPOSED: Final = frozenset(
+_ANSWERING: Final = frozenset(
     {
+        *("supposing", "range", "within", "concrete", "number", "compared", "compared_unsigned"),
         *("quotient", "remainder", "masked", "joined", "exclusive", "unsigned", "chosen"),
-        *("compared_unsigned", "extreme", "again", "condition"),
+        *("extreme", "again", "condition"),
     }
 )
-"""Those that are made of smaller ones."""
+"""Those whose answers follow from ranges."""
 _WORDS: Final = COMPARISONS | {"min", "max"}
 """Words that are arguments, and no names."""
 
@@ -172,26 +139,22 @@ _WORDS: Final = COMPARISONS | {"min", "max"}
 class Question:
     """One question and its answer."""
 
-    name: str
-    """Method of the algebra."""
+    name: str  # method of the algebra
     arguments: tuple[Any, ...]
     answer: Any
+    # The names whose ranges the answer depends on; None where that may be any.
     about: frozenset[str] | None
-    """The names whose ranges the answer depends on; None where that may be any."""
-    changed: Mapping[str, Interval]
-    """Ranges that it changed."""
+    changed: Mapping[str, Interval]  # ranges that it changed
 
 
 @dataclass(slots=True)
 class Asked:
     """Questions in their order, with the answers; not `sure` where one of them had none."""
 
+    # Those of the launch, before the first question.
     ranges: Mapping[str, Interval] = field(default_factory=dict)
-    """Those of the launch, before the first question."""
     questions: list[Question] = field(default_factory=list)
     sure: bool = True
-    inside: dict[int, Sequence[Question]] = field(default_factory=dict)
-    """What questions are made of, by their place, as far as that was noted."""
 
 
 class NotingAlgebra(Algebra):
@@ -201,7 +164,6 @@ class NotingAlgebra(Algebra):
         super().__init__(ranges)
         self.asked = Asked(dict(ranges))
         self.inside = False
-        self.lately: set[tuple[str, tuple[Any, ...]]] = set()
 
 
 def _noting(name: str) -> Callable[..., Any]:
@@ -213,20 +175,13 @@ def _noting(name: str) -> Callable[..., Any]:
         self.inside = True
         noted = self.asked
         noted.sure, sure = False, noted.sure
-        before = dict(self.ranges) if name in _CHANGING else {}
+        before = dict(self.ranges)
         try:
             answer = plain(self, *arguments)
         finally:
             self.inside = False
         noted.sure = sure
-        changed: dict[str, Interval] = {}
-        if name in _CHANGING:
-            self.lately.clear()
-            changed = {n: r for n, r in self.ranges.items() if before.get(n) != r}
-        elif (name, arguments) in self.lately:
-            return answer  # the same as before
-        else:
-            self.lately.add((name, arguments))
+        changed = {n: r for n, r in self.ranges.items() if before.get(n) != r}
         about = None if name in _CHANGING else _about(arguments)
         noted.questions.append(Question(name, arguments, answer, about, changed))
         return answer
@@ -246,7 +201,7 @@ def _about(arguments: tuple[Any, ...]) -> frozenset[str] | None:
     return found
 
 
-for _name in _CHANGING | _SMALL | _COMPOSED:
+for _name in _CHANGING | _ANSWERING:
     setattr(NotingAlgebra, _name, _noting(_name))
 
 
@@ -258,10 +213,10 @@ def answers_alike(algebra: AskedAgain, asked: Asked) -> bool:
     before = dict(asked.ranges)
     unlike = _unlike(algebra.ranges, before)
     try:
-        for place, question in enumerate(asked.questions):
+        for question in asked.questions:
             if question.about is not None and unlike.isdisjoint(question.about):
                 continue
-            if not _answered_alike(algebra, asked, place, unlike):
+            if getattr(algebra, question.name)(*question.arguments) != question.answer:
                 return False
             if question.name == "add_variable":
                 before.update(question.changed)
@@ -272,38 +227,6 @@ def answers_alike(algebra: AskedAgain, asked: Asked) -> bool:
     except Exception:  # whatever stops a question is answered by following
         return False
     return True
-
-
-def _answered_alike(algebra: AskedAgain, asked: Asked, place: int, unlike: set[str]) -> bool:
-    """Say whether a question has the same answer, by those that it is made of if they do."""
-    question = asked.questions[place]
-    if question.name not in _COMPOSED:
-        return bool(_answer(algebra, question) == question.answer)
-    inside = asked.inside.get(place)
-    if inside and all(
-        (q.about is not None and unlike.isdisjoint(q.about)) or _answer(algebra, q) == q.answer
-        for q in inside
-    ):
-        return True
-    if inside is not None:  # of no use: what it is made of has numbers of a launch
-        asked.inside[place] = ()
-        return bool(_answer(algebra, question) == question.answer)
-    noted: dict[tuple[str, tuple[Any, ...]], Any] = {}
-    algebra.noted = noted
-    try:
-        alike = bool(_answer(algebra, question) == question.answer)
-    finally:
-        algebra.noted = None
-    if alike:
-        asked.inside[place] = [
-            Question(name, arguments, answer, _about(arguments), {})
-            for (name, arguments), answer in noted.items()
-        ]
-    return alike
-
-
-def _answer(algebra: AskedAgain, question: Question) -> Any:
-    return getattr(algebra, question.name)(*question.arguments)
 
 
 def _unlike(ranges: Mapping[str, Interval], others: Mapping[str, Interval]) -> set[str]:

@@ -53,8 +53,8 @@ class Interpreter:
         self.specials = specials
         self.structures = structures
         self.structure_names = {base_name(name): name for name in structures}
+        # How many trial runs of loops are under way: ranges are not to be trusted in one.
         self.trial = 0
-        """How many trial runs of loops are under way: ranges are not to be trusted in one."""
 
     def datum(
         self,

@@ -63,20 +63,18 @@ class KernelLaunch:
 
     grid: Dimensions
     block: Dimensions
-    shared_bytes: int = 0
-    """Dynamic shared memory [B]."""
+    shared_bytes: int = 0  # dynamic shared memory [B]
+    # Scalar arguments, by the PTX parameter's name.
     values: Mapping[str, int | float] = field(default_factory=dict)
-    """Scalar arguments, by the PTX parameter's name."""
+    # What pointers point to, as far as it is known, by the PTX parameter or `field_name`.
     buffers: Mapping[str, Buffer] = field(default_factory=dict)
-    """What pointers point to, as far as it is known, by the PTX parameter or `field_name`."""
+    # Names of the parameters in the source, by the PTX parameter's name.
     shown: Mapping[str, str] = field(default_factory=dict)
-    """Names of the parameters in the source, by the PTX parameter's name."""
-    pointers: frozenset[str] = frozenset()
-    """PTX parameters that are pointers."""
+    pointers: frozenset[str] = frozenset()  # PTX parameters that are pointers
+    # Structures passed by value, by the PTX parameter's name.
     structures: Mapping[str, Structure] = field(default_factory=dict)
-    """Structures passed by value, by the PTX parameter's name."""
+    # Where these hold pointers [B].
     fields: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Where these hold pointers [B]."""
 
     @property
     def dimensions(self) -> dict[str, int]:
@@ -98,16 +96,12 @@ class KernelLaunch:
 class Base:
     """What an address may start at."""
 
-    name: str
-    """As reports call the buffer."""
-    space: str
-    """One of "global", "shared" and "local"."""
-    size: int | None
-    """Bytes, if known."""
-    parameter: str | None = None
-    """PTX parameter that points to it."""
+    name: str  # as reports call the buffer
+    space: str  # one of "global", "shared" and "local"
+    size: int | None  # bytes, if known
+    parameter: str | None = None  # PTX parameter that points to it
+    # Whether it begins where the others of this kind do: dynamic shared memory.
     dynamic: bool = False
-    """Whether it begins where the others of this kind do: dynamic shared memory."""
 
 
 @record
@@ -115,10 +109,8 @@ class Start:
     """What following a kernel begins with."""
 
     interpreter: Interpreter
-    bases: dict[str, Base]
-    """What addresses begin with, by name."""
-    shown: dict[str, str]
-    """Names of parameters as they are shown."""
+    bases: dict[str, Base]  # what addresses begin with, by name
+    shown: dict[str, str]  # names of parameters as they are shown
 
 
 def coordinates(base: str, number: Array, sides: Dimensions) -> dict[str, Array]:

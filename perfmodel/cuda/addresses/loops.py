@@ -31,12 +31,9 @@ _ENDS: Final = 64
 class Recurrence:
     """A register that a loop changes."""
 
-    start: Sum
-    """Its value when the loop begins."""
-    carried: Name
-    """Its value at the start of any iteration."""
-    update: Sum
-    """Its value at the end of that iteration."""
+    start: Sum  # its value when the loop begins
+    carried: Name  # its value at the start of any iteration
+    update: Sum  # its value at the end of that iteration
 
 
 def solved(

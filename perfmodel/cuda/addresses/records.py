@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+import numpy as np
 
 from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.memory_parts import part_key
 from perfmodel.errors import PerfmodelError
-from perfmodel.expressions import Name, Node, Number, Operation, names
+from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.records import record
 
 DATUM: Final = "datum__"
@@ -25,8 +27,7 @@ ALIGNED: Final = 256
 class Unknown:
     """A value that is no integer, or not followed: the loads that it comes from."""
 
-    sources: frozenset[int] = frozenset()
-    """Instructions of these loads."""
+    sources: frozenset[int] = frozenset()  # instructions of these loads
 
 
 Value: TypeAlias = Sum | Number | Name | Operation | Unknown
@@ -37,18 +38,16 @@ Value: TypeAlias = Sum | Number | Name | Operation | Unknown
 class Datum:
     """An integer or a condition that data decides."""
 
-    instruction: int
-    """The instruction that makes it."""
+    instruction: int  # the instruction that makes it
+    # Loads that it comes from; empty for a number that is computed but not followed.
     sources: frozenset[int]
-    """Loads that it comes from; empty for a number that is computed but not followed."""
+    # Range of its type.
     low: int
     high: int
-    """Range of its type."""
+    # Whether data decides it, but it is not just what was read: a loop computes it from turn to
+    # turn, or something else that is not followed is in it.
     computed: bool = False
-    """Whether data decides it, but it is not just what was read: a loop computes it from turn to
-    turn, or something else that is not followed is in it."""
-    shuffled: bool = False
-    """Whether it differs at all places that it is read at."""
+    shuffled: bool = False  # whether it differs at all places that it is read at
 
 
 def base_name(symbol: str) -> str:
@@ -65,36 +64,25 @@ class NotFollowedError(PerfmodelError):
 class LoopRun:
     """A loop as it runs."""
 
-    index: int
-    """In the control flow's list."""
-    variable: str
-    """Counts iterations from 0."""
-    trips: Node | None
-    """Iterations of the thread that has most; None if data decides."""
-    parent: str | None
-    """Variable of the loop around it."""
+    index: int  # in the control flow's list
+    variable: str  # counts iterations from 0
+    trips: Node | None  # iterations of the thread that has most; None if data decides
+    parent: str | None  # variable of the loop around it
 
 
 @record
 class MemoryAccess:
     """One memory instruction, where it runs."""
 
-    at: int
-    """The instruction."""
-    address: Sum | None
-    """None if it is not followed."""
-    guard: Node
-    """Condition for a thread to make it."""
-    loop: str | None
-    """Variable of the innermost loop around it."""
-    sources: frozenset[int]
-    """Loads that its address comes from."""
-    part: int = 0
-    """Which of the instruction's `memory_parts` it is."""
-    coordinates: tuple[Sum, ...] = ()
-    """Of a tensor copy."""
+    at: int  # the instruction
+    address: Sum | None  # None if it is not followed
+    guard: Node  # condition for a thread to make it
+    loop: str | None  # variable of the innermost loop around it
+    sources: frozenset[int]  # loads that its address comes from
+    part: int = 0  # which of the instruction's `memory_parts` it is
+    coordinates: tuple[Sum, ...] = ()  # of a tensor copy
+    # Loads that what it stores, or adds and returns, comes from.
     stored: frozenset[int] = frozenset()
-    """Loads that what it stores, or adds and returns, comes from."""
 
     @property
     def key(self) -> int:
@@ -118,6 +106,14 @@ class Followed:
     loops: list[LoopRun] = field(default_factory=list)
     accesses: list[MemoryAccess] = field(default_factory=list)
     blocks: list[BlockRun] = field(default_factory=list)
+
+    def decided_trips(self, known: Mapping[str, Any]) -> dict[str, int]:
+        """Return the iterations of the loops for which numbers that are `known` decide them."""
+        return {
+            loop.variable: int(np.max(evaluate(loop.trips, known)))
+            for loop in self.loops
+            if loop.trips is not None and names(loop.trips) <= known.keys()
+        }
 
     def iterations(self, loop: str | None, trips: Mapping[str, float]) -> float:
         """Return how often a loop's body runs in all, once outside of loops.

@@ -36,8 +36,7 @@ class TooLargeError(PerfmodelError):
 class Sum:
     """A polynomial with whole coefficients."""
 
-    terms: Mapping[Factors, int]
-    """Coefficient of each product; none is 0."""
+    terms: Mapping[Factors, int]  # coefficient of each product; none is 0
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

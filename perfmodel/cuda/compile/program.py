@@ -54,19 +54,13 @@ _STACK: Final = re.compile(
 class Resources:
     """What a kernel takes of an SM."""
 
-    registers: int
-    """A thread."""
-    shared_bytes: int
-    """Static, a block [B], without what the system keeps."""
-    local_bytes: int
-    """Stack frame, a thread [B]."""
-    spill_store_bytes: int | None
-    """A thread [B]; None if unknown."""
+    registers: int  # a thread
+    shared_bytes: int  # static, a block [B], without what the system keeps
+    local_bytes: int  # stack frame, a thread [B]
+    spill_store_bytes: int | None  # a thread [B]; None if unknown
     spill_load_bytes: int | None
-    origin: str
-    """``ptxas``, ``nvJitLink`` or ``estimated``."""
-    code: MachineCode = ()
-    """What the assembler made of it; empty if it is not at hand."""
+    origin: str  # ``ptxas``, ``nvJitLink`` or ``estimated``
+    code: MachineCode = ()  # what the assembler made of it; empty if it is not at hand
 
 
 def resources(
@@ -221,19 +215,14 @@ DEFAULT_ARCHITECTURE: Final = "sm_90"
 class Program:
     """The kernels of a file."""
 
-    name: str
-    """Of the file."""
+    name: str  # of the file
     module: Module
-    text: str
-    """The PTX."""
-    architecture: str
-    """What registers and shared memory are counted for."""
-    compiler: str | None
-    """Such as ``nvcc 13.0``; None if PTX was given."""
-    resources: Mapping[str, Resources]
-    """By kernel; of those that were asked for."""
+    text: str  # the PTX
+    architecture: str  # what registers and shared memory are counted for
+    compiler: str | None  # such as ``nvcc 13.0``; None if PTX was given
+    resources: Mapping[str, Resources]  # by kernel; of those that were asked for
+    # Names of parameters by kernel, as the source has them; empty for PTX.
     source_names: Mapping[str, tuple[str, ...]]
-    """Names of parameters by kernel, as the source has them; empty for PTX."""
 
     def kernel(self, name: str | None = None) -> Function:
         """Return a kernel by its name in PTX or in the source; the only one without a name.

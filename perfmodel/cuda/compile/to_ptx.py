@@ -41,10 +41,8 @@ class Staged:
     """A private folder with what one run of a compiler needs."""
 
     folder: Path
-    path: Path
-    """Of the user's source."""
-    folders: tuple[Path, ...]
-    """Of the user, that headers are looked for in."""
+    path: Path  # of the user's source
+    folders: tuple[Path, ...]  # of the user, that headers are looked for in
 
     @property
     def source(self) -> Path:
@@ -173,8 +171,7 @@ class Compiled:
     """What a compiler made of a source."""
 
     ptx: str
-    compiler: str
-    """Such as ``nvcc 13.0``."""
+    compiler: str  # such as ``nvcc 13.0``
 
 
 def compile_ptx(

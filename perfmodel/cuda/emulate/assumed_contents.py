@@ -64,16 +64,13 @@ DOUBTS: Final[Mapping[Use, Doubt]] = {
 class StandIn:
     """What stands for the content of one argument."""
 
+    # Of the buffer: in `KernelLaunch.buffers`, and as the user knows it.
     key: str
     name: str
-    """Of the buffer: in `KernelLaunch.buffers`, and as the user knows it."""
     use: Use
-    words: str
-    """What it holds."""
-    taken: Buffer | None
-    """The buffer with this content; None for random numbers."""
-    others: tuple[Buffer, ...] = ()
-    """The same with other content that is as plausible."""
+    words: str  # what it holds
+    taken: Buffer | None  # the buffer with this content; None for random numbers
+    others: tuple[Buffer, ...] = ()  # the same with other content that is as plausible
 
 
 @record(slots=False)

@@ -28,13 +28,11 @@ _SELDOM: Final = 64
 class Budget:
     """What an emulation has done of the work that it may do."""
 
-    seconds: float
-    """For which it may run, told by its work [s]."""
-    most_steps: int
-    """Executions of pieces of straight code that it may make."""
+    seconds: float  # for which it may run, told by its work [s]
+    most_steps: int  # executions of pieces of straight code that it may make
+    # Made so far.
     steps: int = 0
     work: int = 0
-    """Made so far."""
     _most_work: float = field(init=False)
     _began: float = field(init=False)
     _looked: bool = False

@@ -35,13 +35,13 @@ _WORD: Final = np.dtype(np.uint32)
 class Arrivals:
     """What barriers wait for: bytes, and copies by instruction; by the barrier's address."""
 
+    # Bytes that barriers are told to wait for, and those of copies whose size is stated.
     expected: dict[int, float] = field(default_factory=dict)
     known: dict[int, float] = field(default_factory=dict)
-    """Bytes that barriers are told to wait for, and those of copies whose size is stated."""
+    # Tensor copies of each instruction.
     copies: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Tensor copies of each instruction."""
+    # Tensor copies from shared memory, which no barrier waits for, by instruction.
     stores: dict[int, int] = field(default_factory=dict)
-    """Tensor copies from shared memory, which no barrier waits for, by instruction."""
 
     def sizes(self) -> tuple[dict[int, float], str]:
         """Return the bytes of a tensor copy by instruction, and what that takes for granted."""

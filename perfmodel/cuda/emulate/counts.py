@@ -15,7 +15,6 @@ from perfmodel.cuda.emulate.reuse import Touches
 from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.wavefronts import data_wavefronts, tag_wavefronts
-from perfmodel.records import record
 from perfmodel.trace.coalescer import LANES, coalesce
 
 _ALL: Final = 24
@@ -24,10 +23,9 @@ _MOST_ROWS: Final = 1 << 10
 """Requests of one execution that are worked out: evenly spaced ones of more."""
 _KEPT: Final = 1 << 12
 """Requests whose addresses are kept, for how atomics and stores share addresses."""
+_SHARED: Final = -1
 LOCAL_REGION: Final = -2
-"""Number that stands for local memory among those of buffers."""
-_MOST_LOOKED: Final = 16
-"""Accesses whose requests are kept with what they ask for: others may ask for the same."""
+"""Numbers that stand for shared and local memory among those of buffers."""
 _PIECE: Final = 16
 """[B] that bulk copies are made of."""
 _MOST_REGIONS: Final = 1 << 16
@@ -38,34 +36,31 @@ _SECTORS: Final = np.array([i.bit_count() for i in range(16)], dtype=np.int64)
 class Count:
     """What one memory instruction did in the sampled blocks."""
 
-    width: int
-    """Bytes a lane."""
+    width: int  # bytes a lane
+    # Warp requests with a lane that takes part, and these lanes.
     requests: int = 0
     lanes: int = 0
-    """Warp requests with a lane that takes part, and these lanes."""
-    region: int = -3
-    """Number of the buffer; -1 is shared memory, -2 local, -3 none of these."""
-    looked: float = 0.0
-    """Requests that the following stand for."""
+    region: int = -3  # number of the buffer; -1 is shared memory, -2 local, -3 none of these
+    looked: float = 0.0  # requests that the following stand for
+    # Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's clocks,
+    # summed.
     different: float = 0.0
     sectors: float = 0.0
     lines: float = 0.0
     pairs: float = 0.0
     data: float = 0.0
     tags: float = 0.0
-    """Distinct addresses, sectors, lines and 64 B halves of lines of each request, and L1's clocks,
-    summed."""
     executions: int = 0
     due: int = 0
+    # Addresses, from the start of the buffer, and lanes that take part, of some requests.
     kept: list[tuple[Array, Array]] = field(default_factory=list)
-    """Addresses, from the start of the buffer, and lanes that take part, of some requests."""
     rows_kept: int = 0
+    # Whether each request moves a run of bytes, of which `lanes` counts the pieces.
     bulk: bool = False
-    """Whether each request moves a run of bytes, of which `lanes` counts the pieces."""
+    # Bytes from the buffer's start to the end of what was asked for, before any is put inside.
     reach: int = 0
-    """Bytes from the buffer's start to the end of what was asked for, before any is put inside."""
+    # Numbers of all buffers in global memory that it went to.
     regions: set[int] = field(default_factory=set)
-    """Numbers of all buffers in global memory that it went to."""
 
     def add_run(
         self, requests: int, pieces: float, sectors: float, lines: float, pairs: float
@@ -78,6 +73,20 @@ class Count:
         self.sectors += sectors
         self.lines += lines
         self.pairs += pairs
+
+    def add_requests(self, places: Array, width: int, active: Array, weight: float) -> None:
+        """Add requests of lanes that take part, each of which stands for `weight`."""
+        self.data += weight * float(data_wavefronts(places, width, active).sum())
+        if self.region == _SHARED:
+            return
+        ordered = np.sort(np.where(active, places, -1), axis=-1)
+        found = coalesce(places, active, width)
+        bits = found.sectors
+        self.different += weight * float((first_of_equals(ordered) & (ordered >= 0)).sum())
+        self.sectors += weight * float(_SECTORS[bits].sum())
+        self.lines += weight * float(len(found.line))
+        self.pairs += weight * float(((bits & 3 != 0).astype(int) + (bits & 12 != 0)).sum())
+        self.tags += weight * float(tag_wavefronts(places, active).sum())
 
     def mean(self, total: float) -> float:
         """Return a sum a request."""
@@ -105,25 +114,24 @@ class Counter:
         self._constants = constants
         self._changing = changing
         self.touches = touches
-        self._looked: dict[tuple[int, ...], _Looked] = {}
-        self._last: tuple[Array, Array, int] | None = None
 
     def report(self, at: int, address: Array, lanes: Array, width: int) -> None:
         """Take in one execution."""
         if not len(lanes):
             return
+        new = first_of_equals(lanes >> 5)
+        rows = int(np.count_nonzero(new))
         if at in self._constants:
             read = self.counts.setdefault(at, Count(width))
             words = (lanes >> 5 << 32) + (address.astype(np.int64) >> 2 & 0xFFFFFFFF)
             words.sort()
-            read.requests += self._requests(lanes)[1]
+            read.requests += rows
             read.data += int(np.count_nonzero(first_of_equals(words))) * -(-width // 4)
             return
         self.touches.take(at, address, lanes)
         count = self.counts.get(at)
         if count is None:
             count = self.counts[at] = Count(width)
-        new, rows = self._requests(lanes)
         count.requests += rows
         count.lanes += len(lanes)
         count.executions += 1
@@ -140,13 +148,6 @@ class Counter:
         else:
             looked = rows
         self._look(count, at, row, lanes & LANES - 1, address, looked, step * rows)
-
-    def _requests(self, lanes: Array) -> tuple[Array, int]:
-        """Return which lanes begin a request, and how many; several accesses in a row are alike."""
-        if self._last is None or self._last[0] is not lanes:
-            new = first_of_equals(lanes >> 5)
-            self._last = lanes, new, int(np.count_nonzero(new))
-        return self._last[1:]
 
     def multiply(self, inside: range, factor: float) -> None:
         """Let what some instructions did stand for more: iterations that are not run."""
@@ -181,7 +182,7 @@ class Counter:
             return  # an address that no buffer has
         start = region + 1 << GAP_SHIFT
         if region < 0:
-            count.region = LOCAL_REGION if first >= LOCAL_BASE else -1
+            count.region = LOCAL_REGION if first >= LOCAL_BASE else _SHARED
         else:
             count.region = region
             low, high = int(address.min()), int(address.max())
@@ -192,54 +193,19 @@ class Counter:
                 count.regions.update(np.unique(numbers).tolist())
         if not self._closely and at not in self._changing:
             return
-        found = self._found(address, row, lane, rows, count.width)
+        places, active, width = _placed(address, row, lane, rows, count.width)
         if at in self._changing and count.rows_kept < _KEPT:
-            count.kept.append((found.places, found.active))
+            count.kept.append((places, active))
             count.rows_kept += rows
-        if not self._closely:
-            return
-        weight = stands / rows
-        count.looked += stands
-        count.data += weight * found.data
-        count.different += weight * found.different
-        count.sectors += weight * found.sectors
-        count.lines += weight * found.lines
-        count.pairs += weight * found.pairs
-        count.tags += weight * found.tags
-
-    def _found(self, address: Array, row: Array, lane: Array, rows: int, width: int) -> "_Looked":
-        """Return what some requests ask for, as found before if they were looked at before."""
-        key = width, rows, len(address), int(address[0]), int(address[-1])
-        known = self._looked.get(key)
-        same = known is not None and all(map(np.array_equal, known.of, (address, row, lane)))
-        if known is None or not same:
-            if len(self._looked) >= _MOST_LOOKED:
-                del self._looked[next(iter(self._looked))]
-            known = _looked_at(address, row, lane, rows, width, self._closely)
-            self._looked[key] = known
-        return known
+        if self._closely:
+            count.looked += stands
+            count.add_requests(places, width, active, stands / rows)
 
 
-@record(slots=False)
-class _Looked:
-    """Requests, given by row and lane, and what they ask for."""
-
-    of: tuple[Array, Array, Array]
-    """Their addresses, rows and lanes."""
-    places: Array
-    active: Array
-    data: float = 0.0
-    different: float = 0.0
-    sectors: float = 0.0
-    lines: float = 0.0
-    pairs: float = 0.0
-    tags: float = 0.0
-
-
-def _looked_at(
-    address: Array, row: Array, lane: Array, rows: int, width: int, closely: bool
-) -> _Looked:
-    """Return what requests ask for; unless `closely`, only where they go."""
+def _placed(
+    address: Array, row: Array, lane: Array, rows: int, width: int
+) -> tuple[Array, Array, int]:
+    """Return where lanes go, from the start of the buffer, which take part, and bytes of each."""
     first = int(address[0])
     region = (first >> GAP_SHIFT) - 1
     base = 0 if region < 0 else (region + 1 << GAP_SHIFT) + MIDDLE - (1 << 36)
@@ -251,21 +217,4 @@ def _looked_at(
         # Words of local memory are interleaved among the lanes of a warp.
         own = (places - LOCAL_BASE) // 4 * 4 * LANES + np.arange(LANES) * 4
         places, width = np.where(active, own, 0), 4
-    places -= places % width
-    of = address, row, lane
-    if not closely:
-        return _Looked(of, places, active)
-    data = float(data_wavefronts(places, width, active).sum())
-    if region < 0 and first < LOCAL_BASE:
-        return _Looked(of, places, active, data)
-    ordered = np.sort(np.where(active, places, -1), axis=-1)
-    found = coalesce(places, active, width)
-    bits = found.sectors
-    return _Looked(
-        *(of, places, active, data),
-        different=float((first_of_equals(ordered) & (ordered >= 0)).sum()),
-        sectors=float(_SECTORS[bits].sum()),
-        lines=float(len(found.line)),
-        pairs=float(((bits & 3 != 0).astype(int) + (bits & 12 != 0)).sum()),
-        tags=float(tag_wavefronts(places, active).sum()),
-    )
+    return places - places % width, active, width

@@ -29,12 +29,9 @@ class EmulatedLaunch:
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    shared_bytes: int
-    """Dynamic shared memory [B]."""
-    parameters: Mapping[str, bytes]
-    """What each parameter holds, but for pointers."""
-    buffers: Mapping[str, Region]
-    """What pointers point to, by parameter."""
+    shared_bytes: int  # dynamic shared memory [B]
+    parameters: Mapping[str, bytes]  # what each parameter holds, but for pointers
+    buffers: Mapping[str, Region]  # what pointers point to, by parameter
 
 
 def emulated_launch(
@@ -120,17 +117,13 @@ def _recipe(name: str, buffer: Buffer) -> Callable[[Array, int], Array]:
 class Sample:
     """The blocks of a launch that are emulated, and their lanes."""
 
-    blocks: int
-    """Of the launch."""
-    numbers: Array
-    """Of the blocks that are emulated."""
-    padded: int
-    """Lanes of a block, in whole warps."""
+    blocks: int  # of the launch
+    numbers: Array  # of the blocks that are emulated
+    padded: int  # lanes of a block, in whole warps
+    # Of each lane: its block's place in `numbers`, and its thread in the block.
     block_of: Array
     thread: Array
-    """Of each lane: its block's place in `numbers`, and its thread in the block."""
-    inside: Array
-    """Lanes that are threads."""
+    inside: Array  # lanes that are threads
 
     @property
     def lanes(self) -> int:

@@ -74,13 +74,11 @@ class Machine:
         self.lanes = lanes
         self.registers: dict[str, Array] = {}
         self.everyone = Active(slice(None), np.arange(lanes))
-        self.unfollowed: set[str] = set()
-        """Instructions that are not emulated."""
-        self.others = 1.0
-        """Blocks of the launch over those that are run."""
+        self.unfollowed: set[str] = set()  # instructions that are not emulated
+        self.others = 1.0  # blocks of the launch over those that are run
         self.tickets: frozenset[int] = frozenset()
+        # Counters that tickets are drawn from, by address: see `ticket_draws`.
         self.drawn: dict[int, float] = {}
-        """Counters that tickets are drawn from, by address: see `emulate_tickets`."""
 
     def some(self, lanes: Array) -> Active:
         """Return lanes, given by their numbers in increasing order, as those that take part."""

@@ -26,8 +26,6 @@ WORKSPACE: Final = 0x7FFFFFFF
 0, grid.sync() traps. No buffer is there."""
 _MOST_SHARED: Final = 1 << 18
 """Bytes from which on no block has shared memory."""
-_MOST_READ: Final = 1 << 18
-"""Numbers of a buffer without stated content that are kept when they were read, about."""
 MOST_BACKED: Final = 1 << 30
 """Bytes of a buffer that keeps what is stored to it; larger ones forget."""
 
@@ -37,30 +35,22 @@ class Region:
     """A buffer in global memory."""
 
     name: str
-    size: int
-    """Bytes."""
-    content: Array | None = None
-    """What it holds at first, as bytes; None is generated."""
+    size: int  # bytes
+    content: Array | None = None  # what it holds at first, as bytes; None is generated
+    # From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
+    # None is a hash.
     generated: Callable[[Array, int], Array] | None = None
-    """From a byte address in the buffer, its elements' numbers, as unsigned integers of some size;
-    None is a hash."""
-    sized: bool = True
-    """Whether its size is known; if not, nothing is wrapped around."""
-    below: int | None = None
-    """What generated integers are below, if anything."""
+    sized: bool = True  # whether its size is known; if not, nothing is wrapped around
+    below: int | None = None  # what generated integers are below, if anything
     wrapped: bool = False
-    guessed: bool = False
-    """Whether generated content was read."""
-    largest: int = 0
-    """Largest number among it, as an unsigned integer."""
-    assumed: bool = False
-    """Whether its content is a recipe that stands for what nobody states."""
+    guessed: bool = False  # whether generated content was read
+    largest: int = 0  # largest number among it, as an unsigned integer
+    assumed: bool = False  # whether its content is a recipe that stands for what nobody states
+    # Whether branches or addresses depend on the content, as far as the code shows.
     decides: bool = True
-    """Whether branches or addresses depend on the content, as far as the code shows."""
     reach: int = 0
     _stored: Array | None = field(default=None, repr=False)
     _touched: Array | None = field(default=None, repr=False)
-    _read: dict[Any, tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     def place(self, offset: Array, width: int) -> Array:
         """Return offsets inside the buffer, wrapped around where they are not."""
@@ -107,21 +97,11 @@ class Region:
         self._stored = self._touched = None
 
     def _at_first(self, offset: Array, whole: np.dtype[Any], kind: str) -> Array:
-        """Return what it held at first; what was read before, as in a loop, is kept."""
+        """Return what it held at first."""
         if self.content is not None:
             return self._content(offset, whole)
         if not offset.size:
             return np.zeros(0, dtype=whole)
-        key = whole, kind, offset.size, int(offset[0]), int(offset[-1])
-        of, found = self._read.get(key, (None, None))
-        if of is None or found is None or not np.array_equal(of, offset):
-            found = self._made(offset, whole, kind)
-            if len(self._read) * offset.size >= _MOST_READ:
-                self._read.clear()
-            self._read[key] = offset, found
-        return found
-
-    def _made(self, offset: Array, whole: np.dtype[Any], kind: str) -> Array:
         if self.generated is not None:
             return self.generated(offset, whole.itemsize).astype(whole, copy=False)
         # Another place of the same sequence: buffers differ from one another.
@@ -173,8 +153,8 @@ class Memory:
         blocks = int(block_of.max(initial=0)) + 1
         self.shared = np.zeros(blocks * self.shared_bytes, dtype=np.uint8)
         self.local = np.zeros(len(block_of) * self.local_bytes, dtype=np.uint8)
+        # Accesses of lanes that go to buffers, and those that go to none.
         self.reached = 0
-        """Accesses of lanes that go to buffers, and those that go to none."""
         self.strayed = 0
 
     @property

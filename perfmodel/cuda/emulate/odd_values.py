@@ -36,12 +36,9 @@ OddShares = Mapping[int, Mapping[str, float]]
 class Way:
     """What a warp does besides for some odd values."""
 
-    values: str
-    """One of "zero", "extreme" and "subnormal"."""
-    counts: Mapping[str, float]
-    """Machine instructions by pipe."""
-    clocks: float
-    """Until the result is there, besides."""
+    values: str  # one of "zero", "extreme" and "subnormal"
+    counts: Mapping[str, float]  # machine instructions by pipe
+    clocks: float  # until the result is there, besides
 
 
 @lru_cache(maxsize=1)
@@ -150,10 +147,8 @@ def _odd_64(opcode: str, value: Array) -> Array:
 class OddValues:
     """How many warps took each way of odd values, and how many came there."""
 
-    warps: dict[int, dict[str, float]] = field(default_factory=dict)
-    """By instruction and way."""
-    came: dict[int, float] = field(default_factory=dict)
-    """By instruction, all warps that ran it."""
+    warps: dict[int, dict[str, float]] = field(default_factory=dict)  # by instruction and way
+    came: dict[int, float] = field(default_factory=dict)  # by instruction, all warps that ran it
 
     def watched(self, machine: Machine, at: int, instruction: Instruction, run: Step) -> Step:
         """Return a step that also counts who takes which way."""

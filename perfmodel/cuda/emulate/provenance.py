@@ -33,12 +33,10 @@ _BRANCHES: Final = frozenset({"bra", "brx"})
 class Provenance:
     """What decides where a function's threads go, and which addresses they form."""
 
-    addresses: Mapping[int, Sources]
-    """By access in memory, the loads that its address is made of."""
+    addresses: Mapping[int, Sources]  # by access in memory, the loads that its address is made of
+    # By loop, the loads that the conditions on which it is left are made of.
     exits: Mapping[int, Sources]
-    """By loop, the loads that the conditions on which it is left are made of."""
-    branches: Sources
-    """Loads that other branches are made of."""
+    branches: Sources  # loads that other branches are made of
 
     @property
     def everything(self) -> Sources:

@@ -31,19 +31,13 @@ class Rest:
     """A loop that is left before its end."""
 
     loop: Loop
-    target: int
-    """Block after it."""
-    lanes: Array
-    """Lanes that leave it."""
-    factor: float
-    """What each of its counts is to be multiplied by."""
-    register: str
-    """Its counter, and `value` what it holds at the end."""
+    target: int  # block after it
+    lanes: Array  # lanes that leave it
+    factor: float  # what each of its counts is to be multiplied by
+    register: str  # its counter, and `value` what it holds at the end
     value: Array
-    whole: bool
-    """Whether all these lanes are between two iterations."""
-    turns: Array
-    """Iterations that each warp has left."""
+    whole: bool  # whether all these lanes are between two iterations
+    turns: Array  # iterations that each warp has left
 
 
 def rest(

@@ -27,45 +27,36 @@ LEFT_OUT: Final = 4.0
 class NoEndError(PerfmodelError):
     """An emulation that was given up."""
 
-    slow: bool = False
-    """Whether the time was up, not the steps."""
-    guessed: bool = False
-    """Whether content was generated, which may decide how often loops run."""
+    slow: bool = False  # whether the time was up, not the steps
+    guessed: bool = False  # whether content was generated, which may decide how often loops run
 
 
 @dataclass(slots=True)
 class Emulation:
     """What the sampled blocks did."""
 
+    # Blocks that were run, and those of the launch.
     sampled: int
     blocks: int
-    """Blocks that were run, and those of the launch."""
+    # By basic block: warps and threads that ran it, each time they did.
     warps: Array
     threads: Array
-    """By basic block: warps and threads that ran it, each time they did."""
-    edges: dict[tuple[int, int], int]
-    """Warps with a lane that went from one basic block to another."""
-    counts: dict[int, Count]
-    """By memory instruction."""
-    regions: list[Region]
-    """Buffers, in the order in which counts number them."""
-    notes: tuple[str, ...] = ()
-    """What was assumed or left out."""
-    reuse: Mapping[int, Reuse] = field(default_factory=dict)
-    """By load, of those that L1 caches."""
-    unequal: Unequal = field(default_factory=Unequal)
-    """How much of it each warp and block did."""
+    edges: dict[tuple[int, int], int]  # warps with a lane that went from one basic block to another
+    counts: dict[int, Count]  # by memory instruction
+    regions: list[Region]  # buffers, in the order in which counts number them
+    notes: tuple[str, ...] = ()  # what was assumed or left out
+    reuse: Mapping[int, Reuse] = field(default_factory=dict)  # by load, of those that L1 caches
+    unequal: Unequal = field(default_factory=Unequal)  # how much of it each warp and block did
+    # The same of the warps that come to a loop, if any do, and of their blocks.
     looping: Unequal = field(default_factory=Unequal)
-    """The same of the warps that come to a loop, if any do, and of their blocks."""
+    # By instruction, the share of its warps that take each way of odd values.
     odd: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-    """By instruction, the share of its warps that take each way of odd values."""
-    doubt: Doubt = SURE
-    """How far what was assumed may be off."""
+    doubt: Doubt = SURE  # how far what was assumed may be off
     warps_per_block: int = 1
+    # Buffers whose unknown content decides loops that had not ended when they were left.
     endless: tuple[str, ...] = ()
-    """Buffers whose unknown content decides loops that had not ended when they were left."""
+    # Share of the accesses that go to addresses which no buffer has, and are left out.
     strayed: float = 0.0
-    """Share of the accesses that go to addresses which no buffer has, and are left out."""
 
     @property
     def sampled_warps(self) -> int:

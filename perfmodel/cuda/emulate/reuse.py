@@ -49,22 +49,19 @@ _WARP: Final = 48
 class Reuse:
     """How the sectors of a load come again in the blocks that are followed."""
 
+    # Share of the sectors that caches of `LINES` lines a block do not have.
     misses: tuple[float, ...] = ()
-    """Share of the sectors that caches of `LINES` lines a block do not have."""
+    # Share of the sectors that their block asks for the first time, and the pieces of `ATOM`
+    # sectors that it does, for each sector.
     once: tuple[float, float] = (1.0, 1.0)
-    """Share of the sectors that their block asks for the first time, and the pieces of `ATOM`
-    sectors that it does, for each sector."""
+    # Lines of the table that is read at random places, as all blocks do; 0 of other loads.
     drawn: float = 0.0
-    """Lines of the table that is read at random places, as all blocks do; 0 of other loads."""
-    apart: bool = False
-    """Whether each block goes through a dense part of its own."""
-    jumping: bool = False
-    """Whether each warp goes in no order from one request to the next."""
-    alike: float = 1.0
-    """How many neighbouring blocks ask for a sector at a time."""
+    apart: bool = False  # whether each block goes through a dense part of its own
+    jumping: bool = False  # whether each warp goes in no order from one request to the next
+    alike: float = 1.0  # how many neighbouring blocks ask for a sector at a time
+    # How many requests of a block wait for its new sectors, for each that asks for one: warps that
+    # come to a sector in one turn all wait, whoever asks first.
     met: float = 1.0
-    """How many requests of a block wait for its new sectors, for each that asks for one: warps that
-    come to a sector in one turn all wait, whoever asks first."""
 
 
 class Touches:
@@ -78,11 +75,11 @@ class Touches:
         self._padded = padded
         self._parts: list[tuple[int, int, Array, Array]] = []
         self._count = 0
-        self._blocks: list[int] = []
-        self._end = 0
+        self._blocks: list[int] = []  # that are followed
+        self._end = 0  # past the last of their lanes, once there are enough of them
+        # Counts executions of straight code: in one, each warp makes in a row the loads that wait
+        # for as many others.
         self.turn = 0
-        """Counts executions of straight code: in one, each warp makes in a row the loads that
-        wait for as many others."""
 
     def take(self, at: int, address: Array, lanes: Array) -> None:
         """Write down one execution, by byte addresses; what is full takes no more."""

@@ -43,20 +43,19 @@ FEWER: Final = 16
 class Effort:
     """How much is emulated, and when it is given up."""
 
+    # Threads that are run, about: whole blocks, spread over the grid; at least one.
     lanes: int = 1 << 14
-    """Threads that are run, about: whole blocks, spread over the grid; at least one."""
+    # Time, told by the work [s]: how many blocks are run must not depend on how busy the machine
+    # is. A third is for all lanes, the rest for fewer.
     seconds: float = 12.0
-    """Time, told by the work [s]: how many blocks are run must not depend on how busy the machine
-    is. A third is for all lanes, the rest for fewer."""
+    # Pieces of straight code that are run, each for all lanes that stand there.
     steps: int = 400_000
-    """Pieces of straight code that are run, each for all lanes that stand there."""
+    # Whether to try with fewer lanes where all take too long, and to let the iterations so far
+    # stand for those to come where these are known.
     patient: bool = True
-    """Whether to try with fewer lanes where all take too long, and to let the iterations so far
-    stand for those to come where these are known."""
-    assume: bool = False
-    """Whether to do so, as often again, where nothing tells when a loop ends."""
+    assume: bool = False  # whether to do so, as often again, where nothing tells when a loop ends
+    # Whether it is worked out what requests ask for, or only to which buffers they go.
     closely: bool = True
-    """Whether it is worked out what requests ask for, or only to which buffers they go."""
 
 
 USUAL: Final = Effort()
@@ -164,12 +163,10 @@ _RAISES: Final = frozenset({"max", "min", "cas"})
 class Raised:
     """What most lanes find that look before they raise."""
 
-    first: float
-    """Share of the blocks that start together, and find what was there at first."""
+    first: float  # share of the blocks that start together, and find what was there at first
+    # Buffers, offsets in them, what is there once the others look, and bytes of a word.
     words: list[tuple[Region, Array, Array, int]]
-    """Buffers, offsets in them, what is there once the others look, and bytes of a word."""
-    told: str
-    """What was assumed."""
+    told: str  # what was assumed
 
     def put(self) -> None:
         """Let the others begin."""

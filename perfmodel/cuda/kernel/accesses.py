@@ -38,13 +38,10 @@ class Placed:
     """An access with what it moves, and where, as far as that is known."""
 
     access: MemoryAccess
-    base: str
-    """What its address starts at; empty if nothing shows it."""
-    offset: Sum | None
-    """From there [B]."""
+    base: str  # what its address starts at; empty if nothing shows it
+    offset: Sum | None  # from there [B]
     moved: Moved
-    counted: bool
-    """Whether data decides where it goes or who makes it, so that it was counted."""
+    counted: bool  # whether data decides where it goes or who makes it, so that it was counted
 
 
 def known_part(guard: Node) -> Node:

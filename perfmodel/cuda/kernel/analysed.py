@@ -45,51 +45,42 @@ class Analysed:
     found: Followed
     launch: KernelLaunch
     parameters: tuple[Parameter, ...]
+    # Positions in the grid, by the names that guards have for them.
     parts: Sequence[tuple[Name, Sum]]
-    """Positions in the grid, by the names that guards have for them."""
     emulation: Emulation | None = None
-    counted: frozenset[str] = frozenset()
-    """Loops whose iterations emulation counted."""
+    counted: frozenset[str] = frozenset()  # loops whose iterations emulation counted
+    # What follows from the way alone that following took.
     kept: dict[str, Any] = field(default_factory=dict)
-    """What follows from the way alone that following took."""
+
+    def known(self) -> dict[str, Any]:
+        """Return the parameters and the sizes that the launch gives."""
+        defaults = ((p.name, p.default) for p in self.parameters if p.default is not None)
+        known = {n: d.value if type(d) is Number else evaluate(d, {}) for n, d in defaults}
+        return known | self.launch.dimensions
 
     def trips(self) -> dict[str, float]:
         """Return the iterations of each loop, where the launch decides; else that they are many."""
-        known = known_numbers(self.launch, self.parameters)
-        trips = {}
-        for loop in self.found.loops:
-            decided = loop.trips is not None and names(loop.trips) <= known.keys()
-            trips[loop.variable] = (
-                float(np.max(evaluate(loop.trips, known))) if decided and loop.trips else math.inf
-            )
-        return trips
+        trips = self.found.decided_trips(self.known())
+        return {n: float(trips.get(n, math.inf)) for n in (x.variable for x in self.found.loops)}
 
 
 @record
 class Numbers:
     """What work is counted by, in a launch."""
 
+    # Of all warps that run each block, and the threads of the launch that do.
     shares: Sequence[tuple[float, float]]
-    """Of all warps that run each block, and the threads of the launch that do."""
-    trips: Mapping[str, float]
-    """Iterations of each loop."""
+    trips: Mapping[str, float]  # iterations of each loop
+    # What divides the distances between lanes of each loop's loads [B].
     steps: Mapping[str | None, int]
-    """What divides the distances between lanes of each loop's loads [B]."""
+    # The share of a block's warps that enter a loop, where not all do: as of `BlockWork`.
     entering: Mapping[str, float]
-    """The share of a block's warps that enter a loop, where not all do: as of `BlockWork`."""
 
 
 def decided(name: str, value: int) -> Parameter:
     """Return a parameter with what the launch says: another value is another analysis."""
     low, high = min(1, value), max(1, value)
     return Parameter(name, Number(value), low, high, choices=(value,))
-
-
-def known_numbers(launch: KernelLaunch, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Return the parameters and the sizes that the launch gives."""
-    defaults = ((p.name, p.default) for p in parameters if p.default is not None)
-    known = {n: d.value if type(d) is Number else evaluate(d, {}) for n, d in defaults}
-    return known | launch.dimensions
 
 
 def shares_of(kernel: Analysed) -> list[tuple[float, float]]:
@@ -99,12 +90,8 @@ def shares_of(kernel: Analysed) -> list[tuple[float, float]]:
 
 def _emulated(kernel: Analysed, emulation: Emulation) -> list[tuple[float, float]]:
     """Return the shares and threads, from the blocks that were emulated."""
-    found, launch = kernel.found, kernel.launch
-    known = known_numbers(launch, kernel.parameters)
-    trips = {
-        loop.variable: int(np.max(evaluate(loop.trips or Number(1), known))) for loop in found.loops
-    }
-    warps = -(-math.prod(launch.block) // 32) * emulation.sampled
+    found, trips = kernel.found, kernel.trips()
+    warps = -(-math.prod(kernel.launch.block) // 32) * emulation.sampled
     return [
         (
             float(emulation.warps[run.block]) / (warps * found.iterations(run.loop, trips)),
@@ -119,12 +106,13 @@ def _followed(analysed: Analysed) -> list[tuple[float, float]]:
     found, launch, parts = analysed.found, analysed.launch, analysed.parts
     if "blocks" not in analysed.kept:
         analysed.kept["blocks"] = _blocks(found, parts)
-    blocks, loops = analysed.kept["blocks"]
+    blocks, nests, _ = analysed.kept["blocks"]
     if "first" not in analysed.kept:
         definitions = {name.name: written(part) for name, part in parts}
         known = {p.name for p in analysed.parameters}
         analysed.kept["first"] = [
-            _first(each, loops, definitions, launch, known) for each in blocks
+            _first(each, nest, definitions, launch, known)
+            for each, nest in zip(blocks, nests, strict=True)
         ]
     counted = Threads(analysed)
     shares: dict[tuple[Node, str | None], tuple[float, float]] = {}
@@ -140,7 +128,7 @@ class Threads:
 
     def __init__(self, analysed: Analysed) -> None:
         self.analysed, launch = analysed, analysed.launch
-        self.known = known_numbers(launch, analysed.parameters)
+        self.known = analysed.known()
         self.block, self.blocks = math.prod(launch.block), math.prod(launch.grid)
         self.activities: ActivityCache = {}
 
@@ -170,8 +158,8 @@ class Threads:
 
         What threads alone decide is the same in each block, and counted once.
         """
-        kept, (blocks, loops) = self.analysed.kept, self.analysed.kept["blocks"]
-        guard, nest = blocks[position].guard, _nest(blocks[position].loop, loops)
+        kept, (blocks, nests, _) = self.analysed.kept, self.analysed.kept["blocks"]
+        guard, nest = blocks[position].guard, nests[position]
         values = {n: self.known[n] for n in names(guard or TRUE) if n in self.known}
         alike = guard is None or names(guard) <= values.keys() | _THREADS
         if not alike or any(not names(trips) <= self.known.keys() for trips in nest.values()):
@@ -198,7 +186,7 @@ class Threads:
     @cached_property
     def instance(self) -> Instance:
         """The blocks as accesses of a kernel."""
-        launch, (accesses, loops) = self.analysed.launch, self.analysed.kept["blocks"]
+        launch, (accesses, _, loops) = self.analysed.launch, self.analysed.kept["blocks"]
         kernel = Kernel(
             name="blocks",
             summary="",
@@ -214,8 +202,8 @@ class Threads:
 
 def _blocks(
     found: Followed, parts: Sequence[tuple[Name, Sum]]
-) -> tuple[tuple[Access, ...], tuple[Loop, ...]]:
-    """Return an access for each block of a kernel, by whoever runs it, and the loops."""
+) -> tuple[tuple[Access, ...], list[dict[str, Node]], tuple[Loop, ...]]:
+    """Return an access for each block, by whoever runs it, the trips around each, and the loops."""
     accesses = tuple(
         Access(
             "at",
@@ -231,22 +219,21 @@ def _blocks(
         Loop(loop.variable, renamed(loop.trips or Number(1), parts), loop.parent)
         for loop in found.loops
     )
-    return accesses, loops
+    trips = {loop.variable: loop.trips for loop in loops}
+    return accesses, [{v: trips[v] for v in found.nest(run.loop)} for run in found.blocks], loops
 
 
 @record
 class _First:
     """What all threads of a launch run, or the first so many."""
 
-    trips: Mapping[str, Node]
-    """Of the loops around it, by their variables."""
-    limit: Node | None
-    """What threads' numbers in the grid are below; None where all run it."""
+    trips: Mapping[str, Node]  # of the loops around it, by their variables
+    limit: Node | None  # what threads' numbers in the grid are below; None where all run it
 
 
 def _first(
     access: Access,
-    loops: Sequence[Loop],
+    nest: Mapping[str, Node],
     definitions: Mapping[str, Node],
     launch: KernelLaunch,
     known: set[str],
@@ -255,23 +242,12 @@ def _first(
 
     None of other blocks, which the closed forms of requests count; `known`: the parameters.
     """
-    nest = _nest(access.loop, loops)
     if any(not names(trips) <= known | launch.dimensions.keys() for trips in nest.values()):
         return None
     if access.guard is None:
         return _First(nest, None)
     limit = _limit(access.guard, definitions, launch)
     return None if limit is None or not names(limit) <= known else _First(nest, limit)
-
-
-def _nest(variable: str | None, loops: Sequence[Loop]) -> dict[str, Node]:
-    """Return the trips of a loop and of those around it."""
-    of = {loop.variable: loop for loop in loops}
-    nest: dict[str, Node] = {}
-    while variable is not None:
-        nest[variable] = of[variable].trips
-        variable = of[variable].parent
-    return nest
 
 
 def _limit(guard: Node, definitions: Mapping[str, Node], launch: KernelLaunch) -> Node | None:

@@ -44,15 +44,15 @@ _ALIKE: Final = 0.04
 class BlockWork:
     """What blocks do, by conditions."""
 
+    # Work of each block in the order of the grid, over the mean of those that do not leave at once;
+    # empty where all are alike but for the last along an axis, or there are too many.
     blocks: tuple[float, ...]
-    """Work of each block in the order of the grid, over the mean of those that do not leave at
-    once; empty where all are alike but for the last along an axis, or there are too many."""
+    # By loop: the share of its iterations that the last warp of a block runs, mean over the blocks
+    # that do not leave at once.
     turns: Mapping[str, float]
-    """By loop: the share of its iterations that the last warp of a block runs, mean over the blocks
-    that do not leave at once."""
+    # By loop that not all do, where some were counted: the share of a block's warps that enter it,
+    # mean over the blocks where some do.
     entering: Mapping[str, float]
-    """By loop that not all do, where some were counted: the share of a block's warps that enter it,
-    mean over the blocks where some do."""
 
 
 ALL_ALIKE: Final = BlockWork((), {}, {})

@@ -64,13 +64,13 @@ _APART: Final = 40503
 class _Symbols:
     """What a kernel is made of whose indices have no number of the launch in them."""
 
+    # Positions in the grid, by the names that indices have for them.
     parts: Sequence[tuple[Name, Sum]]
-    """Positions in the grid, by the names that indices have for them."""
     definitions: tuple[tuple[str, Node], ...]
     guard: Node | None
     accesses: tuple[Access, ...]
+    # How many loads of each loop wait for one another by their addresses.
     waits: Mapping[str | None, int]
-    """How many loads of each loop wait for one another by their addresses."""
 
 
 @dataclass
@@ -88,19 +88,18 @@ class Builder:
     counted_loops: frozenset[str] = frozenset()
     odd: OddShares = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    assumed: bool = False
-    """Whether the size of a buffer had to be assumed."""
+    assumed: bool = False  # whether the size of a buffer had to be assumed
     odd_doubt: Doubt = SURE
     count_doubt: Doubt = SURE
+    # What follows from the way alone that following took: see `kernel_from_ptx`.
     kept: dict[str, Any] = field(default_factory=dict)
-    """What follows from the way alone that following took: see `kernel_from_ptx`."""
 
+    # By number, what data decides of accesses' places.
     draws: dict[frozenset[Node], int] = field(default_factory=dict)
-    """By number, what data decides of accesses' places."""
+    # Buffers, bytes of an element and elements of each, by the base that they begin at.
     buffers: dict[str, Buffer] = field(default_factory=dict)
     elements: Mapping[str, int] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Buffers, bytes of an element and elements of each, by the base that they begin at."""
 
     @cached_property
     def flow(self) -> ControlFlow:

@@ -101,11 +101,7 @@ def sure_turns(found: Followed, launch: KernelLaunch, known: Mapping[str, int]) 
 
     By basic block, where numbers of the launch, which are `known` by their names, decide.
     """
-    trips = {
-        loop.variable: int(evaluate(loop.trips, known))
-        for loop in found.loops
-        if loop.trips is not None and names(loop.trips) <= known.keys()
-    }
+    trips = found.decided_trips(known)
     every = math.prod(launch.block)
     threads = coordinates("threadIdx", np.arange(every), launch.block)
     turns = {}
@@ -155,13 +151,14 @@ def left_apart(
     `together`: blocks that are loops whose iterations ptxas puts together.
     """
     headers = {flow.loops[loop.index].header: loop.variable for loop in found.loops}
+    known = _values(found, launch)
     apart = set()
     for run in found.blocks:
         variable = headers.get(run.block, "") if run.block in together else ""
         wanted = names(run.guard)
         if variable in wanted and any(name.startswith("threadIdx") for name in wanted):
-            trips = _trips(found, launch, variable)
-            if trips and _differ(run, variable, trips, _threads(launch), _values(found, launch)):
+            trips = found.decided_trips(known).get(variable, 0)
+            if trips and _differ(run, variable, trips, _threads(launch), known):
                 apart.add(variable)
     return frozenset(apart)
 
@@ -171,14 +168,6 @@ def _values(found: Followed, launch: KernelLaunch) -> dict[str, npt.ArrayLike]:
     known: dict[str, npt.ArrayLike] = {loop.variable: 0 for loop in found.loops}
     known |= {launch.shown.get(name, name): value for name, value in launch.values.items()}
     return known | launch.dimensions
-
-
-def _trips(found: Followed, launch: KernelLaunch, variable: str) -> int:
-    trips = next(loop.trips for loop in found.loops if loop.variable == variable)
-    known = _values(found, launch)
-    if trips is None or not names(trips) <= known.keys():
-        return 0
-    return int(np.max(evaluate(trips, known)))
 
 
 def _threads(launch: KernelLaunch) -> dict[str, Array]:

@@ -28,14 +28,11 @@ class _Fragment:
     """What a load or store of a fragment moves."""
 
     made: ptx.Instruction
-    lines: int
-    """Across which the leading dimension is stepped."""
-    length: int
-    """Elements of a line."""
-    size: int
-    """[B] of an element."""
+    lines: int  # across which the leading dimension is stepped
+    length: int  # elements of a line
+    size: int  # [B] of an element
+    # Whether a lane's two neighbours are of two lines; pairs of halves are turned in registers.
     turned: bool
-    """Whether a lane's two neighbours are of two lines; pairs of halves are turned in registers."""
 
     @property
     def loads(self) -> bool:

@@ -31,15 +31,12 @@ class LoopFacts:
     """A loop, and where it is in the source."""
 
     depth: int
-    parent: int | None
-    """Index of the loop around it."""
-    instructions: int
-    """PTX instructions, those of inner loops included."""
-    accesses: int
-    """Accesses to memory other than parameters and constants, likewise."""
+    parent: int | None  # index of the loop around it
+    instructions: int  # PTX instructions, those of inner loops included
+    accesses: int  # accesses to memory other than parameters and constants, likewise
     exits: int
+    # First and last line of it, in the file of its header.
     first: SourceLine | None
-    """First and last line of it, in the file of its header."""
     last: SourceLine | None
     ptx_line: int
 
@@ -49,13 +46,10 @@ class AccessFacts:
     """Accesses that one source line makes alike."""
 
     source: SourceLine | None
-    ptx_line: int
-    """Of the first."""
-    name: str
-    """Such as ``ld.global.nc.v4.f32``."""
+    ptx_line: int  # of the first
+    name: str  # such as ``ld.global.nc.v4.f32``
     count: int
-    depth: int
-    """Loops around it."""
+    depth: int  # loops around it
 
 
 @record
@@ -65,17 +59,13 @@ class KernelFacts:
     kernel: Function
     parameters: tuple[ParameterFacts, ...]
     resources: Resources | None
-    dynamic_shared: bool
-    """Whether it uses shared memory that the launch sizes."""
-    instructions: int
-    """PTX instructions."""
+    dynamic_shared: bool  # whether it uses shared memory that the launch sizes
+    instructions: int  # PTX instructions
     mix: dict[str, int]
     loops: tuple[LoopFacts, ...]
-    irreducible: int
-    """Edges of loops with several entries, which are not in `loops`."""
+    irreducible: int  # edges of loops with several entries, which are not in `loops`
     accesses: tuple[AccessFacts, ...]
-    calls: tuple[str, ...]
-    """Functions with a body that it calls, directly or not."""
+    calls: tuple[str, ...]  # functions with a body that it calls, directly or not
     warnings: tuple[str, ...]
 
 

@@ -61,14 +61,12 @@ class Way:
     """What following a kernel found, and what it asked of the launch's ranges on the way."""
 
     function: Function
-    began: Start
-    """What following began with."""
+    began: Start  # what following began with
     asked: Asked
     found: Followed
     placed: Sequence[Placed]
     data: dict[str, Datum]
-    kept: dict[str, Any] = field(default_factory=dict)
-    """What else follows from it alone, by name."""
+    kept: dict[str, Any] = field(default_factory=dict)  # what else follows from it alone, by name
 
 
 @dataclass(slots=True)

@@ -128,12 +128,9 @@ def data_factors(value: Sum, data: Mapping[str, Datum]) -> list[Node]:
 class Drawing:
     """Where an access that data decides may go."""
 
-    length: int
-    """Indices from 0 up to before this are inside."""
-    key: Node
-    """The same random place for the same key."""
-    guard: Node
-    """Condition for the access."""
+    length: int  # indices from 0 up to before this are inside
+    key: Node  # the same random place for the same key
+    guard: Node  # condition for the access
     data: Mapping[str, Datum]
     algebra: Algebra
 

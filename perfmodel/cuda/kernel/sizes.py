@@ -29,12 +29,9 @@ _REACHED: Final = (
 class Sizes:
     """Sizes of buffers, by the name of what they begin at."""
 
-    lengths: Mapping[str, int]
-    """Elements of each."""
-    notes: Sequence[str]
-    """What was taken for granted, in words."""
-    assumed: bool
-    """Whether the size of a buffer had to be assumed."""
+    lengths: Mapping[str, int]  # elements of each
+    notes: Sequence[str]  # what was taken for granted, in words
+    assumed: bool  # whether the size of a buffer had to be assumed
 
 
 def elements_of(placed: Sequence[Placed], bases: Mapping[str, Base]) -> dict[str, int]:

@@ -42,28 +42,23 @@ _BARRIERS: Final = ("bar", "barrier")
 class Took(NamedTuple):
     """What a lone warp takes for some instructions."""
 
-    clocks: float
-    """Without waits for global memory."""
-    waits: float
-    """For loads from global memory, one after the other."""
+    clocks: float  # without waits for global memory
+    waits: float  # for loads from global memory, one after the other
 
 
 @record
 class WarpWork:
     """A warp's work, of a turn of each loop and of what is in none (None)."""
 
+    # Instructions by pipe: without products on tensor cores, and of accesses to memory only the
+    # "masked".
     counts: Mapping[tuple[str, str | None], float]
-    """Instructions by pipe: without products on tensor cores, and of accesses to memory only the
-    "masked"."""
     paces: Mapping[str | None, Took]
-    branches: frozenset[int]
-    """Blocks of PTX whose branch is left one."""
+    branches: frozenset[int]  # blocks of PTX whose branch is left one
+    # Places where a warp's lanes reconverge that are among the paces, each as long as a branch.
     meetings: Mapping[str | None, float]
-    """Places where a warp's lanes reconverge that are among the paces, each as long as a branch."""
-    origin: str = ""
-    """What to say of where this is from, if it is not machine code."""
-    doubt: Doubt = SURE
-    """How far the time may be off by how this is counted."""
+    origin: str = ""  # what to say of where this is from, if it is not machine code
+    doubt: Doubt = SURE  # how far the time may be off by how this is counted
 
 
 def entered_share(

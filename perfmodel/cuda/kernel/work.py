@@ -15,7 +15,7 @@ from perfmodel.cuda.emulate.odd_values import (
     odd_counts,
     odd_doubt,
 )
-from perfmodel.cuda.kernel.analysed import Analysed, Numbers, known_numbers, shares_of
+from perfmodel.cuda.kernel.analysed import Analysed, Numbers, shares_of
 from perfmodel.cuda.kernel.block_work import ALL_ALIKE, BlockWork, block_work
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.kernel.warp_work import WarpWork, work_by_code, work_by_rules
@@ -44,26 +44,17 @@ class Work:
     """A kernel's instructions that are no memory accesses."""
 
     arithmetic: tuple[Arithmetic, ...]
-    flop: float
-    """Of the launch."""
-    precision: str
-    """Ceiling that most of them belong to."""
+    flop: float  # of the launch
+    precision: str  # ceiling that most of them belong to
+    # Loads that a thread issues before it waits for the first, in the loop that loads most.
     in_flight: int | None
-    """Loads that a thread issues before it waits for the first, in the loop that loads most."""
-    barriers: tuple[Barrier, ...] = ()
-    """Those at which all warps of a block wait."""
-    paces: tuple[Pace, ...] = ()
-    """Of each loop, and of what runs once."""
-    constants: float = 0.0
-    """Bytes of constant memory that a warp reads, at most."""
-    by_block: BlockWork = ALL_ALIKE
-    """What each block does of it, by conditions."""
-    origin: str = ""
-    """What to say of how instructions are counted, where it is not in machine code."""
-    doubt: Doubt = SURE
-    """If odd values come as often as they do by chance."""
-    counted: Doubt = SURE
-    """How far the time may be off by how instructions are counted."""
+    barriers: tuple[Barrier, ...] = ()  # those at which all warps of a block wait
+    paces: tuple[Pace, ...] = ()  # of each loop, and of what runs once
+    constants: float = 0.0  # bytes of constant memory that a warp reads, at most
+    by_block: BlockWork = ALL_ALIKE  # what each block does of it, by conditions
+    origin: str = ""  # what to say of how instructions are counted, where it is not in machine code
+    doubt: Doubt = SURE  # if odd values come as often as they do by chance
+    counted: Doubt = SURE  # how far the time may be off by how instructions are counted
 
 
 @record
@@ -118,8 +109,7 @@ def work_of(
     """
     function, found, flow = kernel.function, kernel.found, kernel.flow
     trips, shares = kernel.trips(), shares_of(kernel)
-    known = known_numbers(kernel.launch, kernel.parameters)
-    steps = lane_steps(function, found, kernel.launch, known) if machine else {}
+    steps = lane_steps(function, found, kernel.launch, kernel.known()) if machine else {}
     by_block = block_work(found, flow, kernel.launch, trips, kernel.counted)
     told: list[tuple[WarpWork, Doubt]] = []
 

@@ -1,32 +1,8 @@
 """Launches of a kernel from a file: TOML, or JSON with one launch a line.
 
-The format, by example::
-
-    [[launch]]
-    kernel = "saxpy"                      # as PTX has it, or its name in the source
-    grid = [65536]                        # 1 to 3 numbers
-    block = [256]
-    shared_bytes = 0                      # dynamic; optional
-    name = "large"                        # optional
-    arguments.n = 16777216                # by name, or all in a list in their order
-    arguments.a = 2.5
-    arguments.x = { bytes = "64MiB", type = "f32", fill = "uniform" }
-    arguments.y = { bytes = "64MiB" }     # content unknown
-    arguments.index = { bytes = "64MiB", npy = "index.npy" }
-    arguments.shape = { fields = ["i32 3", "f32 0.5"] }     # a structure passed by value
-
-A number may be a rule over the launch's other numbers, its dimensions, and names that the user
-gives besides (see `perfmodel.cuda.launch.rules`): so one entry is a launch of any size::
-
-    [[launch]]
-    kernel = "saxpy"
-    grid = "ceil_div(n, blockDim.x)"      # or a list, ["ceil_div(n, 32)", "ceil_div(m, 8)"]
-    block = 256
-    arguments.n = 16777216                # unless the user gives another n
-    arguments.x = { bytes = "4*n" }
-
-A line of JSON is one such launch: ``{"kernel": "saxpy", "grid": [65536], …}``. What the recipes of
-``fill`` give: `perfmodel.cuda.launch.content`.
+docs/reference/launch-files.md has the format. A number may be a rule over the launch's other
+numbers, its dimensions, and names that the user gives besides (`perfmodel.cuda.launch.rules`): so
+one entry is a launch of any size.
 """
 
 import json
@@ -219,19 +195,16 @@ ONE: Final = Stated(1, "")
 class StatedArgument:
     """An argument: a number, a buffer with its size, or a structure's fields."""
 
-    key: str
-    """Name, or number from 0, of the parameter."""
-    where: str
-    """Start of messages."""
+    key: str  # name, or number from 0, of the parameter
+    where: str  # start of messages
+    # The scalar, or a buffer's bytes; None for a structure, or where a file has the size.
     number: Stated | None = None
-    """The scalar, or a buffer's bytes; None for a structure, or where a file has the size."""
-    buffer: Buffer | None = None
-    """What the buffer holds; its size is `number`, if there is one."""
+    buffer: Buffer | None = None  # what the buffer holds; its size is `number`, if there is one
+    # Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them.
     fields: tuple[str, ...] = ()
-    """Of a structure, as `perfmodel.cuda.launch.spec.structure` takes them."""
+    # Of the buffer's content, where they follow from other numbers.
     below: Stated | None = None
     step: Stated | None = None
-    """Of the buffer's content, where they follow from other numbers."""
 
     def name(self, parameters: Sequence[str]) -> str:
         """Return what rules call it: the parameter's name, also where it goes by its number."""
@@ -264,11 +237,9 @@ class StatedLaunch:
 
     grid: tuple[Stated, Stated, Stated]
     block: tuple[Stated, Stated, Stated]
-    shared: Stated
-    """Dynamic shared memory [B]."""
+    shared: Stated  # dynamic shared memory [B]
     arguments: tuple[StatedArgument, ...] = ()
-    in_order: bool = False
-    """Whether the arguments are all, in the order of the parameters."""
+    in_order: bool = False  # whether the arguments are all, in the order of the parameters
     kernel: str | None = None
     name: str = ""
 

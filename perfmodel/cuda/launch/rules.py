@@ -32,10 +32,8 @@ _LISTED: Final = 12
 class Stated:
     """A number as the user states it: a literal, or a rule."""
 
-    text: str | Value
-    """A number that a file's syntax has read already is one."""
-    where: str
-    """What it is of, for messages: ``--grid`` or ``launch file x.toml, launch 1: grid``."""
+    text: str | Value  # a number that a file's syntax has read already is one
+    where: str  # what it is of, for messages: ``--grid`` or ``launch file x.toml, launch 1: grid``
 
 
 class Numbers:
@@ -51,8 +49,7 @@ class Numbers:
         self._stated = stated
         self._known: dict[str, Value] = dict(given)
         self._open: list[str] = []
-        self.used: set[str] = set()
-        """Names that rules have used so far."""
+        self.used: set[str] = set()  # names that rules have used so far
 
     def named(self, name: str) -> Value:
         """Return the number of a name that is stated or given; see `of`."""

@@ -44,14 +44,13 @@ class Buffer:
     """A pointer to the start of an allocation, with what it holds if that is known."""
 
     bytes: int
+    # Of the elements, if the content is known: see `perfmodel.cuda.launch.content`.
     dtype: str | None = None
-    """Of the elements, if the content is known: see `perfmodel.cuda.launch.content`."""
     fill: str | None = None
     below: int | None = None
     step: int = 1
     npy: Path | None = None
-    assumed: bool = False
-    """Whether the content is what stands for one that nobody states."""
+    assumed: bool = False  # whether the content is what stands for one that nobody states
 
     @property
     def known(self) -> bool:
@@ -92,8 +91,7 @@ class Structure:
     """A structure passed by value: its bytes, and what the pointers in it point to."""
 
     data: bytes
-    buffers: Mapping[int, Buffer] = field(default_factory=dict)
-    """By the pointer's offset [B]."""
+    buffers: Mapping[int, Buffer] = field(default_factory=dict)  # by the pointer's offset [B]
 
 
 Argument: TypeAlias = Scalar | Structure | Buffer
@@ -103,18 +101,15 @@ Argument: TypeAlias = Scalar | Structure | Buffer
 class LaunchSpec:
     """A launch, as the user states it."""
 
-    grid: tuple[int, int, int]
-    """Blocks."""
-    block: tuple[int, int, int]
-    """Threads."""
-    shared_bytes: int = 0
-    """Dynamic [B]."""
+    grid: tuple[int, int, int]  # blocks
+    block: tuple[int, int, int]  # threads
+    shared_bytes: int = 0  # dynamic [B]
     kernel: str | None = None
     name: str = ""
     positional: tuple[Argument, ...] = ()
     named: Mapping[str, Argument] = field(default_factory=dict)
+    # Numbers that the user gave by name and the launch was worked out from.
     follows_from: Mapping[str, int] = field(default_factory=dict)
-    """Numbers that the user gave by name and the launch was worked out from."""
 
     def __post_init__(self) -> None:
         """Check what needs no kernel."""

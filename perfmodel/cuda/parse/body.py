@@ -45,14 +45,14 @@ class _BodyReader:
         self._operands = OperandReader(tokens, self._meaning)
         self._blocks: list[int] = [0]
         self._count = 0
+        # By block: names that it declares, and whether each is a register.
         self._names: list[dict[str, bool]] = [{}]
-        """By block: names that it declares, and whether each is a register."""
+        # By block: stems of numbered registers, and how many there are.
         self._ranges: list[dict[str, int]] = [{}]
-        """By block: stems of numbered registers, and how many there are."""
         self._source: ptx.SourceLine | None = None
         self._opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
+        # Branches inside of inner blocks, whose labels may still come.
         self._pending: list[tuple[int, tuple[int, ...]]] = []
-        """Branches inside of inner blocks, whose labels may still come."""
 
     def read(self, at: int) -> tuple[Body, int]:
         texts = self._texts

@@ -27,8 +27,8 @@ class Block:
 
     start: int
     stop: int
+    # Blocks, or the virtual exit; after a conditional branch, the one that follows comes last.
     successors: tuple[int, ...]
-    """Blocks, or the virtual exit; after a conditional branch, the one that follows comes last."""
     predecessors: tuple[int, ...]
 
 
@@ -38,14 +38,10 @@ class Loop:
 
     header: int
     blocks: frozenset[int]
-    back_edges: tuple[tuple[int, int], ...]
-    """From a block of the loop to its header."""
-    exits: tuple[tuple[int, int], ...]
-    """From a block of the loop to one outside."""
-    parent: int | None
-    """Index of the loop around it, or None."""
-    depth: int
-    """1 for an outermost loop."""
+    back_edges: tuple[tuple[int, int], ...]  # from a block of the loop to its header
+    exits: tuple[tuple[int, int], ...]  # from a block of the loop to one outside
+    parent: int | None  # index of the loop around it, or None
+    depth: int  # 1 for an outermost loop
 
 
 @record(slots=False)
@@ -53,19 +49,17 @@ class ControlFlow:
     """The graph of a function; block 0 is the entry."""
 
     blocks: tuple[Block, ...]
-    block_of: tuple[int, ...]
-    """Block of each instruction."""
+    block_of: tuple[int, ...]  # block of each instruction
+    # Immediate dominator of each block; None for the entry and for blocks that nothing reaches.
     dominators: tuple[int | None, ...]
-    """Immediate dominator of each block; None for the entry and for blocks that nothing reaches."""
+    # Immediate post-dominator of each block, where a divergent warp meets again; may be the virtual
+    # exit. None for blocks that never get there.
     post_dominators: tuple[int | None, ...]
-    """Immediate post-dominator of each block, where a divergent warp meets again; may be the
-    virtual exit. None for blocks that never get there."""
+    # Blocks that are reached, each after those that lead to it, back edges aside.
     order: tuple[int, ...]
-    """Blocks that are reached, each after those that lead to it, back edges aside."""
-    loops: tuple[Loop, ...]
-    """Outer ones before inner ones."""
+    loops: tuple[Loop, ...]  # outer ones before inner ones
+    # Edges that go back, but not to a dominator: loops with several entries, not in `loops`.
     irreducible: tuple[tuple[int, int], ...]
-    """Edges that go back, but not to a dominator: loops with several entries, not in `loops`."""
 
     @property
     def exit(self) -> int:

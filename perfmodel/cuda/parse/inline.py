@@ -33,10 +33,8 @@ class Inlined:
     """A kernel with its calls put in."""
 
     function: ptx.Function
-    notes: tuple[str, ...] = ()
-    """What could not be put in."""
-    left: tuple[str, ...] = ()
-    """Functions whose calls could not be."""
+    notes: tuple[str, ...] = ()  # what could not be put in
+    left: tuple[str, ...] = ()  # functions whose calls could not be
 
 
 @once
@@ -81,10 +79,9 @@ class _Copy:
     """One copy of a function's body: what its names become."""
 
     function: ptx.Function
-    shift: int
-    """Added to the numbers of its inner blocks."""
+    shift: int  # added to the numbers of its inner blocks
+    # Its parameters and results in parameter space, as the caller calls them.
     bound: Mapping[str, str]
-    """Its parameters and results in parameter space, as the caller calls them."""
 
     @cached_property
     def own(self) -> frozenset[str]:

@@ -23,12 +23,10 @@ class _Statement:
 
     start: int
     end: int
-    linkage: str
-    """Such as ``.extern``; empty without."""
+    linkage: str  # such as ``.extern``; empty without
     name: str
     function: bool
-    body: bool
-    """Whether it defines a function, or a variable."""
+    body: bool  # whether it defines a function, or a variable
 
     @property
     def turn(self) -> int:
@@ -45,8 +43,7 @@ class _Text:
     tokens: Tokens
     statements: list[_Statement]
     renamed: dict[str, str] = field(default_factory=dict)
-    shift: int = 0
-    """Added to its numbers of files."""
+    shift: int = 0  # added to its numbers of files
 
     def written(self, start: int, end: int) -> str:
         """Return tokens as they stand in the text, with their new names and numbers."""

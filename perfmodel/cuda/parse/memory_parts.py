@@ -28,17 +28,12 @@ _ROW: Final = 16
 class Part:
     """One place that an instruction goes to."""
 
-    operand: int
-    """Which operand is its address."""
+    operand: int  # which operand is its address
     kind: Kind
-    space: str | None
-    """State space; None is generic: the address decides."""
-    width: int
-    """Bytes that a lane moves; 0 for bulk copies."""
-    lanes: int = 32
-    """Lanes of a warp whose addresses count, from the first on."""
-    bulk: bool = False
-    """Whether one thread has many bytes moved, past L1."""
+    space: str | None  # state space; None is generic: the address decides
+    width: int  # bytes that a lane moves; 0 for bulk copies
+    lanes: int = 32  # lanes of a warp whose addresses count, from the first on
+    bulk: bool = False  # whether one thread has many bytes moved, past L1
 
 
 def part_key(at: int, part: int) -> int:
@@ -145,20 +140,13 @@ class Moved:
     """What a memory instruction does for a thread."""
 
     kind: AccessKind
-    unit: int
-    """Bytes of an element."""
-    width: int
-    """Bytes that a thread moves at once."""
-    cache: CacheLevel = "l1"
-    """Nearest cache that may hold a load."""
-    dtype: str | None = None
-    """Of an atomic's operand, a key of `DATA_TYPES`."""
-    operation: AtomicOperation = "add"
-    """Of an atomic."""
-    returns: bool = False
-    """Whether the atomic's old value is used."""
-    bulk: bool = False
-    """Whether one thread has many bytes moved; `width` is then a piece of them."""
+    unit: int  # bytes of an element
+    width: int  # bytes that a thread moves at once
+    cache: CacheLevel = "l1"  # nearest cache that may hold a load
+    dtype: str | None = None  # of an atomic's operand, a key of `DATA_TYPES`
+    operation: AtomicOperation = "add"  # of an atomic
+    returns: bool = False  # whether the atomic's old value is used
+    bulk: bool = False  # whether one thread has many bytes moved; `width` is then a piece of them
 
 
 @once

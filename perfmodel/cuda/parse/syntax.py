@@ -50,8 +50,7 @@ class FloatImmediate:
     """A floating-point constant by its bits, so that no NaN loses its payload."""
 
     bits: int
-    width: int
-    """32 or 64 [bit]; a decimal constant has 64."""
+    width: int  # 32 or 64 [bit]; a decimal constant has 64
 
     @property
     def value(self) -> float:
@@ -92,10 +91,8 @@ class Vector:
 class Address:
     """``[base + offset]``, with the coordinates of a texture or tensor access if there are any."""
 
-    base: Operand
-    """A register, a symbol or an immediate; a vector's index comes as `coordinates`."""
-    offset: int = 0
-    """[B]"""
+    base: Operand  # a register, a symbol or an immediate; a vector's index comes as `coordinates`
+    offset: int = 0  # [B]
     coordinates: tuple[Operand, ...] = ()
 
     @property
@@ -192,17 +189,13 @@ class SourceLine:
 class Instruction:
     """One instruction: ``@guard opcode.modifiers operands;``."""
 
-    opcode: str
-    """Without modifiers, such as ``ld``."""
-    modifiers: tuple[str, ...]
-    """In their order, such as ``("global", "nc", "v4", "f32")``."""
+    opcode: str  # without modifiers, such as ``ld``
+    modifiers: tuple[str, ...]  # in their order, such as ``("global", "nc", "v4", "f32")``
     operands: tuple[Operand, ...]
     guard: Guard | None
-    line: int
-    """In the PTX text, from 1."""
+    line: int  # in the PTX text, from 1
     source: SourceLine | None
-    readable: bool = True
-    """Whether the operands could be read; if not, there are none."""
+    readable: bool = True  # whether the operands could be read; if not, there are none
     # Kept: what is known of instructions is looked up by them, again and again.
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -239,18 +232,12 @@ class Parameter:
     """A parameter (or result) of a function."""
 
     name: str
-    type: str
-    """Of an element, such as ``u64`` or ``b8``."""
-    size: int
-    """[B], of the whole parameter."""
-    alignment: int
-    """[B]"""
-    count: int | None = None
-    """Elements, if it is an array: a structure passed by value."""
-    pointer: bool = False
-    """Whether it is marked ``.ptr``; a compiler may leave the mark away."""
-    space: str = "param"
-    """``param``, or ``reg`` for a register parameter of a ``.func``."""
+    type: str  # of an element, such as ``u64`` or ``b8``
+    size: int  # [B], of the whole parameter
+    alignment: int  # [B]
+    count: int | None = None  # elements, if it is an array: a structure passed by value
+    pointer: bool = False  # whether it is marked ``.ptr``; a compiler may leave the mark away
+    space: str = "param"  # ``param``, or ``reg`` for a register parameter of a ``.func``
 
 
 @record
@@ -260,10 +247,8 @@ class RegisterDeclaration:
     name: str
     type: str
     count: int | None = None
-    lanes: int = 1
-    """Elements of a vector register."""
-    scope: int = 0
-    """Number of the inner block that declares it, 0 for the function itself."""
+    lanes: int = 1  # elements of a vector register
+    scope: int = 0  # number of the inner block that declares it, 0 for the function itself
 
 
 @record
@@ -271,21 +256,15 @@ class Variable:
     """A variable in memory."""
 
     name: str
-    space: str
-    """``global``, ``const``, ``shared``, ``local``, ``param`` (of a call), ``tex``."""
-    type: str
-    """Of an element."""
-    size: int | None
-    """[B]; None if the launch decides (``extern .shared x[]``)."""
-    alignment: int
-    """[B]"""
-    shape: tuple[int | None, ...] = ()
-    """Elements by dimension; () for a scalar."""
+    space: str  # ``global``, ``const``, ``shared``, ``local``, ``param`` (of a call), ``tex``
+    type: str  # of an element
+    size: int | None  # [B]; None if the launch decides (``extern .shared x[]``)
+    alignment: int  # [B]
+    shape: tuple[int | None, ...] = ()  # elements by dimension; () for a scalar
     lanes: int = 1
-    linkage: str | None = None
-    """``extern``, ``visible``, ``weak`` or ``common``."""
+    linkage: str | None = None  # ``extern``, ``visible``, ``weak`` or ``common``
+    # Initial values, flattened; a name where the value is an address.
     values: tuple[int | float | str, ...] | None = None
-    """Initial values, flattened; a name where the value is an address."""
 
 
 @record(slots=False)
@@ -297,20 +276,17 @@ class Function:
     parameters: tuple[Parameter, ...]
     results: tuple[Parameter, ...]
     linkage: str | None
+    # Such as ``{"maxntid": (256, 1, 1)}``: bounds that the programmer gave.
     directives: Mapping[str, tuple[int, ...]]
-    """Such as ``{"maxntid": (256, 1, 1)}``: bounds that the programmer gave."""
-    defined: bool
-    """False for a declaration without a body."""
+    defined: bool  # False for a declaration without a body
     registers: tuple[RegisterDeclaration, ...]
-    variables: tuple[Variable, ...]
-    """Declared inside the function."""
+    variables: tuple[Variable, ...]  # declared inside the function
     instructions: tuple[Instruction, ...]
+    # Index of the instruction that follows a label; ``len(instructions)`` at the end.
     labels: Mapping[str, int]
-    """Index of the instruction that follows a label; ``len(instructions)`` at the end."""
+    # Labels that ``brx.idx`` may go to, by the table's name.
     branch_tables: Mapping[str, tuple[str, ...]]
-    """Labels that ``brx.idx`` may go to, by the table's name."""
-    pragmas: tuple[tuple[int, str], ...]
-    """Index of the instruction that follows, and text."""
+    pragmas: tuple[tuple[int, str], ...]  # index of the instruction that follows, and text
     line: int
 
     @cached_property
@@ -345,17 +321,12 @@ class Function:
 class Module:
     """A PTX file."""
 
-    version: tuple[int, int]
-    """Of the PTX language, such as (8, 7)."""
-    target: str
-    """Such as ``sm_90``."""
+    version: tuple[int, int]  # of the PTX language, such as (8, 7)
+    target: str  # such as ``sm_90``
     functions: tuple[Function, ...]
-    variables: tuple[Variable, ...]
-    """Declared outside of functions."""
-    files: Mapping[int, str] = field(default_factory=dict)
-    """Source files by number."""
-    folder: str = ""
-    """Of the source that it was compiled from; empty if it came as PTX."""
+    variables: tuple[Variable, ...]  # declared outside of functions
+    files: Mapping[int, str] = field(default_factory=dict)  # source files by number
+    folder: str = ""  # of the source that it was compiled from; empty if it came as PTX
 
     @property
     def kernels(self) -> tuple[Function, ...]:

@@ -95,8 +95,8 @@ class _Reader:
     def __init__(self, text: str, at: int) -> None:
         self.text = text
         self.at = at
+        # Names and types so far, which later ones may stand for by their number.
         self.seen: list[str] = []
-        """Names and types so far, which later ones may stand for by their number."""
 
     def _next(self, mark: str) -> bool:
         found = self.text.startswith(mark, self.at)

@@ -45,8 +45,7 @@ _LOOK_AHEAD: Final = 8
 class Tokens:
     """The tokens of a text, and where they are."""
 
-    name: str
-    """Of the text, for messages."""
+    name: str  # of the text, for messages
     texts: list[str]
     starts: array[int]
     newlines: array[int]

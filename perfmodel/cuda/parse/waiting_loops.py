@@ -30,11 +30,9 @@ _LONGEST: Final = 64
 class RetryLoop(NamedTuple):
     """A loop of compare-and-swap."""
 
-    at: int
-    """Its compare-and-swap, in the function's instructions."""
+    at: int  # its compare-and-swap, in the function's instructions
     loop: Loop
-    always: bool
-    """Whether every lane goes on until its try succeeds: the loop has no other way out."""
+    always: bool  # whether every lane goes on until its try succeeds: the loop has no other way out
 
 
 @once

@@ -37,8 +37,8 @@ class Runs(NamedTuple):
     """How often a warp runs what PTX has, the mean of the launch."""
 
     blocks: Mapping[int, float]
+    # Of each loop, by its number: how often it is come to from outside.
     entries: Mapping[int, float]
-    """Of each loop, by its number: how often it is come to from outside."""
 
 
 @record
@@ -47,10 +47,8 @@ class Issued:
 
     code: MachineCode
     times: float
-    block: int
-    """Of PTX, that they are made of."""
-    loop: int | None
-    """Innermost loop of machine code that they are in, by its number."""
+    block: int  # of PTX, that they are made of
+    loop: int | None  # innermost loop of machine code that they are in, by its number
 
 
 class _Piece(NamedTuple):

@@ -59,27 +59,19 @@ class MachineInstruction:
     """What an instruction is, and when it and what follows may be issued."""
 
     opcode: int
-    guarded: bool
-    """Whether a predicate decides on it."""
-    stall: int
-    """Clocks until the warp may issue the next."""
-    waits: tuple[int, ...]
-    """Barriers that must be free."""
+    guarded: bool  # whether a predicate decides on it
+    stall: int  # clocks until the warp may issue the next
+    waits: tuple[int, ...]  # barriers that must be free
+    # Barriers that it holds until its result is there, and until it has read its operands.
     result: int | None
     operands: int | None
-    """Barriers that it holds until its result is there, and until it has read its operands."""
-    target: int | None
-    """Of a branch or a call, the place of where it goes."""
-    written: int = -1
-    """Register of the result; of what has none, any."""
+    target: int | None  # of a branch or a call, the place of where it goes
+    written: int = -1  # register of the result; of what has none, any
+    # Of what reads or writes memory, the register of the address and the bytes beyond it.
     address: tuple[int, int] = (-1, 0)
-    """Of what reads or writes memory, the register of the address and the bytes beyond it."""
-    width: int = 4
-    """Of what reads or writes memory, bytes of a thread."""
-    conditional: bool = False
-    """Of a branch, whether the warp may go on behind it."""
-    line: int | None = None
-    """Of the PTX that it is made of, if that is known."""
+    width: int = 4  # of what reads or writes memory, bytes of a thread
+    conditional: bool = False  # of a branch, whether the warp may go on behind it
+    line: int | None = None  # of the PTX that it is made of, if that is known
 
 
 MachineCode = tuple[MachineInstruction, ...]

@@ -19,28 +19,21 @@ _VARIABLE: Final = ("sfu", "conversion", "shuffle")
 class Latencies:
     """Latencies of instructions [clocks]."""
 
-    pipe: Mapping[str, float]
-    """Of an instruction of each pipe."""
-    special: float
-    """Reads of special registers."""
+    pipe: Mapping[str, float]  # of an instruction of each pipe
+    special: float  # reads of special registers
+    # Loads from shared memory, and atomics there.
     shared: float
     shared_atomic: float
-    """Loads from shared memory, and atomics there."""
-    constant: float
-    """Loads of machine code from constant memory: assumed."""
-    branch: float
-    """Until a warp issues behind a branch that is taken."""
-    parting: float
-    """Of a branch at which a warp's lanes part, until they have met again, besides."""
-    begin: float
-    """Of a thread's first instructions, besides."""
+    constant: float  # loads of machine code from constant memory: assumed
+    branch: float  # until a warp issues behind a branch that is taken
+    parting: float  # of a branch at which a warp's lanes part, until they have met again, besides
+    begin: float  # of a thread's first instructions, besides
+    # Of what a warp's lanes do together.
     redux: float
     match: float
-    """Of what a warp's lanes do together."""
+    # 16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core.
     warp_macs: float
-    """16-bit multiply-accumulates a clock of a warp's products (mma, wmma) on a tensor core."""
-    group_macs: float
-    """The same of a warp group's (wgmma) on all tensor cores of an SM."""
+    group_macs: float  # the same of a warp group's (wgmma) on all tensor cores of an SM
 
 
 @lru_cache(maxsize=1)
@@ -57,14 +50,14 @@ def latencies() -> Latencies:
 class Opcodes:
     """What is known of opcodes."""
 
+    # A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only.
     pipe: Mapping[int, str]
-    """A key of `PIPES`, "memory" or "tensor"; what is not in it takes an issue slot only."""
+    # Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic".
     access: Mapping[int, str]
-    """Of accesses to memory: "load" of what is far, "store", "shared" or "shared_atomic"."""
+    # Clocks until the result is there; None is what global memory takes.
     latency: Mapping[int, float | None]
-    """Clocks until the result is there; None is what global memory takes."""
+    # Loads from constant memory, which bring operands of other instructions.
     constant: frozenset[int]
-    """Loads from constant memory, which bring operands of other instructions."""
 
 
 @lru_cache(maxsize=1)

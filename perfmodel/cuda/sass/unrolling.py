@@ -35,18 +35,15 @@ _MANY: Final = 1 << 30
 class CountedLoop:
     """What a loop counts in, and how it ends."""
 
-    register: str
-    """Changed by `step` an iteration, and by nothing else."""
+    register: str  # changed by `step` an iteration, and by nothing else
     step: int
+    # Comparison with `bound` that holds while the loop goes on: lt, le, gt, ge, ne or eq.
     goes_on: str
-    """Comparison with `bound` that holds while the loop goes on: lt, le, gt, ge, ne or eq."""
     bound: Operand
-    kind: str
-    """Type that is compared as, such as s32."""
-    after: bool
-    """Whether it is compared after it is changed."""
+    kind: str  # type that is compared as, such as s32
+    after: bool  # whether it is compared after it is changed
+    # What `step` is multiplied by: a number that the loop leaves as it is.
     times: Register | None = None
-    """What `step` is multiplied by: a number that the loop leaves as it is."""
 
     def turns(self, value: Array, bound: Array, times: Array | int = 1) -> Array:
         """Return the iterations that are left, the one to come among them.

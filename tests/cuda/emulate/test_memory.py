@@ -37,15 +37,6 @@ def test_what_was_stored_is_read_in_place_of_what_was_kept() -> None:
     assert region.load(offset, 4, "u32").tolist() == [7, 8, 9, *before[3:].tolist()]
 
 
-def test_reading_on_and_on_keeps_few_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perfmodel.cuda.emulate.memory._MOST_READ", 100)
-    region = Region("in", 1 << 20)
-    offset = np.arange(0, 128, 4)
-    for turn in range(20):
-        region.load(offset + 128 * turn, 4, "u32")
-        assert sum(len(of) for of, _ in region._read.values()) <= 128
-
-
 @pytest.mark.parametrize("which", [(0,), (1, 3), (0, 1, 2, 3)])
 def test_numbers_in_a_row_are_those_one_by_one(which: tuple[int, ...]) -> None:
     lanes = np.arange(64)
