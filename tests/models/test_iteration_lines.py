@@ -26,12 +26,13 @@ ROW = f"(blockIdx.x*blockDim.x + threadIdx.x)*{COLUMNS} + k"
 needs_nvcc = pytest.mark.skipif(find_tool("nvcc") is None, reason="needs nvcc")
 
 
-def walks(*accesses: dict[str, str]) -> dict[str, Any]:
+def walks(*accesses: dict[str, str], in_flight: int = 1) -> dict[str, Any]:
     """Return a kernel whose 256 threads a block each walk along a row of some buffers."""
     names = sorted({a.get("load") or a["store"] for a in accesses})
     return {
         "name": "walks",
         "launch": {"grid": [1056], "block": [256]},
+        "loads_in_flight": in_flight,
         "buffers": {name: {"length": 1056 * 256 * COLUMNS} for name in names},
         "loops": [
             {"variable": "k", "trips": COLUMNS},
@@ -78,9 +79,10 @@ def test_lanes_side_by_side_share_lines() -> None:
     assert held(side, READ | {"load": "b"}) == [256 + 8, 256 + 8]
 
 
-def read_again(*accesses: dict[str, str]) -> float:
+def read_again(*accesses: dict[str, str], in_flight: int = 1) -> float:
     """Return the sectors that L2 is asked for over those that are read, 8 blocks on an SM."""
-    traffic = predict(kernel_from_table(walks(*accesses)), device="h200-sxm").traffic
+    kernel = kernel_from_table(walks(*accesses, in_flight=in_flight))
+    traffic = predict(kernel, device="h200-sxm").traffic
     loads = sum("load" in a for a in accesses)
     return float(traffic["l2_read_sectors"]) / (1056 * 256 * COLUMNS / 8 * loads)
 
@@ -92,6 +94,15 @@ def test_iterations_bring_their_sectors_again_where_lines_find_no_room() -> None
     assert read_again(READ, WRITTEN) == pytest.approx(8, rel=1e-6)
     assert 3.5 < read_again(READ) < 5.5
     assert read_again(READ, OVER) == pytest.approx(read_again(READ))
+
+
+@pytest.mark.parametrize(("loads", "again"), [(2, 4), (4, 2), (8, 1), (16, 1)])
+def test_loads_that_go_out_together_bring_a_sector_once(loads: int, again: int) -> None:
+    # hand: so many of the eight words of a sector are asked for at a time, of each of two rows.
+    # Measured: a row of each of 2048 threads, 16 words at a time, is read once
+    # (measurements/suite/h200-sxm/foundation/validation.csv, row-sum)
+    found = read_again(READ, OTHER, in_flight=2 * loads)
+    assert found == pytest.approx(again, rel=1e-6)
 
 
 def measured() -> list[dict[str, str]]:

@@ -321,7 +321,7 @@ def _rewritten(
         groups=stores,
         copies=ones,
         iterations=[
-            Iteration(share if i is None else np.minimum(i.kept, share), [g])
+            Iteration(share if i is None else np.minimum(i.kept, share), [g], walks.base, _ONE)
             for g, i, share in zip(stores, among, stays, strict=True)
         ],
         apart=[*compress(walks.apart, kept)],

@@ -10,6 +10,7 @@ L2 as well (same session: 0.75 and 0.26 of the reuse is left at 0.83 and 1.1 of 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from perfmodel.models.reuse.groups import Group, group_of, same_strides
 from perfmodel.models.reuse.rereads import L1_AGAIN
 from perfmodel.models.reuse.reuse_windows import Iteration, resident_share
 from perfmodel.records import record
+
+_ONE: Final = np.ones(1)
 
 
 @record
@@ -52,9 +55,25 @@ def iterations(
         return [None] * len(groups)
     held = lines_held(accesses, groups, box.extents, copies)
     return [
-        Iteration(lines_kept(n, box.capacity, device), _together(accesses, g))
+        _iteration(accesses, g, lines_kept(n, box.capacity, device), box.extents)
         for g, n in zip(groups, held, strict=True)
     ]
+
+
+def _iteration(
+    accesses: GlobalAccesses, group: Group, kept: Array, extents: Mapping[str, Array]
+) -> Iteration:
+    """Return what the iterations of a group bring, of whose lines so many are kept.
+
+    Loads of iterations that are put together go out together, unless a store parts them.
+    """
+    first, parts = accesses.requests[group.members[0]].access, _together(accesses, group)
+    if first.kind != "load" or first.loop is None or _parting(accesses, group):
+        return Iteration(kept, parts, extents, _ONE)
+    loads = [r for r in accesses.requests if r.access.kind == "load"]
+    beside = sum(r.access.loop == first.loop for r in loads)
+    abreast = loop_unroll(accesses.instance, first.loop, beside)[1]
+    return Iteration(kept, parts, {**extents, first.loop: abreast}, abreast)
 
 
 def lines_held(
@@ -90,26 +109,25 @@ def lines_kept(lines: Array, capacity: Array | float, device: Device) -> Array:
 
 
 def _together(accesses: GlobalAccesses, group: Group) -> list[Group]:
-    """Return the members of a group that go out together.
-
-    In a program, a store to another buffer parts loads: it may be to what the later one reads.
-    """
-    requests = accesses.requests
-    load = requests[group.members[0]].access
-    between = [
-        i
-        for i, store in enumerate(r.access for r in requests)
-        if store.kind == "store"
-        and store.loop == load.loop
-        and store.buffer != load.buffer
-        and not load.read_only
-        and accesses.instance.kernel.translated
-    ]
+    """Return the members of a group that go out together."""
+    requests, between = accesses.requests, _parting(accesses, group)
     parts: dict[int, list[int]] = {}
     for i in group.members:
         parts.setdefault(sum(store < i for store in between), []).append(i)
     whole = len(parts) == 1
     return [group] if whole else [group_of(part, requests) for part in parts.values()]
+
+
+def _parting(accesses: GlobalAccesses, group: Group) -> list[int]:
+    """Return the stores that part a program's loads: they may be to what a later one reads."""
+    load = accesses.requests[group.members[0]].access
+    if load.read_only or not accesses.instance.kernel.translated:
+        return []
+    return [
+        i
+        for i, store in enumerate(r.access for r in accesses.requests)
+        if store.kind == "store" and store.loop == load.loop and store.buffer != load.buffer
+    ]
 
 
 def stored_together(accesses: GlobalAccesses, group: Group) -> Array:

@@ -90,6 +90,8 @@ class Iteration:
 
     kept: Array  # share of its lines that the next one finds
     together: Sequence[Group]  # what is asked for at a time: comes anew where lines are lost
+    extents: Mapping[str, Array]  # values that each variable takes meanwhile
+    abreast: Array  # iterations that this takes in
 
 
 @record
@@ -136,8 +138,8 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
         of_own = [whole[i][n] for n in some], [sizes[n] for n in some]
         once = _fetched_by(g, replace(walks, windows=around), cache, *of_own)
         if (iteration := walks.iterations[i]) is not None:
-            parts = (part.granules(walks.base, cache.granule) for part in iteration.together)
-            anew = summed(parts) * _repeats(g, around)
+            parts = (part.granules(iteration.extents, cache.granule) for part in iteration.together)
+            anew = np.maximum(summed(parts) / iteration.abreast * _repeats(g, around), once)
             once = iteration.kept * once + (1 - iteration.kept) * anew
         found.append(once)
     return found
