@@ -72,7 +72,7 @@ def _iteration(
         return Iteration(kept, parts, extents, _ONE)
     loads = [r for r in accesses.requests if r.access.kind == "load"]
     beside = sum(r.access.loop == first.loop for r in loads)
-    abreast = loop_unroll(accesses.instance, first.loop, beside)[1]
+    abreast = np.maximum(loop_unroll(accesses.instance, first.loop, beside)[1], 1.0)
     return Iteration(kept, parts, {**extents, first.loop: abreast}, abreast)
 
 
@@ -142,7 +142,10 @@ def stored_together(accesses: GlobalAccesses, group: Group) -> Array:
     between = [i for i in loads if requests[i].access.buffer != store.buffer]
     parts = Counter(sum(load < i for load in between) for i in group.members)
     words = np.asanyarray(float(max(parts.values()) * group.width))
-    return words if between else words * loop_unroll(instance, store.loop, len(group.members))[1]
+    if between:
+        return words
+    abreast = loop_unroll(instance, store.loop, len(group.members))[1]
+    return np.asanyarray(words * np.maximum(abreast, 1.0))
 
 
 def _same_data(load: Requests, store: Requests) -> bool:
