@@ -282,8 +282,6 @@ def _stored_in_parts(
             own = summed(touched[i] for i in g.members)
             asked = summed(requests[i].sectors for i in g.members) * SECTOR
             parts = asked > REWRITTEN * own
-            if not np.any(parts):
-                continue
             row = stored_together(accesses, g)
             unfinished = np.maximum(1 - np.maximum(row / SECTOR, own / np.maximum(asked, 1.0)), 0.0)
             once = once + np.where(parts, own, 0.0)
