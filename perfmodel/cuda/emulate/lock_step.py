@@ -7,7 +7,6 @@ are there.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import compress
 from typing import Final, NoReturn
 
 import numpy as np
@@ -346,11 +345,6 @@ class LockStep:
         made = step(machine, instruction)
         return made and self.odd.watched(machine, at, instruction, made)
 
-    def _barriers(self) -> frozenset[int]:
-        """Return the basic blocks at which a block's warps meet."""
-        barriers = (i.opcode in ("bar", "barrier") for i in self.function.instructions)
-        return frozenset(compress(self.flow.block_of, barriers))
-
     def result(self) -> Emulation:
         """Return what was counted."""
         mark_deciding(self.function, self.counter.counts, self.regions)
@@ -360,9 +354,7 @@ class LockStep:
             steps[segment.block] += len(segment.steps) + 1
         looped, other_loops = np.zeros(len(self.work), dtype=bool), 0.0
         if self.came:
-            looped, other_loops = in_longest_loop(
-                self.flow, self.warps * steps, self.came, self._barriers()
-            )
+            looped, other_loops = in_longest_loop(self.function, self.warps * steps, self.came)
         notes = [
             *self.told,
             *self.arrivals.counted(self.counter),

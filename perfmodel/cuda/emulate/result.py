@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from perfmodel.cuda.emulate.machine import Machine
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
 from perfmodel.cuda.emulate.reuse import Reuse
-from perfmodel.cuda.parse.control_flow import ControlFlow, Loop, control_flow
+from perfmodel.cuda.parse.control_flow import Loop, control_flow
 from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.counted import Unequal
@@ -130,14 +131,17 @@ def looping(work: Array, looped: Array, other_loops: float = 0.0) -> Unequal:
 
 
 def in_longest_loop(
-    flow: ControlFlow, work: Array, came: Mapping[int, Array], barriers: frozenset[int]
+    function: Function, work: Array, came: Mapping[int, Array]
 ) -> tuple[Array, float]:
     """Return which warps come to the loop that most of a launch's work is in, and other work.
 
     That is of a warp that comes to other loops, as far as not all of these do. `work` is that of
-    basic blocks; `came`, by the loops' headers, which warps come to each; `barriers` are blocks at
-    which warps meet: they go round such a loop alike, and may idle in those within it.
+    basic blocks; `came`, by the loops' headers, which warps come to each. Around a barrier all go
+    alike, and may idle in loops within.
     """
+    flow = control_flow(function)
+    meet = (i.opcode in ("bar", "barrier") for i in function.instructions)
+    barriers = frozenset(compress(flow.block_of, meet))
     inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
     own = dict(inside)
     for loop in flow.loops:
