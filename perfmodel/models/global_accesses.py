@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.hardware.device import Device
 from perfmodel.kernels.instance import Instance
 from perfmodel.kernels.l2_control import DEFAULT_FETCH, DRIVERS_L2, L2Control
 from perfmodel.models.grid.geometry import BlockShape
@@ -96,11 +96,6 @@ class GlobalAccesses:
     def blocks_on_sm(self) -> Array:
         """Blocks that share an SM: fewer of a small launch."""
         return side_by_side(self.occupied.resident, self.blocks, self.device.sm_count)
-
-    @property
-    def warps_per_block(self) -> Array:
-        """Warps of a block."""
-        return np.ceil(np.asanyarray(self.instance.threads_per_block, dtype=float) / WARP_SIZE)
 
     @property
     def blocks_on_gpc(self) -> Array:

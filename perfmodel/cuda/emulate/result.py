@@ -136,12 +136,12 @@ def in_longest_loop(
     """Return which warps come to the loop that most of a launch's work is in, and other work.
 
     That is of a warp that comes to other loops, as far as not all of these do. `work` is that of
-    basic blocks; `came`, by the loops' headers, which warps come to each. Around a barrier all go
-    alike, and may idle in loops within.
+    basic blocks; `came`, by the loops' headers, which warps come to each. All warps take the same
+    iterations of a loop with a barrier, and may idle in loops within it.
     """
     flow = control_flow(function)
-    meet = (i.opcode in ("bar", "barrier") for i in function.instructions)
-    barriers = frozenset(compress(flow.block_of, meet))
+    waits = (i.opcode in ("bar", "barrier") for i in function.instructions)
+    barriers = frozenset(compress(flow.block_of, waits))
     inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
     own = dict(inside)
     for loop in flow.loops:

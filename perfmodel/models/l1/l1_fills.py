@@ -28,12 +28,7 @@ from perfmodel.models.l1.traced_fills import drawn_fills, drawn_table_fills, tra
 from perfmodel.models.launch.placed_blocks import placed
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.warp_requests import Requests
-from perfmodel.models.reuse.groups import (
-    Group,
-    apart,
-    loads_by_l1,
-    thread_extents,
-)
+from perfmodel.models.reuse.groups import Group, apart, loads_by_l1, thread_extents
 from perfmodel.models.reuse.irregular_unions import Union, among
 from perfmodel.models.reuse.iteration_lines import Box, iterations
 from perfmodel.models.reuse.placement import buffer_bytes
@@ -93,7 +88,7 @@ def l1_fills(
 def _walked_fills(
     accesses: GlobalAccesses, cached: Sequence[Group], stores: Sequence[Group]
 ) -> list[Array]:
-    """Return the sectors that groups of affine loads bring into all L1s, beside stores."""
+    """Return the sectors that affine loads bring into all L1s; `stores` take lines too."""
     instance, requests, capacity = accesses.instance, accesses.requests, accesses.l1_size
     found = block_fills(accesses, cached, stores)
     # Blocks come and go on an SM, its L1 stays: what it can hold whole comes once for all of them.
@@ -220,14 +215,15 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
 def block_fills(
     accesses: GlobalAccesses, groups: Sequence[Group], stores: Sequence[Group] = ()
 ) -> list[Array]:
-    """Return the sectors that a block fills L1 with, for each group of its loads, beside stores.
+    """Return the sectors that a block fills L1 with, for each group of its loads.
 
-    Loops that follow each other do not run at the same time: each fills L1 by itself.
+    `stores` take lines too. Loops that follow each other do not run at the same time: each fills
+    L1 by itself.
     """
     instance, requests = accesses.instance, accesses.requests
     cache = SharedCache(accesses.l1_size, SECTOR, accesses.blocks_on_sm, l1_knee(accesses.device))
     base = thread_extents(requests, [*groups, *stores])
-    box = Box(base, accesses.warps_per_block, cache.capacity / cache.boxes)
+    box = Box(base, accesses.shape.warps, cache.capacity / cache.boxes)
     found: dict[int, Array] = {}
     for root in (None, *(loop.variable for loop in instance.kernel.loops if loop.parent is None)):
         windows = loop_windows(instance, root)

@@ -94,14 +94,14 @@ def _wave_walks(accesses: GlobalAccesses, groups: Sequence[Group]) -> Walks:
     box, growth = block_windows(instance, accesses.wave)
     base = box | thread_extents(requests, groups)
     copies = [side_copies(g, requests, box, accesses.device) for g in groups]
-    running = Box(base, accesses.wave * accesses.warps_per_block, accesses.l2_size)
+    running = Box(base, accesses.wave * accesses.shape.warps, accesses.l2_size)
     return Walks(
         groups=groups,
         base=base,
         windows=[*loop_windows(instance), *growth],
         copies=copies,
         iterations=iterations(accesses, groups, copies, running),
-        apart=[_others(instance, requests[g.members[0]].access.loop) for g in groups],
+        sequential=[_others(instance, requests[g.members[0]].access.loop) for g in groups],
     )
 
 
@@ -322,7 +322,7 @@ def _rewritten(
             Iteration(share if i is None else np.minimum(i.kept, share), [g], walks.base, _ONE)
             for g, i, share in zip(stores, among, stays, strict=True)
         ],
-        apart=[*compress(walks.apart, kept)],
+        sequential=[*compress(walks.sequential, kept)],
     )
     written = fetched(stored, SharedCache(capacity, SECTOR, _ONE, knee))
     rewritten = (

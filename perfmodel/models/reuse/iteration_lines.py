@@ -34,7 +34,7 @@ class Box:
     """Threads that go through their iterations together, and the cache that they share."""
 
     extents: Mapping[str, Array]  # values that each variable takes among them
-    warps: Array  # how many they are
+    warps: Array | int  # how many they are
     capacity: Array | float  # of the cache [B]
 
 
@@ -67,8 +67,9 @@ def _iteration(
 
     Loads of iterations that are put together go out together, unless a store parts them.
     """
-    first, parts = accesses.requests[group.members[0]].access, _together(accesses, group)
-    if first.kind != "load" or first.loop is None or _parting(accesses, group):
+    first, between = accesses.requests[group.members[0]].access, _stores_between(accesses, group)
+    parts = _together(accesses.requests, group, between)
+    if first.kind != "load" or first.loop is None or between:
         return Iteration(kept, parts, extents, _ONE)
     loads = [r for r in accesses.requests if r.access.kind == "load"]
     beside = sum(r.access.loop == first.loop for r in loads)
@@ -108,9 +109,8 @@ def lines_kept(lines: Array, capacity: Array | float, device: Device) -> Array:
     return resident_share(lines * LINE, capacity, L1_AGAIN(device))
 
 
-def _together(accesses: GlobalAccesses, group: Group) -> list[Group]:
-    """Return the members of a group that go out together."""
-    requests, between = accesses.requests, _parting(accesses, group)
+def _together(requests: Sequence[Requests], group: Group, between: Sequence[int]) -> list[Group]:
+    """Return the members of a group that go out together, with no store between them."""
     parts: dict[int, list[int]] = {}
     for i in group.members:
         parts.setdefault(sum(store < i for store in between), []).append(i)
@@ -118,8 +118,8 @@ def _together(accesses: GlobalAccesses, group: Group) -> list[Group]:
     return [group] if whole else [group_of(part, requests) for part in parts.values()]
 
 
-def _parting(accesses: GlobalAccesses, group: Group) -> list[int]:
-    """Return the stores that part a program's loads: they may be to what a later one reads."""
+def _stores_between(accesses: GlobalAccesses, group: Group) -> list[int]:
+    """Return the stores of a program that no load overtakes: they may change what it reads."""
     load = accesses.requests[group.members[0]].access
     if load.read_only or not accesses.instance.kernel.translated:
         return []
@@ -134,12 +134,14 @@ def stored_together(accesses: GlobalAccesses, group: Group) -> Array:
     """Return the bytes that a thread stores in a row, before it loads what they may be part of."""
     instance, requests = accesses.instance, accesses.requests
     store = requests[group.members[0]].access
-    loads = [
+    between = [
         i
-        for i, r in enumerate(requests)
-        if r.access.loop == store.loop and r.access.kind == "load" and not r.access.read_only
+        for i, load in enumerate(r.access for r in requests)
+        if load.kind == "load"
+        and load.loop == store.loop
+        and load.buffer != store.buffer
+        and not load.read_only
     ]
-    between = [i for i in loads if requests[i].access.buffer != store.buffer]
     parts = Counter(sum(load < i for load in between) for i in group.members)
     words = np.asanyarray(float(max(parts.values()) * group.width))
     if between:

@@ -106,7 +106,7 @@ class Walks:
     windows: Sequence[Window]
     copies: Sequence[Array]  # copies of each group's data that the cache holds
     iterations: Sequence[Iteration | None]  # of each group; None where lines find room
-    apart: Sequence[Collection[str]]  # windows that come before or after each group's
+    sequential: Sequence[Collection[str]]  # loops that run before or after each group's
 
 
 @record
@@ -132,7 +132,7 @@ def fetched(walks: Walks, cache: SharedCache) -> list[Array]:
     ]
     found = []
     for i, g in enumerate(walks.groups):
-        own = [n for n, w in enumerate(windows, 1) if w.name not in walks.apart[i]]
+        own = [n for n, w in enumerate(windows, 1) if w.name not in walks.sequential[i]]
         around = [windows[n - 1] for n in own]
         some = [0, *own]
         of_own = [whole[i][n] for n in some], [sizes[n] for n in some]
@@ -198,7 +198,7 @@ def _fetched_by(
                 some = {**_counts(walks.base, walks.windows[:level]), w.name: fit}
                 once = g.granules(some, cache.granule) if g.moves_with(w.name) else here
                 part = once * w.stop / fit
-                # What no two iterations apart have in common is lost between none.
+                # What only neighbouring iterations share is not lost to those between.
                 part = np.where(_returns(g, w.name), np.maximum(part, here), here)
                 here = keeps * here + (1 - keeps) * part
             lengthens = reached & (w.stop > w.start)  # one that does not in some launches is none
