@@ -18,6 +18,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.prediction.compiled.array_functions import NoProgramError
+from perfmodel.prediction.compiled.division_code import divisions
 from perfmodel.prediction.compiled.lowering import Program
 from perfmodel.prediction.compiled.python_code import LARGEST
 from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars
@@ -251,7 +252,7 @@ def machine_code(text: str, names: Sequence[str], kind: Any) -> tuple[Any, list[
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     try:
-        module = binding.parse_assembly(f"{DECLARATIONS}\n{text}")
+        module = binding.parse_assembly("\n".join((DECLARATIONS, divisions(), text)))
     except RuntimeError as error:
         raise NoProgramError(str(error)) from error
     module.verify()

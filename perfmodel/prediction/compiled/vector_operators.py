@@ -32,6 +32,8 @@ LANES: Final = _lanes()
 _ELEMENTS: Final[Mapping[Kind, str]] = {"f": "double", "i": "i64", "b": "i1"}
 TYPES: Final = {kind: f"<{LANES} x {element}>" for kind, element in _ELEMENTS.items()}
 """Types of vectors by the kind of number."""
+PAIRS: Final = {kind: f"{{{vector}, {vector}}}" for kind, vector in TYPES.items()}
+"""Types of two of them."""
 _BYTES: Final = f"<{LANES} x i8>"
 
 _ARITHMETIC: Final = {
@@ -60,7 +62,7 @@ _INTRINSICS: Final = {
 }
 _SMALL_POWERS: Final = frozenset(range(1, 17))
 """Powers that a few multiplications give, each within a unit in the last place."""
-_BY_LANES: Final[Mapping[str, Kind]] = {"expm1": "f", "log1p": "f", "gcd": "i"}
+_BY_LANES: Final = frozenset({"expm1", "log1p"})
 """Functions of single numbers."""
 _ON_VECTORS: Final = vector_functions(("exp", "expm1", "log", "log1p", "log2"), LANES)
 
@@ -69,30 +71,13 @@ DECLARATIONS: Final = "\n".join(
         *(f"declare {TYPES['f']} @{symbol}({TYPES['f']})" for symbol in _ON_VECTORS.values()),
         *(
             f"declare {TYPES['f']} @llvm.{name}.v{LANES}f64({', '.join(each)})"
-            for name in _INTRINSICS.values()
-            for each in [[TYPES["f"]] * (2 if name in ("pow", "copysign") else 1)]
+            for name in (*_INTRINSICS.values(), "fma")
+            for each in [[TYPES["f"]] * {"pow": 2, "copysign": 2, "fma": 3}.get(name, 1)]
         ),
-        *(f"declare double @{name}(double)" for name, kind in _BY_LANES.items() if kind == "f"),
-        """define internal i64 @gcd(i64 %a, i64 %b) {
-entry:
- br label %head
-head:
- %x = phi i64 [%a, %entry], [%y, %body]
- %y = phi i64 [%b, %entry], [%rest, %body]
- %end = icmp eq i64 %y, 0
- br i1 %end, label %done, label %body
-body:
- %rest = srem i64 %x, %y
- br label %head
-done:
- %minus = sub i64 0, %x
- %below = icmp slt i64 %x, 0
- %found = select i1 %below, i64 %minus, i64 %x
- ret i64 %found
-}""",
+        *(f"declare double @{name}(double)" for name in sorted(_BY_LANES)),
     ]
 )
-"""What the operators call: LLVM's own functions, the C library's, and one of this module."""
+"""What the operators call: LLVM's own functions, and the C library's."""
 
 
 def by_logarithm(scalar: Scalar) -> bool:
@@ -180,7 +165,7 @@ class VectorOperators:
         if name in _COMPARISONS:
             return self._compared(name, kind, *given)
         if name == "not":
-            return self._line(f"xor {TYPES['b']} {self._cast(given[0], kind, 'b')}, {_splat(True)}")
+            return self._line(f"xor {TYPES['b']} {self._cast(given[0], kind, 'b')}, {splat(True)}")
         if kind in _ARITHMETIC.get(name, {}):
             return self._line(f"{_ARITHMETIC[name][kind]} {TYPES[kind]} {', '.join(given)}")
         if name in ("minimum", "maximum") and kind != "b":
@@ -192,13 +177,12 @@ class VectorOperators:
             each = ", ".join(f"{TYPES['f']} {value}" for value in given)
             return self._line(f"call {TYPES['f']} @llvm.{_INTRINSICS[name]}.v{LANES}f64({each})")
         if name in ("floor_divide", "remainder") and kind != "b":
-            divided = self._divided_floats if kind == "f" else self._divided
-            return divided(*given)[name == "remainder"]
+            return self._divided(kind, *given)[name == "remainder"]
         own: Callable[..., str] | None = getattr(self, f"_{name}_{kind}", None)
         if own is not None:
             return own(*given)
-        if kind == _BY_LANES.get(name):
-            return self._by_lanes(name, kind, given)
+        if kind == "f" and name in _BY_LANES:
+            return self._by_lanes(name, given[0])
         raise NoProgramError(f"{name} of numbers of kind {kind}")
 
     def _power(self, base: str, exponent: int) -> str:
@@ -219,24 +203,24 @@ class VectorOperators:
         """
         do = self._operation
         power = do("exp", "f", [do("multiply", "f", [exponent, do("log", "f", [base])])])
-        nothing = self._compared("equal", "f", exponent, _splat(0.0))  # of 0 too
-        return self._chosen(nothing, _splat(1.0), power, "f")
+        nothing = self._compared("equal", "f", exponent, splat(0.0))  # of 0 too
+        return self._chosen(nothing, splat(1.0), power, "f")
 
     def _negative_f(self, value: str) -> str:
         return self._line(f"fneg {TYPES['f']} {value}")
 
     def _negative_i(self, value: str) -> str:
-        return self._line(f"sub {TYPES['i']} {_splat(0)}, {value}")
+        return self._line(f"sub {TYPES['i']} {splat(0)}, {value}")
 
     def _absolute_i(self, value: str) -> str:
-        below = self._compared("less", "i", value, _splat(0))
+        below = self._compared("less", "i", value, splat(0))
         return self._chosen(below, self._negative_i(value), value, "i")
 
     def _sign_f(self, value: str) -> str:
         return self._cast(self._sign_i(value, "f"), "i", "f")
 
     def _sign_i(self, value: str, kind: Kind = "i") -> str:
-        zero = _splat(0.0 if kind == "f" else 0)
+        zero = splat(0.0 if kind == "f" else 0)
         above, below = (
             self._cast(self._compared(name, kind, value, zero), "b", "i")
             for name in ("greater", "less")
@@ -245,50 +229,29 @@ class VectorOperators:
 
     def _random_i(self, key: str, count: str) -> str:
         """Return what `mixed_arrays` does: products wrap around, shifts bring zeros in."""
-        do, z = self._operation, self._operation("add", "i", [key, _splat(1)])
-        z = do("multiply", "i", [z, _splat(MIXED_BY - 2**64)])
+        do, z = self._operation, self._operation("add", "i", [key, splat(1)])
+        z = do("multiply", "i", [z, splat(MIXED_BY - 2**64)])
         for shift, factor in ROUNDS:
-            z = do("multiply", "i", [self._folded(z, shift), _splat(factor - 2**64)])
-        z = self._line(f"lshr {TYPES['i']} {self._folded(z, LAST)}, {_splat(UPPER)}")
-        return self._divided(z, count)[1]
+            z = do("multiply", "i", [self._folded(z, shift), splat(factor - 2**64)])
+        z = self._line(f"lshr {TYPES['i']} {self._folded(z, LAST)}, {splat(UPPER)}")
+        return self._divided("i", z, count)[1]
 
     def _folded(self, value: str, shift: int) -> str:
         return self._operation(
-            "xor", "i", [value, self._line(f"lshr {TYPES['i']} {value}, {_splat(shift)}")]
+            "xor", "i", [value, self._line(f"lshr {TYPES['i']} {value}, {splat(shift)}")]
         )
 
-    def _divided(self, first: str, second: str) -> tuple[str, str]:
-        """Return quotient, rounded down, and rest; both 0 where the divisor is."""
-        kind, none = TYPES["i"], self._compared("equal", "i", second, _splat(0))
-        minus = self._compared("equal", "i", second, _splat(-1))  # the least number by it traps
-        by = self._chosen(self._operation("or", "b", [none, minus]), _splat(1), second, "i")
-        quotient = self._line(f"sdiv {kind} {first}, {by}")
-        rest = self._line(f"sub {kind} {first}, {self._line(f'mul {kind} {quotient}, {by}')}")
-        other = self._compared("less", "i", self._line(f"xor {kind} {rest}, {by}"), _splat(0))
-        left = self._compared("not_equal", "i", rest, _splat(0))
-        down = self._operation("and", "b", [other, left])
-        lower = self._operation("subtract", "i", [quotient, _splat(1)])
-        quotient = self._chosen(down, lower, quotient, "i")
-        quotient = self._chosen(minus, self._negative_i(first), quotient, "i")
-        rest = self._chosen(down, self._operation("add", "i", [rest, by]), rest, "i")
-        return (
-            self._chosen(none, _splat(0), quotient, "i"),
-            self._chosen(none, _splat(0), rest, "i"),
+    def _divided(self, kind: Kind, first: str, second: str) -> tuple[str, str]:
+        """Return quotient, rounded down, and rest."""
+        given = f"{TYPES[kind]} {first}, {TYPES[kind]} {second}"
+        both = self._line(f"call {PAIRS[kind]} @divided_{kind}({given})")
+        quotient, rest = (
+            self._line(f"extractvalue {PAIRS[kind]} {both}, {place}") for place in range(2)
         )
+        return quotient, rest
 
-    def _divided_floats(self, first: str, second: str) -> tuple[str, str]:
-        """Return quotient, rounded down, and rest, as Python's floats have them."""
-        do, zero = self._operation, _splat(0.0)
-        rest = self._line(f"frem {TYPES['f']} {first}, {second}")
-        quotient = do("divide", "f", [do("subtract", "f", [first, rest]), second])
-        signs = [self._compared("less", "f", value, zero) for value in (rest, second)]
-        left = self._compared("not_equal", "f", rest, zero)
-        down = do("and", "b", [left, do("xor", "b", signs)])
-        rest = self._chosen(down, do("add", "f", [rest, second]), rest, "f")
-        quotient = self._chosen(down, do("subtract", "f", [quotient, _splat(1.0)]), quotient, "f")
-        floor = do("floor", "f", [quotient])
-        over = self._compared("greater", "f", do("subtract", "f", [quotient, floor]), _splat(0.5))
-        return self._chosen(over, do("add", "f", [floor, _splat(1.0)]), floor, "f"), rest
+    def _gcd_i(self, first: str, second: str) -> str:
+        return self._line(f"call {TYPES['i']} @gcd({TYPES['i']} {first}, {TYPES['i']} {second})")
 
     def _integer_power_i(self, base: str, exponent: str) -> str:
         power = self._operation(
@@ -305,20 +268,19 @@ class VectorOperators:
         of = TYPES[kind]
         return self._line(f"select {TYPES['b']} {condition}, {of} {chosen}, {of} {other}")
 
-    def _by_lanes(self, name: str, kind: Kind, given: list[str]) -> str:
-        """Call a function of single numbers for each launch."""
-        element, found = _ELEMENTS[kind], "undef"
+    def _by_lanes(self, name: str, given: str) -> str:
+        """Call a function of a single number for each launch."""
+        found = "undef"
         for lane in range(LANES):
-            numbers = [self._line(f"extractelement {TYPES[kind]} {g}, i32 {lane}") for g in given]
-            each = ", ".join(f"{element} {number}" for number in numbers)
-            one = self._line(f"call {element} @{name}({each})")
-            found = self._line(f"insertelement {TYPES[kind]} {found}, {element} {one}, i32 {lane}")
+            number = self._line(f"extractelement {TYPES['f']} {given}, i32 {lane}")
+            one = self._line(f"call double @{name}(double {number})")
+            found = self._line(f"insertelement {TYPES['f']} {found}, double {one}, i32 {lane}")
         return found
 
     def _of(self, value: Any, kind: Kind) -> str:
         """Return the name of a scalar, or a constant, as of a kind."""
         if not isinstance(value, Scalar):
-            return _splat({"f": float, "i": int, "b": bool}[kind](value))
+            return splat({"f": float, "i": int, "b": bool}[kind](value))
         found = self._names.get((value, kind))
         if found is None:
             found = self._cast(self._names[value, value.kind], value.kind, kind)
@@ -329,7 +291,7 @@ class VectorOperators:
         if given == wanted:
             return value
         if wanted == "b":
-            zero = _splat(0.0 if given == "f" else 0)
+            zero = splat(0.0 if given == "f" else 0)
             return self._compared("not_equal", given, value, zero)
         how = {"if": "sitofp", "bf": "uitofp", "bi": "zext", "fi": "fptosi"}[given + wanted]
         return self._line(f"{how} {TYPES[given]} {value} to {TYPES[wanted]}")
@@ -341,7 +303,7 @@ class VectorOperators:
         return f"%v{self._count}"
 
 
-def _splat(value: bool | int | float) -> str:
+def splat(value: bool | int | float) -> str:
     """Return a constant, the same for all launches."""
     if isinstance(value, bool):
         element, text = "i1", str(value).lower()
