@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from perfmodel.models import compiled_loops
 from perfmodel.models.requests import recounts
 from perfmodel.models.requests.coalescing import Box, warp_granules
-from perfmodel.models.requests.recounts import _costs, _distinct, recounted
+from perfmodel.models.requests.recounts import _costs, _near, _recounted, recounted
 
 STRIDE = st.one_of(st.integers(-40, 40), st.integers(-3000, 3000), st.integers(1 << 20, 1 << 40))
 BOX = st.tuples(st.integers(1, 32), STRIDE, st.integers(1, 32), STRIDE)
@@ -22,7 +24,7 @@ def test_equal_boxes_cost_the_same(boxes: list[tuple[int, int, int, int]], kept:
     # independent: every box at every residue, with the rows as far apart as they are
     inner, inner_stride, rows, row_stride = np.array(boxes, dtype=float).T
     box = Box(inner, 4 * inner_stride, rows, 4 * row_stride)
-    some, place = _distinct(box)
+    some = _near(box)
     starts = np.arange(0, 128, 4)[None, :]
     expected = [
         sum(
@@ -34,7 +36,7 @@ def test_equal_boxes_cost_the_same(boxes: list[tuple[int, int, int, int]], kept:
     with pytest.MonkeyPatch.context() as patched:
         if not kept:
             patched.setattr(recounts, "_MOST_KNOWN", 0)
-        found = [_costs(some, 4, (0, 16))[place].swapaxes(0, 1) for _ in range(2)]
+        found = [_costs(some, 4, (0, 16)).swapaxes(0, 1) for _ in range(2)]
     for each in found:
         np.testing.assert_array_equal(each, np.broadcast_arrays(*expected))
 
@@ -42,9 +44,8 @@ def test_equal_boxes_cost_the_same(boxes: list[tuple[int, int, int, int]], kept:
 def test_rows_some_lines_further_apart_are_one_box() -> None:
     # by hand: rows of 64 B, 1000 and 1008 lines apart, and 1008 lines and 4 B
     box = Box(np.full(3, 16.0), np.full(3, 4.0), np.full(3, 2.0), np.array([0, 1024, 1028]) + 128e3)
-    some, place = _distinct(box)
-    assert len(some.inner) == 2
-    assert place[0] == place[1] != place[2]
+    pitch = _near(box).row_stride
+    assert pitch[0] == pitch[1] != pitch[2]
 
 
 @pytest.mark.parametrize("unit", [1, 4, 16])
@@ -77,3 +78,27 @@ def test_compiled_loop_counts_the_same(unit: int, monkeypatch: pytest.MonkeyPatc
         found = recounted(*given[:4], half, [0, 16])  # no whole number, which the loop counts by
         monkeypatch.undo()
         np.testing.assert_array_equal(found, recounted(*given[:4], half, [0, 16]))
+        for fully, moved in ((expected, spans), (found, half)):
+            alone = [one_alone(at, *given[:4], moved) for at in range(some)]
+            np.testing.assert_array_equal(np.transpose(alone), fully)
+
+
+def one_alone(
+    at: int,
+    which: np.ndarray,
+    means: Sequence[np.ndarray],
+    columns: Sequence[np.ndarray],
+    names: tuple[str, ...],
+    spans: Sequence[tuple[tuple[str, ...], np.ndarray, np.ndarray, list[np.ndarray]]],
+) -> tuple[float, float]:
+    """Return what plain numbers of one configuration give, as arrays of one do too."""
+    own = [
+        (n, start[at], count[at], [e[at] for e in extents]) for n, start, count, extents in spans
+    ]
+    given = (which[at], (means[0][at], means[1][at]), [c[at] for c in columns], names, own, [0, 16])
+    found = _recounted(*given)
+    arrays = [(n, s[None], c[None], [e[None] for e in es]) for n, s, c, es in own]
+    ones = [c[None] for c in given[2]]
+    some = recounted(given[0], (given[1][0], given[1][1]), ones, names, arrays, [0, 16])
+    np.testing.assert_array_equal(found, [np.ravel(each)[0] for each in some])
+    return found

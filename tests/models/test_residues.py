@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.models.grid.activity import Span
-from perfmodel.models.requests.residues import mean_costs, start_residues
+from perfmodel.models.requests.residues import mean_costs, residues_of_one, start_residues
 
 Digits = list[tuple[int, int]]  # of each how many values it has, and how far it moves
 SPANS = st.lists(
@@ -122,18 +122,18 @@ def test_costs_that_are_not_known_are_not_taken_for_others() -> None:
 
 @pytest.mark.parametrize("unit", [1, 4, 16, 128])
 def test_one_configuration_is_counted_as_in_a_batch(unit: int) -> None:
-    # independent: configurations together double the steps, one alone takes all of a period
+    # independent: configurations together double the steps, one alone takes sums of whole turns
     random = np.random.default_rng(unit)
     strides = {name: unit * random.integers(-40, 40, 6) for name in "xy"}
     extents = tuple(random.integers(1, 60, 6) for _ in "xy")
     start, count = random.integers(0, 9, 6), random.integers(1, 2000, 6)
     offset = unit * random.integers(0, 99, 6)
 
-    def counted(some: slice) -> np.ndarray:
-        own = tuple(extent[some] for extent in extents)
-        span = Span(names=("x", "y"), extents=own, start=start[some], count=count[some])
-        by_name = {name: stride[some] for name, stride in strides.items()}
-        return start_residues([span], by_name, offset[some], unit)
-
-    apart = np.concatenate([counted(slice(i, i + 1)) for i in range(6)])
-    assert np.array_equal(apart, counted(slice(0, 6)))
+    span = Span(names=("x", "y"), extents=extents, start=start, count=count)
+    together = start_residues([span], strides, offset, unit)
+    for at in range(6):
+        own = [int(extent[at]) for extent in extents]
+        steps = [int(strides[name][at]) // unit for name in "xy"]
+        moves = [(own, steps, int(start[at]), int(count[at]))]
+        alone = residues_of_one(moves, int(offset[at]) // unit, 128 // unit)
+        assert alone == together[at].tolist()

@@ -5,7 +5,8 @@ Configurations that need it are counted by a compiled loop, or as arrays where t
 
 import itertools
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from perfmodel.models.grid.activity import Span
 from perfmodel.models.grid.distinct import distinct_columns
 from perfmodel.models.requests.coalescing import LINE, SECTOR, Box, warp_granules
 from perfmodel.models.requests.footprint import integers
-from perfmodel.models.requests.residues import mean_costs
+from perfmodel.models.requests.residues import mean_costs, residues_of_one
 
 _LOOP: Final = "perfmodel.models.requests.residue_loop"
 _MOST_KNOWN: Final = 1 << 12
@@ -30,7 +31,24 @@ _Moves = Sequence[tuple[tuple[str, ...], Array, Array, Sequence[Array]]]
 """Names of the digits of each span of executions, its start, its count and its extents."""
 
 
-@definition(replaces=True)
+def _recounted(
+    which: bool,
+    means: tuple[float, float],
+    columns: Sequence[float],
+    names: tuple[str, ...],
+    spans: Sequence[tuple[Sequence[str], float, float, Sequence[float]]],
+    shifts: Sequence[int],
+) -> tuple[float, float]:
+    """Return what `recounted` does of plain numbers."""
+    if not which:
+        return means
+    parts = (part for _, start, count, extents in spans for part in (start, count, *extents))
+    found = _alone((*columns, *parts), names, [own for own, *_ in spans], tuple(shifts))
+    sectors, lines = (found / len(shifts)).tolist()
+    return sectors, lines
+
+
+@definition(one=_recounted, replaces=True)
 def recounted(
     which: Array,
     means: tuple[Array, Array],
@@ -49,14 +67,51 @@ def recounted(
     sectors, lines = sectors.copy(), lines.copy()
     places = np.flatnonzero(which)
     if places.size:
-        table, digits = _table(every, places), [own for own, *_ in spans]
-        found = None
-        if worth_loop(_LOOP, len(places)):
-            found = _one_by_one(table, len(places), names, digits, tuple(shifts))
-        if found is None:
-            found = _together(table[:, : len(places)], names, digits, tuple(shifts))
+        digits = [own for own, *_ in spans]
+        if places.size == 1:
+            numbers = [column[places[0]].item() for column in every]
+            found = _alone(numbers, names, digits, tuple(shifts))[:, None]
+        else:
+            found = _counted(_table(every, places), len(places), names, digits, tuple(shifts))
         sectors[places], lines[places] = found / len(shifts)
     return sectors, lines
+
+
+def _alone(
+    numbers: Sequence[float],
+    names: Sequence[str],
+    digits: Sequence[Sequence[str]],
+    shifts: tuple[int, ...],
+) -> Array:
+    """Return sectors and lines of one configuration, by plain numbers.
+
+    `numbers` are the columns and parts of `recounted`.
+    """
+    box, offset, rest = numbers[:4], numbers[4], numbers[5:]
+    strides, parts = dict(zip(names, map(int, rest), strict=False)), iter(rest[len(names) :])
+    bits = reduce(or_, strides.values(), LINE | int(offset))
+    unit = bits & -bits
+    moves = []
+    for own in digits:
+        start, count, *extents = itertools.islice(parts, 2 + len(own))
+        moves.append((extents, [strides[name] // unit for name in own], start, count))
+    counts = residues_of_one(moves, int(offset // unit), LINE // unit)
+    costs = _costs(_near(Box(*(np.array([number]) for number in box))), unit, shifts)
+    return np.asanyarray(costs[0] @ np.array(counts) / max(sum(counts), 1.0))
+
+
+def _counted(
+    table: Array,
+    size: int,
+    names: Sequence[str],
+    digits: Sequence[Sequence[str]],
+    shifts: tuple[int, ...],
+) -> Array:
+    """Return the same of so many configurations of a table, by a loop or as arrays."""
+    found = None
+    if worth_loop(_LOOP, size):
+        found = _one_by_one(table, size, names, digits, shifts)
+    return _together(table[:, :size], names, digits, shifts) if found is None else found
 
 
 def _table(columns: Sequence[Array], places: Array) -> Array:
@@ -114,22 +169,22 @@ def _together(
     for part in (offset, *strides.values()):
         bits |= int(np.bitwise_or.reduce(integers(part)))
     unit = bits & -bits  # what divides all of them, and a line
-    box, place = _distinct(Box(inner, inner_stride, rows, row_stride))
-    return mean_costs(moves, strides, offset, unit, _costs(box, unit, shifts), place)
+    box = _near(Box(inner, inner_stride, rows, row_stride))
+    first, place = distinct_columns(np.stack([*box]))
+    costs = _costs(Box(*(column[first] for column in box)), unit, shifts)
+    return mean_costs(moves, strides, offset, unit, costs, place)
 
 
-def _distinct(box: Box) -> tuple[Box, Array]:
-    """Return the boxes of lanes that touch other granules, and the place of each among them.
+def _near(box: Box) -> Box:
+    """Return boxes of lanes whose rows are as close as what they touch lets them be.
 
-    Whole lines more or less between rows that share no line do not change what they touch.
+    Whole lines more or less between rows that share no line do not change it.
     """
     near = (np.floor(np.maximum(box.inner, 1) * np.abs(box.inner_stride) / LINE) + 2) * LINE
     far = np.abs(box.row_stride) - near
     beyond = far - np.floor(far / LINE) * LINE  # a third of the time of "%"
     pitch = np.where(far > 0, np.sign(box.row_stride) * (near + beyond), box.row_stride)
-    every = np.stack([box.inner, box.inner_stride, box.rows, pitch])
-    chosen, place = distinct_columns(every)
-    return Box(*every[:, chosen]), place
+    return box._replace(row_stride=pitch)
 
 
 def _costs(box: Box, unit: int, shifts: tuple[int, ...]) -> Array:

@@ -3,7 +3,9 @@
 Blocks, warps and loops are the digits of mixed-radix numbers; each moves an address by its stride.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from math import gcd
 
 import numpy as np
 
@@ -75,11 +77,6 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
     periods, left = np.divmod(integers(times), residues)
     if np.all(step % residues == 0):
         return np.asanyarray(counts * times[:, None])
-    if len(counts) == 1:  # all turns of a period at once: residues are few
-        turn = np.arange(residues)
-        every = counts[0][(turn[:, None] - step[0] * turn) & (residues - 1)]
-        rest = every[:, : left[0]].sum(axis=1)
-        return np.asanyarray((rest + every.sum(axis=1) * periods[0])[None, :])
     done, total, double = np.zeros_like(left), np.zeros(counts.shape), counts
     length = 1
     while length < residues:
@@ -93,8 +90,6 @@ def _spread(counts: Array, step: Array, times: Array) -> Array:
 
 def _moved(counts: Array, steps: Array) -> Array:
     residues = counts.shape[1]
-    if len(counts) == 1:
-        return np.asanyarray(counts[:, (np.arange(residues) - steps[0]) & (residues - 1)])
     source = (np.arange(residues)[None, :] - steps[:, None]) & (residues - 1)
     return np.asanyarray(np.take_along_axis(counts, source, axis=1))
 
@@ -102,3 +97,61 @@ def _moved(counts: Array, steps: Array) -> Array:
 def residue(strides: Mapping[str, Array], name: str) -> Array:
     """Return the bytes modulo a line that a step of a variable moves an address."""
     return np.bitwise_and(integers(strides[name]), LINE - 1)
+
+
+def residues_of_one(
+    spans: Iterable[tuple[Sequence[float], Sequence[int], float, float]], first: int, residues: int
+) -> list[float]:
+    """Return what `start_residues` does of one configuration, by plain numbers.
+
+    `spans` have extents, and what these move an address by, a start and a count; steps and the
+    `first` address are in units, of which `residues` are a line.
+    """
+    counts = [0.0] * residues
+    counts[first % residues] = 1.0
+    for extents, steps, start, count in spans:
+        found = _below(counts, extents, steps, start + count)
+        if start:
+            before = _below(counts, extents, steps, start)
+            found = [a - b for a, b in zip(found, before, strict=True)]
+        counts = found
+    return counts
+
+
+def _below(
+    counts: list[float], extents: Sequence[float], steps: Sequence[int], number: float
+) -> list[float]:
+    """Return what `_prefix` does of one configuration."""
+    weights = [1.0]
+    for extent in extents[:-1]:
+        weights.append(weights[-1] * extent)
+    total = [0.0] * len(counts)
+    for j in reversed(range(len(extents))):
+        digit = number // max(weights[j], 1)
+        if digit:
+            part = _turned(counts, steps[j], digit)
+            for extent, step in zip(extents[:j], steps[:j], strict=True):
+                part = _turned(part, step, extent)
+            total = [a + b for a, b in zip(total, part, strict=True)]
+            moved = -steps[j] * int(digit) % len(counts)
+            counts = counts[moved:] + counts[:moved]
+            number -= digit * weights[j]
+    return total
+
+
+def _turned(counts: list[float], step: int, times: float) -> list[float]:
+    """Return what `_spread` does of one configuration."""
+    residues = len(counts)
+    step %= residues
+    if step == 0:
+        return [count * times for count in counts]
+    distance = gcd(step, residues)
+    turns = residues // distance
+    periods, left = divmod(int(times), turns)
+    found = [0.0] * residues
+    for first in range(distance):
+        places = [(first + turn * step) % residues for turn in range(turns)]
+        sums = [0.0, *accumulate(2 * [counts[place] for place in places])]
+        for turn, place in enumerate(places, turns + 1):
+            found[place] = periods * sums[turns] + sums[turn] - sums[turn - left]
+    return found

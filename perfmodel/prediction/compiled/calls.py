@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -82,20 +83,30 @@ class Function:
     @cached_property
     def of_one(self) -> Callable[..., tuple[Any, ...]]:
         """The function of the leaves' plain numbers, which gives those of its results."""
-        one, arrays = getattr(self.work, "one", None), list(numbers_of(self.inputs))
-        sizes = [int(np.prod(shape)) for shape in self.shapes]
-        sizes += [c.size for c in arrays if isinstance(c, np.ndarray)]
-        known = (v for v in self.named.values() if not isinstance(v, Leaf))
-        if self.name == "evaluate" and {*sizes, *map(np.size, known)} == {1}:
+        if self.name == "evaluate" and self._is_of_numbers:
             return self._evaluated
-        if one is None or self.named or any(size != 1 for size in sizes):
-            return partial(_kept, _first_of_equals(self))
-        given = [i.item() if isinstance(i, np.ndarray) else i for i in self.inputs]
+        return partial(_kept, _first_of_equals(self))
 
-        def work(*numbers: Any) -> tuple[Any, ...]:
-            return (one(*(numbers[i.place] if isinstance(i, Leaf) else i for i in given)),)
+    @cached_property
+    def _is_of_numbers(self) -> bool:
+        """Whether all that it takes are single numbers."""
+        shapes = (math.prod(shape) for shape in self.shapes)
+        constants = (c for c in numbers_of(self.inputs) if isinstance(c, np.ndarray))
+        named = (value for value in self.named.values() if not isinstance(value, Leaf))
+        return {*shapes, *map(np.size, (*constants, *named))} <= {1}
 
-        return work
+    @cached_property
+    def of_numbers(self) -> Callable[[Sequence[Any]], Any] | None:
+        """What it does of plain numbers for its leaves, where it can do that without arrays."""
+        one = getattr(self.work, "one", None)
+        if one is None or self.named or not self._is_of_numbers:
+            return None
+        fill = _filling(_plain(self.inputs))
+        return lambda numbers: one(*fill(numbers))
+
+    @cached_property
+    def _fill(self) -> Callable[[Sequence[Any]], Any]:
+        return _filling((self.inputs, tuple(self.named.values())))
 
     def _evaluated(self, *numbers: Any) -> tuple[Any, ...]:
         """Return an expression's value of plain numbers, as of arrays of one."""
@@ -122,16 +133,16 @@ class Function:
 
     def found(self, columns: list[Array], size: int) -> list[Any]:
         """Return the results for so many launches, an array for each of their numbers."""
-        given: dict[Any, Any] = {}
+        given: list[Any] = []
         left = iter(columns)
-        for place, (shape, kind) in enumerate(zip(self.shapes, self.types, strict=True)):
+        for shape, kind in zip(self.shapes, self.types, strict=True):
             rows = [np.asarray(next(left), dtype=kind) for _ in range(math.prod(shape))]
             alone = shape not in ((), (1,)) and shape[-1] != 1  # no axis is of launches
             every = rows[0] if len(rows) == 1 else np.array(rows, dtype=kind)
             array = every.reshape(shape if alone else (*shape[:-1], size))
-            given[Leaf(place)] = array[0] if shape == () and size == 1 else array
-        named = {name: _put(value, given) for name, value in self.named.items()}
-        found = list(numbers_of(self.work(*_put(self.inputs, given), **named)))
+            given.append(array[0] if shape == () and size == 1 else array)
+        inputs, named = self._fill(given)
+        found = list(numbers_of(self.work(*inputs, **dict(zip(self.named, named, strict=True)))))
         expected = [(*shape[:-1], size) if shape[-1:] == (1,) else shape for shape in self.results]
         if [np.shape(part) for part in found] != expected:
             raise ValueError(f"{self.name} gave arrays of other shapes")
@@ -159,6 +170,8 @@ def _first_of_equals(function: Function) -> Function:
 @lru_cache(_KEPT)
 def _kept(function: Function, *numbers: Any) -> tuple[Any, ...]:
     """Return what a function gives of one launch's numbers."""
+    if function.of_numbers is not None:
+        return tuple(numbers_of(function.of_numbers(numbers)))
     found = function.found([np.array([number]) for number in numbers], 1)
     return tuple(number for part in found for number in np.ravel(part).tolist())
 
@@ -178,12 +191,29 @@ def numbers_of(value: Any) -> Iterator[Any]:
 
 
 def _put(value: Any, given: Mapping[Any, Any]) -> Any:
-    """Return a value with others in the place of its nodes or leaves."""
-    if isinstance(value, (Node, Leaf)):
+    """Return a value with others in the place of its nodes."""
+    if isinstance(value, Node):
         return given[value]
     if type(value) in (tuple, list):
         return type(value)([_put(part, given) for part in value])
     return one_row(value) if isinstance(value, np.ndarray) else value
+
+
+def _filling(value: Any) -> Callable[[Sequence[Any]], Any]:
+    """Return a function that puts what is given in the places of leaves, and keeps the rest."""
+    if isinstance(value, Leaf):
+        return itemgetter(value.place)
+    if type(value) not in (tuple, list) or not any(isinstance(v, Leaf) for v in numbers_of(value)):
+        return lambda given: value
+    kind, parts = type(value), [_filling(part) for part in value]
+    return lambda given: kind([part(given) for part in parts])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with numbers in the place of arrays of one."""
+    if type(value) in (tuple, list):
+        return type(value)([_plain(part) for part in value])
+    return value.item() if isinstance(value, np.ndarray) else value
 
 
 def _hashable(value: Any) -> Any:
