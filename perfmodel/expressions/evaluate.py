@@ -15,6 +15,7 @@ from perfmodel.arrays import Array
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions.array_operators import APPROXIMATE, BOUNDS, FUNCTIONS
 from perfmodel.expressions.float_arrays import evaluate_floats
+from perfmodel.expressions.float_numbers import evaluate_one
 from perfmodel.expressions.nodes import COMPARISONS, Name, Node, Number, Operation, names, shown
 from perfmodel.expressions.scalars import (
     BITWISE,
@@ -254,6 +255,9 @@ def evaluate(
     not broadcast, or an operation overflows or is undefined (division by zero, log2 of 0, ...).
     """
     node = _kept(node)
+    one = evaluate_one(node, values)
+    if one is not None:
+        return one
     given: dict[str, Any] = {}
     for name in names(node):
         try:

@@ -9,7 +9,7 @@ says so, and `perfmodel.expressions.evaluate` evaluates again, part by part.
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ Function = Callable[[list[Any]], Any]
 
 _LARGEST: Final = 2_000
 """Most nodes of an expression that becomes a chain, written out."""
-_ROUNDED: Final = 1 << 31
+ROUNDED: Final = 1 << 31
 """Largest magnitude that rounding gives here."""
 
 
@@ -44,30 +44,85 @@ def evaluate_floats(node: Node, arrays: Mapping[str, Array]) -> Any:
     """Return what arrays of floats give, or None. NumPy is to raise floating-point faults."""
     if any(array.dtype.kind != "f" for array in arrays.values()):
         return None
-    found = _chain(node)
+    found = chain(node, ON_ARRAYS)
     if found is None:
         return None
-    function, shared = found
     try:
-        return function([*(arrays[name] for name in _ordered(node)), *shared])
+        return found.of([arrays[name] for name in ordered(node)])
     except FloatingPointError:
         return None
 
 
 @lru_cache(maxsize=4096)
-def _ordered(node: Node) -> tuple[str, ...]:
+def ordered(node: Node) -> tuple[str, ...]:
+    """Return an expression's names in the order that its chain takes their values."""
     return tuple(sorted(names(node)))
 
 
+class Chain(NamedTuple):
+    """An expression as a function of floats by order, places for shared parts, and its kind."""
+
+    function: Function
+    shared: list[None]
+    kind: type  # of the result: float, int or bool
+
+    def of(self, values: Sequence[Any]) -> Any:
+        """Return the expression's value; raises `FloatingPointError` where it may have none."""
+        return self.function([*values, *self.shared])
+
+
+class Operations:
+    """What the parts of a chain do, on arrays."""
+
+    functions: Mapping[str, Callable[..., Any]] = FUNCTIONS
+
+    def constant(self, value: int | float) -> Any:
+        """Return a number as the parts take it."""
+        return np.asarray(value)
+
+    def where(self, condition: Function, chosen: Function, other: Function) -> Function:
+        """Return a function of what a condition chooses."""
+        return lambda env: np.where(condition(env), chosen(env), other(env))
+
+    def joined(self, name: str, conditions: Sequence[Function]) -> Function:
+        """Return a function of several conditions' "and" or "or"."""
+        join = np.logical_and if name == "and" else np.logical_or
+        first, *others = conditions
+        return lambda env: reduce(join, (condition(env) for condition in others), first(env))
+
+    def negated(self, condition: Function) -> Function:
+        """Return a function of where a condition is not met."""
+        return lambda env: ~condition(env)
+
+    def converted(self, function: Function, kind: type) -> Function:
+        """Return a function of another one's numbers as floats or integers."""
+        return lambda env: function(env).astype(kind)
+
+    def rounded(self, name: str, function: Function) -> Function:
+        """Return a function of integers, none of them too large."""
+        apply = self.functions[name]
+
+        def value(env: list[Any]) -> Any:
+            found = apply(function(env))
+            if not (np.abs(found) <= ROUNDED).all():
+                raise FloatingPointError
+            return found.astype(np.int64)
+
+        return value
+
+
+ON_ARRAYS: Final = Operations()
+
+
 @lru_cache(maxsize=4096)
-def _chain(node: Node) -> tuple[Function, list[None]] | None:
-    """Return an expression as a function of arrays of floats, and places for shared parts.
+def chain(node: Node, do: Operations) -> Chain | None:
+    """Return an expression as a chain of some operations' functions; None where there is none.
 
     A part that is used twice or more is computed once.
     """
     if getattr(node, "size", 1) > _LARGEST:
         return None
-    order, used = _ordered(node), _uses(node)
+    order, used = ordered(node), _uses(node)
     places: dict[Node, int] = {}
     built: dict[Node, _Part] = {}
 
@@ -75,10 +130,12 @@ def _chain(node: Node) -> tuple[Function, list[None]] | None:
         if isinstance(part, Name):
             return _Part(operator.itemgetter(order.index(part.name)), None)
         if isinstance(part, Number):
-            value = np.asarray(part.value)
-            return _Part(lambda env: value, None if value.dtype.kind == "f" else abs(int(value)))
+            value = do.constant(part.value)
+            return _Part(
+                lambda env: value, None if type(part.value) is float else abs(int(part.value))
+            )
         if part not in built:
-            found = _operation(part, [build(operand) for operand in part.operands])
+            found = _operation(do, part, [build(operand) for operand in part.operands])
             if used[part] > 1:
                 places[part] = len(order) + len(places)
                 found = found._replace(function=_once(found.function, places[part]))
@@ -86,10 +143,11 @@ def _chain(node: Node) -> tuple[Function, list[None]] | None:
         return built[part]
 
     try:
-        function = build(node).function
+        found = build(node)
     except _NoChainError:
         return None
-    return function, [None] * len(places)
+    kind = bool if found.truth else float if found.bound is None else int
+    return Chain(found.function, [None] * len(places), kind)
 
 
 def _uses(node: Node) -> Counter[Node]:
@@ -116,51 +174,41 @@ def _once(function: Function, place: int) -> Function:
     return value
 
 
-def _operation(part: Operation, operands: Sequence[_Part]) -> _Part:
+def _operation(do: Operations, part: Operation, operands: Sequence[_Part]) -> _Part:
     name = part.operator
     if name in ("where", "and", "or", "not"):
-        return _choice(name, operands)
+        return _choice(do, name, operands)
+    apply = do.functions.get(name)
+    if apply is None:
+        raise _NoChainError
     if name in COMPARISONS:
-        compare, (first, second) = FUNCTIONS[name], (operand.function for operand in operands)
-        return _Part(lambda env: compare(first(env), second(env)), 1, truth=True)
-    numbers = [_arithmetic(operand) for operand in operands]
+        return _Part(_applied(apply, [operand.function for operand in operands]), 1, truth=True)
+    numbers = [_arithmetic(do, operand) for operand in operands]
     bounds = [n.bound for n in numbers if n.bound is not None]
     whole = len(bounds) == len(numbers)
     if name in ("floor", "ceil"):
-        return (
-            numbers[0] if whole else _Part(_rounded(FUNCTIONS[name], numbers[0].function), _ROUNDED)
-        )
+        return numbers[0] if whole else _Part(do.rounded(name, numbers[0].function), ROUNDED)
     if name in BITWISE or (name == "**" and whole):
         raise _NoChainError
     functions = [n.function for n in numbers]
     if name == "**":
-        functions = [_converted(function, np.float64) for function in functions]
+        functions = [do.converted(function, float) for function in functions]
     bound = BOUNDS[name](*bounds) if whole and name in BOUNDS else None
     if bound is not None and bound > LARGEST_INTEGER:
         raise _NoChainError
-    return _Part(_applied(FUNCTIONS[name], functions), bound)
+    return _Part(_applied(apply, functions), bound)
 
 
-def _choice(name: str, operands: Sequence[_Part]) -> _Part:
+def _choice(do: Operations, name: str, operands: Sequence[_Part]) -> _Part:
     """Return what a condition chooses, or several conditions together."""
     if name == "where":
         condition = _truth(operands[0])
-        first, second = (_arithmetic(operand) for operand in operands[1:])
+        first, second = (_arithmetic(do, operand) for operand in operands[1:])
         bounds = (first.bound, second.bound)
         bound = None if bounds[0] is None or bounds[1] is None else max(bounds[0], bounds[1])
-        yes, no = first.function, second.function
-        return _Part(lambda env: np.where(condition(env), yes(env), no(env)), bound)
+        return _Part(do.where(condition, first.function, second.function), bound)
     conditions = [_truth(operand) for operand in operands]
-    if name == "not":
-        return _Part(lambda env: ~conditions[0](env), 1, truth=True)
-    join: Callable[[Any, Any], Any] = np.logical_and if name == "and" else np.logical_or
-
-    def joined(env: list[Any]) -> Any:
-        found = conditions[0](env)
-        for condition in conditions[1:]:
-            found = join(found, condition(env))
-        return found
-
+    joined = do.negated(conditions[0]) if name == "not" else do.joined(name, conditions)
     return _Part(joined, 1, truth=True)
 
 
@@ -169,12 +217,8 @@ def _truth(part: _Part) -> Function:
     return function if part.truth else lambda env: function(env) != 0
 
 
-def _arithmetic(part: _Part) -> _Part:
-    return _Part(_converted(part.function, np.int64), 1) if part.truth else part
-
-
-def _converted(function: Function, kind: Any) -> Function:
-    return lambda env: function(env).astype(kind)
+def _arithmetic(do: Operations, part: _Part) -> _Part:
+    return _Part(do.converted(part.function, int), 1) if part.truth else part
 
 
 def _applied(apply: Callable[..., Any], functions: list[Function]) -> Function:
@@ -182,13 +226,3 @@ def _applied(apply: Callable[..., Any], functions: list[Function]) -> Function:
         first, second = functions
         return lambda env: apply(first(env), second(env))
     return lambda env: apply(*(function(env) for function in functions))
-
-
-def _rounded(apply: Callable[[Any], Any], function: Function) -> Function:
-    def value(env: list[Any]) -> Any:
-        found = apply(function(env))
-        if not (np.abs(found) <= _ROUNDED).all():
-            raise FloatingPointError
-        return found.astype(np.int64)
-
-    return value

@@ -96,7 +96,7 @@ def _alone(
         start, count, *extents = itertools.islice(parts, 2 + len(own))
         moves.append((extents, [strides[name] // unit for name in own], start, count))
     counts = residues_of_one(moves, int(offset // unit), LINE // unit)
-    costs = _costs(_near(Box(*(np.array([number]) for number in box))), unit, shifts)
+    costs = _costs(_near(Box(*(np.array([float(number)]) for number in box))), unit, shifts)
     return np.asanyarray(costs[0] @ np.array(counts) / max(sum(counts), 1.0))
 
 
