@@ -12,6 +12,11 @@ import numpy.typing as npt
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.measure.gpu import Function, GpuError, GpuFacts, Memory, OutOfMemoryError, cycle
+from perfmodel.measure.run_time_compiler import (
+    NoCompilerError,
+    NotCompiledError,
+    run_time_compiled,
+)
 from perfmodel.measure.sweep import SOURCES
 
 _REMEDY: Final = (
@@ -294,7 +299,7 @@ def clean_at(before: float, now: float, freed: int) -> float:
 
 def _no_compiler(error: Exception) -> PerfmodelError:
     reason = shorten(str(error), 60, placeholder="...")
-    return PerfmodelError(f"no run-time compiler ({reason}): {_REMEDY}")
+    return PerfmodelError(f"no run-time compiler{reason and f' ({reason})'}: {_REMEDY}")
 
 
 def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) -> bytes:
@@ -303,47 +308,19 @@ def compile_cubin(source: str, defines: Mapping[str, str], architecture: str) ->
     Raises `GpuError` if the compiler refuses it, with its first message. Raises `PerfmodelError` if
     there is no run-time compiler.
     """
-    try:
-        from cuda.bindings import nvrtc
-    except ImportError:
-        raise PerfmodelError(f"compiling needs NVIDIA's run-time compiler: {_REMEDY}") from None
-    code = (SOURCES / source).read_bytes()
     options = [
-        f"--gpu-architecture={architecture}".encode(),
-        b"--std=c++17",
-        *(f"--include-path={folder}".encode() for folder in include_folders()),
-        *(f"--define-macro={name}={value}".encode() for name, value in defines.items()),
+        *(f"--gpu-architecture={architecture}", "--std=c++17"),
+        *(f"--define-macro={name}={value}" for name, value in defines.items()),
     ]
+    code = (SOURCES / source).read_bytes()
     try:
-        status, program = nvrtc.nvrtcCreateProgram(code, source.encode(), 0, [], [])
-    except Exception as error:  # the loader's own types, which differ between versions
+        return run_time_compiled(code, source.encode(), options, "CUBIN")
+    except NoCompilerError as error:
         raise _no_compiler(error) from None
-    (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-    if int(status) != 0:
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
-        lines = [t for t in log.decode(errors="replace").splitlines() if "error" in t]
-        raise GpuError(f"{source} does not compile: {lines[0][:200] if lines else status.name}")
-    _, size = nvrtc.nvrtcGetCUBINSize(program)
-    cubin: bytes = b" " * size
-    nvrtc.nvrtcGetCUBIN(program, cubin)
-    nvrtc.nvrtcDestroyProgram(program)
-    return cubin
-
-
-def include_folders() -> list[str]:
-    """Return where cuda_fp16.h and the like may be: beside the packages, or in a toolkit."""
-    import os
-    import site
-    from pathlib import Path
-
-    roots = [Path(p) / "nvidia" for p in site.getsitepackages()]
-    found = [h.parent for root in roots for h in root.glob("*/include/cuda_fp16.h")]
-    for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):
-        if home and (Path(home) / "include" / "cuda_fp16.h").exists():
-            found.append(Path(home) / "include")
-    return [str(folder) for folder in found]
+    except NotCompiledError as error:
+        lines = str(error).splitlines()
+        first = next((line for line in lines if "error" in line), lines[0])
+        raise GpuError(f"{source} does not compile: {first[:200]}") from None
 
 
 def _driver_version() -> str:

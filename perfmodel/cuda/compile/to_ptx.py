@@ -13,11 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from perfmodel.cuda.compile.toolchain import check_architecture, find_tool, first_error, run_tool
 from perfmodel.errors import PerfmodelError, shown
+from perfmodel.measure.run_time_compiler import (
+    NoCompilerError,
+    NotCompiledError,
+    run_time_compiled,
+)
 from perfmodel.records import record
 from perfmodel.text_files import check_regular
 
@@ -227,42 +232,22 @@ def _nvcc_version(nvcc: str) -> str:
 
 
 def _by_nvrtc(inside: Staged, architecture: str, options: Sequence[str]) -> Compiled:
-    name = inside.path.name
+    name, called = inside.path.name, os.fsencode(inside.source)
+    told = [f"--gpu-architecture={architecture}", "--std=c++17", "-lineinfo", *inside.includes]
     try:
-        from cuda.bindings import nvrtc
-    except ImportError:
-        raise PerfmodelError(f"{name}: no CUDA compiler here: {_REMEDY}") from None
-    from perfmodel.measure.cuda import include_folders
+        ptx = run_time_compiled(inside.source.read_bytes(), called, [*told, *options], "PTX")
+    except NoCompilerError as error:
+        reason = str(error)[:120]
+        raise PerfmodelError(
+            f"{name}: no CUDA compiler here{reason and f' ({reason})'}: {_REMEDY}"
+        ) from None
+    except NotCompiledError as error:
+        raise PerfmodelError(
+            f"{name} does not compile by NVRTC, which takes device code only: "
+            + first_error(inside.in_messages(str(error)))
+        ) from None
+    from cuda.bindings import nvrtc
 
-    told = [
-        f"--gpu-architecture={architecture}",
-        *("--std=c++17", "-lineinfo", *inside.includes),
-        *(f"--include-path={folder}" for folder in include_folders()),
-        *options,
-    ]
-    try:
-        text, called = inside.source.read_bytes(), os.fsencode(inside.source)
-        _, program = nvrtc.nvrtcCreateProgram(text, called, 0, [], [])
-    except Exception as error:  # the loader's own types, which differ between versions
-        reason = str(error).splitlines()[0][:120]
-        raise PerfmodelError(f"{name}: no CUDA compiler here ({reason}): {_REMEDY}") from None
-    try:
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(told), [os.fsencode(o) for o in told])
-        if int(status) != 0:
-            log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
-            message = first_error(inside.in_messages(log)) if log.strip() else status.name
-            raise PerfmodelError(
-                f"{name} does not compile by NVRTC, which takes device code only: {message}"
-            )
-        ptx = _text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
-    finally:
-        nvrtc.nvrtcDestroyProgram(program)
     _, major, minor = nvrtc.nvrtcVersion()
-    return Compiled(inside.in_ptx(ptx), f"NVRTC {major}.{minor}")
-
-
-def _text(size_of: Any, text_of: Any, program: Any) -> str:
-    _, size = size_of(program)
-    buffer: bytes = b" " * size
-    text_of(program, buffer)
-    return buffer.rstrip(b"\0").decode(errors="replace")
+    text = ptx.rstrip(b"\0").decode(errors="replace")
+    return Compiled(inside.in_ptx(text), f"NVRTC {major}.{minor}")

@@ -49,7 +49,10 @@ def divisions() -> str:
     The first two return quotients, rounded down, and rests of the divisors' signs. By 0, whole
     numbers give 0 and floats no number, or infinity.
     """
-    made = {"f": _Division().of_floats("%x", "%y"), "i": _Division().of_whole("%x", "%y")}
+    made: dict[Kind, str] = {
+        "f": _Division().of_floats("%x", "%y"),
+        "i": _Division().of_whole("%x", "%y"),
+    }
     functions = [
         f"define internal {PAIRS[kind]} @divided_{kind}({TYPES[kind]} %x, {TYPES[kind]} %y) "
         f"noinline {{\nentry:\n{body}\n}}"
@@ -85,8 +88,8 @@ class _Division(VectorOperators):
         limit = splat(_LIMIT)
         small = [self._line(f"icmp ult {TYPES['i']} {value}, {limit}") for value in (first, by)]
         self._if_all(do("and", "b", small))
-        floats = [self._cast(value, "i", "f") for value in (first, by)]
-        quick = self._by_floor(*floats, do("divide", "f", floats))
+        above, below = (self._cast(value, "i", "f") for value in (first, by))
+        quick = self._by_floor(above, below, do("divide", "f", [above, below]))
         whole = (self._cast(value, "f", "i") for value in quick)
         self._return("i", *(self._chosen(none, zero, value, "i") for value in whole))
         self.lines.append("slow:")
