@@ -128,7 +128,7 @@ class Recorded(np.ndarray[Any, Any]):
         return float(self._decided(float))
 
     def _decided(self, read_as: Callable[[Any], Any]) -> Any:
-        answer = read_as(_plain(self))
+        answer = read_as(_known(self.node))
         decisions = _decisions.get()
         if decisions is not None:
             decisions.append(Decision(self.node, read_as, answer))
@@ -143,17 +143,8 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # Methods that NumPy works out without asking the class, by the functions that they stand for.
-for _function in (
-    np.ravel,
-    np.copy,
-    np.argmax,
-    np.argmin,
-    np.argsort,
-    np.cumsum,
-    np.repeat,
-    np.take,
-):
-    setattr(Recorded, _function.__name__, _method(_function))
+for _name in ("ravel", "copy", "argmax", "argmin", "argsort", "cumsum", "repeat", "take"):
+    setattr(Recorded, _name, _method(getattr(np, _name)))
 
 
 class _Unread:
@@ -234,7 +225,7 @@ def number(value: Any) -> float:
 
 def glimpse(value: Any) -> Any:
     """Return a number as a plain one, for what no result may depend on: an order to try first."""
-    return _plain(value)
+    return _each(value, _known)
 
 
 def most_turns(counts: Any) -> int:
@@ -331,9 +322,9 @@ def _done(
     of: Formula | None = None,
 ) -> Any:
     """Return what some work gives, recorded."""
-    value = work(*_plain(inputs), **{key: _plain(v) for key, v in named.items()})
-    linked = {key: _linked(v) for key, v in named.items()}
-    return _of(Node(kind, name, value, work, _linked(inputs), linked, of, _scope.get()))
+    value = work(*_each(inputs, _known), **{n: _each(v, _known) for n, v in named.items()})
+    nodes = _each(inputs, _itself), {n: _each(v, _itself) for n, v in named.items()}
+    return _of(Node(kind, name, value, work, *nodes, of, _scope.get()))
 
 
 def _of(node: Node) -> Any:
@@ -345,10 +336,17 @@ def _of(node: Node) -> Any:
     if not isinstance(value, (np.ndarray, np.generic, int, float)):
         return value  # a shape, a type: no number
     known = np.asarray(value)
-    nothing, kind = _NOTHING.get(known.dtype.kind, (0, known.dtype))
-    found = np.full(known.shape, nothing, kind or known.dtype).view(Recorded)
-    found.flags.writeable = False  # what is written in place, no derivation can follow
+    found = _blank(known.shape, known.dtype).view(Recorded)
     found.node = node
+    return found
+
+
+@lru_cache(maxsize=256)
+def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return what recorded numbers of a shape and type hold themselves."""
+    nothing, kind = _NOTHING.get(dtype.kind, (0, dtype))
+    found = np.full(shape, nothing, kind or dtype)
+    found.flags.writeable = False  # what is written in place, no derivation can follow
     return found
 
 
@@ -381,20 +379,19 @@ def _reshaped(value: Any, *shape: Any, **kwargs: Any) -> Array:
     return np.asarray(value).reshape(*shape, **kwargs)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value without nodes."""
+def _each(value: Any, of: Callable[[Node], Any]) -> Any:
+    """Return a value with something in the place of recorded numbers."""
     if isinstance(value, Recorded):
-        known = np.asarray(value.node.value)
-        return known[()] if known.ndim == 0 else known
+        return of(value.node)
     if type(value) in (tuple, list):
-        return type(value)([_plain(part) for part in value])
+        return type(value)([_each(part, of) for part in value])
     return value
 
 
-def _linked(value: Any) -> Any:
-    """Return a value with nodes in the place of recorded numbers."""
-    if isinstance(value, Recorded):
-        return value.node
-    if type(value) in (tuple, list):
-        return type(value)([_linked(part) for part in value])
-    return value
+def _known(node: Node) -> Any:
+    known = np.asarray(node.value)
+    return known[()] if known.ndim == 0 else known
+
+
+def _itself(node: Node) -> Node:
+    return node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,10 +35,13 @@ class Node:
         """Return what it is called, and its value: what it is made of goes on and on."""
         return f"Node({self.kind!r}, {self.name!r}, {self.value!r})"
 
-    def sources(self) -> Iterator[Node]:
-        """Yield the nodes that it is made of."""
-        yield from _nodes(self.inputs)
-        yield from _nodes(tuple(self.named.values()))
+    def sources(self) -> list[Node]:
+        """Return the nodes that it is made of."""
+        found: list[Node] = []
+        _add_nodes(self.inputs, found)
+        if self.named:
+            _add_nodes(tuple(self.named.values()), found)
+        return found
 
 
 @record
@@ -50,9 +53,9 @@ class Decision:
     answer: Any
 
 
-def _nodes(value: Any) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif type(value) in (tuple, list):
-        for part in value:
-            yield from _nodes(part)
+def _add_nodes(values: Iterable[Any], found: list[Node]) -> None:
+    for value in values:
+        if type(value) is Node:
+            found.append(value)
+        elif type(value) in (tuple, list):
+            _add_nodes(value, found)

@@ -19,6 +19,7 @@ class NoProgramError(Exception):
     """The derivation has something that no program of scalars does."""
 
 
+_SCALARS: Final = np.dtype(object)
 _NAMES: Final = {
     "bitwise_and": "and",
     "bitwise_or": "or",
@@ -45,7 +46,7 @@ STRUCTURAL: Final = frozenset(
 def objects(value: Any) -> Objects:
     """Return a number, an array of numbers or of scalars, as an array of scalars and constants."""
     array = np.asarray(value)
-    if array.dtype == object:
+    if array.dtype is _SCALARS:
         return array
     if array.dtype.kind not in "bif":
         raise NoProgramError(f"numbers of type {array.dtype}")
@@ -58,8 +59,10 @@ def each(function: Callable[..., Any], *arrays: Any) -> Objects:
     """Return what a function of scalars gives of arrays that broadcast together."""
     given = [objects(array) for array in arrays]
     if all(array.size == 1 for array in given):
-        found = np.empty(np.broadcast_shapes(*(array.shape for array in given)), dtype=object)
-        found.reshape(-1)[0] = function(*(array.reshape(-1)[0] for array in given))
+        shapes = {array.shape for array in given}
+        shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+        found = np.empty(shape, dtype=object)
+        found.fill(function(*(array.item() for array in given)))
         return found
     together = np.broadcast(*given)
     found = np.empty(together.shape, dtype=object)

@@ -22,7 +22,7 @@ from perfmodel.prediction.compiled.array_functions import (
 )
 from perfmodel.prediction.compiled.calls import ROWS, Call, Function, numbers_of, one_row
 from perfmodel.prediction.compiled.expression_scalars import expression
-from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars, key_of
+from perfmodel.prediction.compiled.scalars import Kind, Scalar, Scalars, key_of, kind_of
 from perfmodel.records import record
 
 _MOST_RESULTS: Final = 64
@@ -79,7 +79,7 @@ def program(
         lowering.known[node] = lowering.leaf(node)
     ends = [d.node for d in decisions]
     ends += [o.node if isinstance(o, Moved) else o for o in outputs if isinstance(o, Node | Moved)]
-    order = {node: tuple(node.sources()) for node in in_order(ends)}
+    order = {node: node.sources() for node in in_order(ends)}
     for node in order:
         if node not in lowering.known:
             lowering.known[node] = lowering.lowered(node)
@@ -203,6 +203,9 @@ class _Lowering:
         if isinstance(found, (tuple, list)):
             return found
         kind = _kind(value)
+        one = isinstance(found, np.ndarray) and found.dtype == object and found.size == 1
+        if one and kind_of(found.item()) == kind:
+            return found
         return each(lambda number: self.scalars.cast(number, kind), found)
 
     def _filled(self, value: Any) -> Any:
@@ -290,7 +293,7 @@ def _of_shape(value: Any) -> Any:
 
 def _mixed(node: Node) -> bool:
     """Say whether a decision was of rows that would have decided otherwise alone."""
-    source = next(node.sources(), None)
+    source = next(iter(node.sources()), None)
     if source is None or np.shape(source.value)[-1:] != (ROWS,):
         return False
     truths = np.asarray(source.value, dtype=bool).reshape(-1, ROWS)
