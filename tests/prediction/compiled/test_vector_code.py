@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.prediction.compiled import vector_code, vector_library, vector_operators
+from perfmodel.prediction.compiled import (
+    division_code,
+    vector_code,
+    vector_library,
+    vector_operators,
+)
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.calls import Call, Function, Leaf
 from perfmodel.prediction.compiled.lowering import Guard, Program
@@ -69,6 +74,26 @@ def test_operators_on_whole_numbers(name: str) -> None:
     elif name in ("exp", "expm1", "sqrt", "log", "log2", "log1p"):
         a = np.abs(a) % 20
     check(name, "i", a, b)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder"])
+@pytest.mark.parametrize("odd", [None, -3.5, 1e300])
+def test_divisions_near_whole_quotients(name: str, odd: float | None) -> None:
+    # independent: NumPy's, to the last bit; one odd number sends its vector the other way
+    random = np.random.default_rng(6)
+    divisors = random.choice([0.1, 1 / 3, 3.0, 32.0, 0.7e-9, 1e17], 400) * random.integers(
+        1, 99, 400
+    )
+    near = divisors * random.integers(0, 1 << 40, 400)
+    numbers = np.maximum(np.nextafter(near, random.choice([-np.inf, np.inf], 400)), 0.0)
+    numbers = np.where(random.random(400) < 0.3, near, numbers)
+    if odd is not None:
+        numbers[::40] = odd
+    a, b = (scalars.made("input", (n,), "f") for n in "ab")
+    program = Program(("a", "b"), (), (), (scalars.apply(name, a, b),))
+    _, (found,) = vector_code.vector_function(program)(numbers, divisors)
+    expected = getattr(np, name)(numbers, divisors)
+    assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "remainder"])
@@ -188,14 +213,15 @@ def test_vectors_of_other_processors(
             patched.setattr(binding, "get_host_cpu_features", lambda: features)
             patched.setattr(vector_library, "vector_functions", lambda names, lanes: {})
             reload(vector_operators)
+        reload(division_code)
         reload(vector_code)
         assert lanes == vector_code.LANES
         _, (divisors, logarithms) = made(*outputs)(a, b)
         assert divisors.tolist() == np.gcd(a, b).tolist()
         np.testing.assert_allclose(logarithms, np.log1p(np.minimum(a, b)), rtol=1e-15)
     finally:
-        reload(vector_operators)
-        reload(vector_code)
+        for module in (vector_operators, division_code, vector_code):
+            reload(module)
 
 
 def test_without_llvm_numpy_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
