@@ -34,7 +34,12 @@ def stems(folder: str) -> tuple[str, ...]:
 
 def builtin_names() -> list[str]:
     """Return the names of the built-in kernels, sorted."""
-    return sorted({kernel_of(stem) for stem in stems(KERNELS)})
+    return list(_builtins())
+
+
+@cache
+def _builtins() -> tuple[str, ...]:
+    return tuple(sorted({kernel_of(stem) for stem in stems(KERNELS)}))
 
 
 def kernel_of(stem: str) -> str:
