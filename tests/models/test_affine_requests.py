@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.models import compiled_loops
 from perfmodel.models.requests import recounts
 from perfmodel.models.requests.coalescing import Box, warp_granules
 from perfmodel.models.requests.recounts import _costs, _near, _recounted, recounted
@@ -66,13 +65,15 @@ def test_compiled_loop_counts_the_same(unit: int, monkeypatch: pytest.MonkeyPatc
             extents = [drawn(1, 40) for _ in own]
             whole = np.prod(extents, axis=0)
             start = np.floor(random.random(some) * whole) * (random.random() < 0.5)
-            spans.append((own, start, np.floor(random.random(some) * (whole - start + 1)), extents))
+            count = 1 + np.floor(random.random(some) * (whole - start))
+            spans.append((own, start, count, extents))
         box = [drawn(1, 33), drawn(-40, 41, 4), drawn(1, 5), drawn(-999, 999, 4)]
         columns = [*box, *(drawn(-999, 999, unit) for _ in (0, *names))]
         means = drawn(1, 9), drawn(1, 9)
         given = random.random(some) < 0.8, means, columns, tuple(names), spans, [0, 16]
+        monkeypatch.setattr(recounts, "worth_loop", lambda module, rows: False)
         expected = recounted(*given)
-        monkeypatch.setattr(compiled_loops, "_MANY", 1)
+        monkeypatch.setattr(recounts, "worth_loop", lambda module, rows: True)
         np.testing.assert_array_equal(recounted(*given), expected)
         half = [(own, start, count + 0.5, extents) for own, start, count, extents in spans]
         found = recounted(*given[:4], half, [0, 16])  # no whole number, which the loop counts by

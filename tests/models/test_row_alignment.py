@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.models import compiled_loops
+from perfmodel.models.requests import row_alignment
 from perfmodel.models.requests.row_alignment import turns_past_edge
 
 
@@ -31,8 +31,7 @@ def test_turns_past_an_edge(
     every, granule = given
     columns = [np.array(column) for column in zip(*every, strict=True)]
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("_MANY", "_FEW"):
-            patched.setattr(compiled_loops, name, 1 if compiled else 1 << 30)
+        patched.setattr(row_alignment, "worth_loop", lambda *_: compiled)
         found = turns_past_edge(*columns, granule)
     expected = [
         sum((at + turn * step) % granule >= edge for turn in range(left)) if here else 0
