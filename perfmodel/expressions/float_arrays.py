@@ -91,7 +91,7 @@ class Operations:
         return lambda env: reduce(join, (condition(env) for condition in others), first(env))
 
     def negated(self, condition: Function) -> Function:
-        """Return a function of where a condition is not met."""
+        """Return a function of a condition's negation."""
         return lambda env: ~condition(env)
 
     def converted(self, function: Function, kind: type) -> Function:

@@ -89,7 +89,7 @@ class _OnNumbers(Operations):
         return lambda env: join(condition(env) for condition in conditions)
 
     def negated(self, condition: Function) -> Function:
-        """Return a function of where a condition is not met."""
+        """Return a function of a condition's negation."""
         return lambda env: not condition(env)
 
     def converted(self, function: Function, kind: type) -> Function:

@@ -30,7 +30,7 @@ def run_time_compiled(
     try:
         _, program = nvrtc.nvrtcCreateProgram(text, called, 0, [], [])
     except Exception as error:  # the loader's own types, which differ between versions
-        raise NoCompilerError(str(error).splitlines()[0]) from None
+        raise NoCompilerError(str(error).partition("\n")[0]) from None
     try:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(told), [os.fsencode(o) for o in told])
         if int(status) != 0:
@@ -50,7 +50,7 @@ def _read(nvrtc: Any, what: str, program: Any) -> bytes:
 
 
 def include_folders() -> list[str]:
-    """Return where cuda_fp16.h and the like may be: beside the packages, or in a toolkit."""
+    """Return where cuda_fp16.h and the like may be: in NVIDIA's packages, or in a toolkit."""
     roots = [Path(p) / "nvidia" for p in site.getsitepackages()]
     found = [h.parent for root in roots for h in root.glob("*/include/cuda_fp16.h")]
     for home in (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"):

@@ -72,8 +72,8 @@ def _iteration(
     if first.kind != "load" or first.loop is None or between:
         return Iteration(kept, parts, extents, _ONE)
     loads = [r for r in accesses.requests if r.access.kind == "load"]
-    beside = sum(r.access.loop == first.loop for r in loads)
-    abreast = np.maximum(loop_unroll(accesses.instance, first.loop, beside)[1], 1.0)
+    together = sum(r.access.loop == first.loop for r in loads)
+    abreast = np.maximum(loop_unroll(accesses.instance, first.loop, together)[1], 1.0)
     return Iteration(kept, parts, {**extents, first.loop: abreast}, abreast)
 
 
