@@ -13,8 +13,10 @@ from perfmodel.cuda.compile.program import Program, load_program
 from perfmodel.cuda.compile.toolchain import find_tool
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.launch_file import read_launches
+from perfmodel.hardware import load_device
 from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.measure.folders import root
+from perfmodel.models.dram.throughput import read_cost
 from perfmodel.models.reuse import iteration_lines
 from perfmodel.models.reuse.iteration_lines import lines_held
 from perfmodel.prediction import Prediction
@@ -158,6 +160,33 @@ def test_l2_loses_sectors_where_lines_of_all_sms_find_no_room() -> None:
     for p, row in predicted(("two_streams",), 0):
         ratio = float(p.traffic["dram_read_bytes"]) / int(row["dram_read_bytes"])
         assert 0.8 < ratio < 1.15
+
+
+def test_dram_reads_of_rows_are_isolated_where_iterations_come_one_after_another() -> None:
+    # expected: "isolated atoms", every 512 B, as fitted on strided reads; hand: of lanes side by
+    # side, DRAM's units are neighbours
+    def cost(access: dict[str, str]) -> float:
+        found = predict(kernel_from_table(walks(access, access | {"load": "b"})), device="h200-sxm")
+        return float(found.traffic["dram_read_cost"])
+
+    side = {"load": "a", "index": f"k*{1056 * 256} + blockIdx.x*blockDim.x + threadIdx.x"}
+    assert cost(READ) == pytest.approx(read_cost(4.0 * COLUMNS, 64, load_device("h200-sxm")))
+    assert cost(side) == pytest.approx(1)
+
+
+@needs_nvcc
+def test_dram_gives_isolated_sectors_at_their_cost() -> None:
+    # measured: where nearly every word is read from DRAM, 1.7 to 1.95 times as long as dense bytes
+    device = load_device("h200-sxm")
+    dense = device.dram_bandwidth * device.dram_read_efficiency
+    costs = {
+        float(p.traffic["dram_read_cost"])
+        / (float(row["time_us"]) * 1e-6 * dense / float(row["dram_read_bytes"]))
+        for p, row in predicted(("two_streams",), 0)
+        if float(row["dram_read_bytes"]) > 3e9
+    }
+    assert len(costs) == 3
+    assert 0.85 < min(costs) <= max(costs) < 1
 
 
 @needs_nvcc

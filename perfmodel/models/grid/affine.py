@@ -55,6 +55,11 @@ class Variable:
         """Whether it tells blocks apart."""
         return self.name.startswith("blockIdx.")
 
+    @property
+    def is_loop(self) -> bool:
+        """Whether it is a loop's variable, whose values a thread takes one after another."""
+        return not self.name.startswith(("lane.", "warp.", "thread.", "blockIdx."))
+
 
 @record
 class Plane:
