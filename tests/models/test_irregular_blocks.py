@@ -14,7 +14,7 @@ from perfmodel import predict
 from perfmodel.expressions import parse
 from perfmodel.kernels import Kernel, kernel_from_table
 from perfmodel.models.grid.activity import let_in
-from perfmodel.models.grid.affine import index_variables, with_threads
+from perfmodel.models.grid.affine import index_variables
 from perfmodel.models.grid.geometry import block_shape
 
 BLOCKS = [(10, 10, 1), (24, 1, 1), (1000, 1, 1), (7, 5, 1), (33, 3, 1), (6, 6, 6), (1, 24, 1)]
@@ -50,7 +50,7 @@ def test_shares_of_all_threads_equal_brute_force(
     x, y, _ = block
     number = f"((blockIdx.x*{block[2]} + threadIdx.z)*{y} + threadIdx.y)*{x} + threadIdx.x < n"
     shape = block_shape(block)
-    variables = with_threads(index_variables(shape, (blocks, 1, 1), {}), shape)
+    variables = index_variables(shape, (blocks, 1, 1), {})
     found = let_in([parse(number)], {"n": n}, variables)
     assert found is not None
     passing = sum(at < n for at in range(blocks * math.prod(block)))
@@ -67,7 +67,7 @@ def test_whole_warps_that_some_thread_passes_in(block: tuple[int, int, int], axi
         return
     n = max(1, block[at] // 3)
     shape = block_shape(block)
-    variables = with_threads(index_variables(shape, (1, 1, 1), {}), shape)
+    variables = index_variables(shape, (1, 1, 1), {})
     found = let_in([parse(f"threadIdx.{axis} < {n}")], {}, variables)
     assert found is not None
     passing = sum(any(t[at] < n for t in warp) for warp in warps(block))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from perfmodel.arrays import Array
 from perfmodel.kernels import bind
 from perfmodel.kernels.files import parse_kernel
+from perfmodel.kernels.tables import kernel_from_table
 from perfmodel.models.grid.geometry import block_shape
 from perfmodel.models.requests import wavefronts
 from perfmodel.models.requests.enumeration import counted_requests
@@ -168,3 +169,21 @@ def test_tags_of_warps_add_up(width: int) -> None:
 
 def _total(each: Array) -> int:
     return int(np.sum(each))
+
+
+@pytest.mark.parametrize("period", [32, 64])
+def test_requests_as_long_as_the_period_that_start_anywhere(period: int) -> None:
+    # expected (independent): lane by lane; a request of the whole period touches all of it, and no
+    # more, wherever it starts
+    table = {
+        "name": "around",
+        "launch": {"grid": [8], "block": [128]},
+        "buffers": {"x": {"length": period}},
+        "loops": [{"variable": "k", "trips": 8}],
+        "accesses": [{"load": "x", "index": f"(threadIdx.x + k) % {period}", "loop": "k"}],
+    }
+    instance, shape = bind(kernel_from_table(table), {}), block_shape((128, 1, 1))
+    found = access_requests(instance, 0, shape, {})
+    counted = counted_requests(addressing(instance, 0, shape))
+    for name in ("requests", "sectors", "lines"):
+        assert getattr(found, name) == pytest.approx(getattr(counted, name)), name

@@ -18,7 +18,7 @@ import numpy as np
 from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import Device
-from perfmodel.models.dram.throughput import ROWS, SPARSE
+from perfmodel.models.dram.throughput import sparse_share
 from perfmodel.models.formula import Formula
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.mechanism import mechanism
@@ -229,7 +229,7 @@ def _of_buffer(accesses: GlobalAccesses, members: Sequence[int]) -> ScatteredSto
         part=part,
         once=once,
         left=left,
-        sparse=SPARSE(f=touched, rows=ROWS(device)),
+        sparse=sparse_share(touched, device),
     )
     waited = np.asanyarray(waited)
     return ScatteredStores(tuple(members), filled, written, waited, np.maximum(once - written, 0.0))

@@ -157,16 +157,19 @@ def rows_cost(cost: Any, device: Device, opened: Any = 1.0) -> Array:
 
 def random_cost(wide: Any, table: Any, device: Device) -> Array:
     """Return the cost of `wide` DRAM bytes at random places of a table, relative to dense ones."""
-    return rows_cost(_by_width(RANDOM_COSTS(device), wide), device, _sparse(table, device))
+    return rows_cost(_by_width(RANDOM_COSTS(device), wide), device, sparse_share(table, device))
 
 
 def random_wait(wide: Any, table: Any, device: Device) -> Array:
     """Return what a miss at a random place adds to L2's time [dense DRAM bytes]; as above."""
-    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * _sparse(table, device))
+    return np.asanyarray(_by_width(RANDOM_WAITS(device), wide) * sparse_share(table, device))
 
 
-def _sparse(table: Any, device: Device) -> Array:
-    """Evaluate `SPARSE`; of rows by slice of L2: each has its channels of DRAM."""
+def sparse_share(table: Any, device: Device) -> Array:
+    """Return the share of misses at random places of a table that open a DRAM row of their own.
+
+    `SPARSE`, of rows by slice of L2: each has its channels of DRAM.
+    """
     rows = ROWS(device) * slice_count(device) / FITTED_SLICES(device)
     return np.asanyarray(SPARSE(f=np.asanyarray(table, dtype=float), rows=rows))
 

@@ -75,32 +75,24 @@ def index_variables(
 ) -> tuple[Variable, ...]:
     """Return lane and warp digits, block indices and loop variables, in that order.
 
-    Threads of an irregular block have no digits: there are none of them. See `with_threads`.
+    Threads of an irregular block have no digits, but an index for each axis: it says what a block
+    touches, not which lanes share a warp.
     """
     threads = [
         Variable(d.name, np.asanyarray(d.count), f"threadIdx.{d.axis}", d.weight)
         for d in shape.digits
     ]
+    if not shape.regular:
+        threads = [
+            Variable(f"thread.{axis}", np.asanyarray(extent), f"threadIdx.{axis}")
+            for axis, extent in zip(AXES, shape.block, strict=True)
+        ]
     blocks = [
         Variable(f"blockIdx.{axis}", alike(np.asanyarray(extent)), f"blockIdx.{axis}")
         for axis, extent in zip(AXES, grid, strict=True)
     ]
     loops = [Variable(name, alike(np.asanyarray(count)), name) for name, count in trips.items()]
     return (*threads, *blocks, *loops)
-
-
-def with_threads(variables: Sequence[Variable], shape: BlockShape) -> tuple[Variable, ...]:
-    """Return variables with the threads of an irregular block, axis by axis, before the others.
-
-    They say what a block touches, not which lanes share a warp.
-    """
-    if shape.regular:
-        return tuple(variables)
-    threads = (
-        Variable(f"thread.{axis}", np.asanyarray(extent), f"threadIdx.{axis}")
-        for axis, extent in zip(AXES, shape.block, strict=True)
-    )
-    return (*threads, *variables)
 
 
 def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) -> Plane:

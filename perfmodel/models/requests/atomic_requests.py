@@ -5,7 +5,8 @@ address, inside a warp and over the whole launch.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -34,15 +35,15 @@ from perfmodel.models.requests.contention import (
     random_conflicts,
 )
 
-_WARPS: Final = 8
-"""Warps in a row that are counted where runs of lanes go to elements."""
 _FEW: Final = 512
 """Elements up to which it matters that some warps pass the last one and go on at the first."""
+_UNBOUNDED: Final = 1 << 20
+"""More elements than any of the warps that are counted comes to."""
 
 
-def sharing(a: Addressing, variables: Sequence[Variable], activity: Activity) -> Sharing | None:
+def sharing(a: Addressing, activity: Activity) -> Sharing | None:
     """Return how the lanes of an atomic share addresses, in closed form; None if there is none."""
-    index, values, element = a.index, a.values, a.element
+    index, values, variables, element = a.index, a.values, a.variables, a.element
     if not activity.classes:
         return None
     core, scale, start = _split(index, values)
@@ -99,11 +100,27 @@ def _affine(
         uniform = np.all(np.stack(np.broadcast_arrays(*steps)) == 0, axis=0)
     if len(steps) > 1 and not agreed(uniform):
         return None
-    places = _distinct(flat.strides, variables)
-    step = steps[0] * element if steps else np.zeros(1)
-    places = np.minimum(places, activity.active_lanes)
-    step = np.where(uniform, float(LINE), step)
-    return _modulo(places, step, activity, uniform, flat.offset * element)
+    step = steps[0] if steps else np.zeros(1)
+    step = np.where(uniform, _least(moving.values(), LINE / element), step) * element
+    found = _modulo(
+        _distinct(flat.strides, variables), step, activity, uniform, flat.offset * element
+    )
+    # Guards let some threads through, which come again where a loop does not move them.
+    again = np.ones(1)
+    for v in variables:
+        if v.is_loop:
+            times = np.maximum(v.extent * activity.shares.get(v.name, 1.0), 1.0)
+            again = again * np.where(moving[v.name] == 0, times, 1.0)
+    m = np.maximum(np.minimum(found.addresses, activity.active_lanes / again), 1.0)
+    return replace(found, addresses=m, hottest=1 / m, hot=_even(m, found.pitch))
+
+
+def _least(steps: Iterable[Array], default: float) -> Array:
+    """Return the smallest step of what moves, or a default where nothing does."""
+    found = np.full(1, np.inf)
+    for step in steps:
+        found = np.where(step > 0, np.minimum(found, step), found)
+    return np.where(np.isfinite(found), found, default)
 
 
 def _runs(
@@ -142,16 +159,31 @@ def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
 
 
 def _counted_warps(m: Array, pitch: Array, lanes: Array, runs: Array) -> Sharing:
-    """Return the sharing of consecutive runs of lanes modulo m: some warps, counted."""
-    lane = np.arange(WARP_SIZE)
-    m, pitch, lanes, runs = np.broadcast_arrays(m, pitch, lanes, runs)
-    first = np.arange(_WARPS) * WARP_SIZE
-    turn = (lane + first[:, None]) // np.maximum(runs, 1).astype(np.int64)[:, None, None]
-    rows = (turn % np.maximum(m, 1)[:, None, None] * pitch[:, None, None]).astype(np.int64)
-    found = counted_conflicts(rows // WORD * WORD, lane < lanes[:, None, None])
-    words, apart = _words(m, pitch)
-    mean = Conflicts(*(column.mean(axis=-1) for column in found))
+    """Return the sharing of consecutive runs of lanes modulo m: warps, counted."""
+    words, apart = _words(*np.broadcast_arrays(m, pitch))
+    mean = Conflicts(*_conflicts_of_runs(m, pitch, lanes, runs))
     return Sharing(mean, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
+
+
+@definition
+def _conflicts_of_runs(m: Array, pitch: Array, lanes: Array, runs: Array) -> tuple[Array, ...]:
+    """Return `Conflicts` of consecutive runs of lanes that go round m elements."""
+    few = np.where(m <= _FEW, np.maximum(m, 1), _UNBOUNDED)
+    columns = np.broadcast_arrays(few, pitch, np.ceil(lanes), np.maximum(runs, 1))
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return tuple(np.array([_counted_round(*row) for row in rows]).T)
+
+
+@lru_cache(maxsize=1 << 14)
+def _counted_round(m: float, pitch: float, lanes: float, runs: float) -> tuple[float, ...]:
+    """Return the mean `Conflicts` of all warps until they start where the first did."""
+    numbers = int(m * runs)
+    warps = numbers // math.gcd(numbers, WARP_SIZE) if m < _UNBOUNDED else WARP_SIZE
+    lane = np.arange(WARP_SIZE)
+    element = (lane + np.arange(warps)[:, None] * WARP_SIZE) // int(runs) % int(m)
+    rows = (element * pitch).astype(np.int64)
+    found = counted_conflicts(rows // WORD * WORD, lane < lanes)
+    return tuple(float(column.mean()) for column in found)
 
 
 def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array) -> Sharing:

@@ -15,7 +15,7 @@ from perfmodel.arrays import Array, summed
 from perfmodel.expressions import Number, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.derivation import glimpse
-from perfmodel.models.grid.affine import Variable, plane
+from perfmodel.models.grid.affine import plane
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import RUN_GRANULES, Extent, power_of_two_gcd
@@ -25,22 +25,19 @@ from perfmodel.models.requests.request_record import Requests
 _GRANULES: Final = (SECTOR, LINE // 2, LINE)
 
 
-def drawn_walk(a: Addressing, variables: Sequence[Variable]) -> DrawnWalk | None:
-    """Return the way of a load from what is drawn; None where lanes do not draw each.
-
-    `variables` tell all threads of a block, and its loops.
-    """
+def drawn_walk(a: Addressing) -> DrawnWalk | None:
+    """Return the way of a load from what is drawn; None where lanes do not draw each."""
     if a.access.draw < 0:
         return None
     index = a.index
     two = (first_place, lambda _: Number(1))
-    low, high = (plane(drawn_at(index, at), a.values, variables) for at in two)
+    low, high = (plane(drawn_at(index, at), a.values, a.variables) for at in two)
     if not (low.affine and high.affine):
         return None
     draws = tuple(draws_of(index))
     drawn = frozenset().union(*(names(d) for d in draws), _again(a))
     turns = []
-    for v in variables:
+    for v in a.variables:
         stride = low.strides[v.name]
         if not agreed((high.strides[v.name] == stride) | (v.extent <= 1)):
             return None

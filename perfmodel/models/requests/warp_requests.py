@@ -3,7 +3,6 @@
 One record per access, every number an array over the configurations of the instance.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -22,7 +21,6 @@ from perfmodel.models.grid.affine import (
     plane,
     plane_within_a_step,
     split_threads,
-    with_threads,
 )
 from perfmodel.models.grid.geometry import BlockShape
 from perfmodel.models.grid.split_lanes import in_split_lanes
@@ -85,7 +83,7 @@ def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
         closed = _affine(a, activity) or _periodic(a, activity) or random_rows(a, activity)
         found = closed or _counted(a, activity)
     if found.random and access.kind != "store":
-        found = replace(found, walk=drawn_walk(a, with_threads(a.variables, shape)))
+        found = replace(found, walk=drawn_walk(a))
     # Of some configurations no thread may take part.
     return found if np.all(a.taken) else scaled(found, a.taken)
 
@@ -93,7 +91,7 @@ def _access_requests(a: Addressing, known: ActivityCache) -> Requests:
 def _of_atomic(a: Addressing, activity: Activity | None) -> Requests:
     """Return the requests of an atomic: how its lanes share addresses, or a count."""
     if activity is not None:
-        meeting = sharing(a, a.variables, activity)
+        meeting = sharing(a, activity)
         if meeting is not None:
             return _from_sharing(a, meeting, activity)
     return replace(counted_requests(a), random=uses_random(a.index))
@@ -134,13 +132,13 @@ def _periodic(a: Addressing, activity: Activity | None) -> Requests | None:
     if found is None:
         return None
     flat, period, start = found.plane, found.period * a.element, found.shift * a.element
-    # Where the period is whole lines, and more than a request spans, none notices it.
+    # Where the period is whole lines, and a line more than a request spans, none notices it.
     reach = sum(
         (np.abs(flat.strides[v.name]) * (v.extent - 1) for v in a.variables if v.in_lane),
         np.ones(1),
     )
     whole = (period % LINE == 0) & (start % LINE == 0)
-    unnoticed = agreed(whole & (reach * a.element <= period))
+    unnoticed = agreed(whole & (reach * a.element + LINE <= period))
     if unnoticed:
         closed = affine_requests(a, activity, flat, a.variables)
     else:
@@ -170,7 +168,6 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
     flat = plane(a.index, a.values, a.variables) if known else None
     runs = None if flat is None else run_requests(a, flat)
     counted = runs or counted_requests(a)
-    everything = with_threads(a.variables, a.shape)
     if activity is not None:
         # The guards say how many requests there are, the sample what each asks for.
         requests = a.pieces * activity.requests
@@ -180,36 +177,35 @@ def _counted(a: Addressing, activity: Activity | None) -> Requests:
             requests=requests,
             active_lanes=a.pieces * activity.active_lanes,
         )
-    passing = activity if a.shape.regular else let_in(a.guards, a.values, everything)
+    passing = activity if a.shape.regular else let_in(a.guards, a.values, a.variables)
     if passing is not None:
         counted = replace(counted, **passing.passing)
-    mostly = None if random else _mostly(a, flat, everything)
+    mostly = None if random else _mostly(a, flat)
     if mostly is not None:
         # Counted as it is; what comes again is told by its strides.
         counted = replace(
             counted,
             strides={name: stride * a.element for name, stride in mostly.strides.items()},
             offset=mostly.offset * a.element,
-            variables=everything,
         )
     if not random or not load:
         return replace(counted, random=random)
-    found = random_places(a.index, a.values, everything, a.element, a.width)
+    found = random_places(a.index, a.values, a.variables, a.element, a.width)
     own = found is not None and bool(found.moves)
     return replace(
         counted,
         random=True,
         places=found if own else None,
         drawn=None if found is None or own else Drawn(found.start, found.reach),
-        pitch=pitch_of_shuffled(a.index, a.values, everything, a.element),
+        pitch=pitch_of_shuffled(a.index, a.values, a.variables, a.element),
     )
 
 
-def _mostly(a: Addressing, flat: Plane | None, variables: Sequence[Variable]) -> Plane | None:
+def _mostly(a: Addressing, flat: Plane | None) -> Plane | None:
     """Return the plane that an index is, or mostly is; what has one value moves nothing."""
     if flat is None or not flat.affine:
-        return nearly_plane(a.index, a.values, variables)
-    strides = {v.name: np.where(v.extent > 1, flat.strides[v.name], 0.0) for v in variables}
+        return nearly_plane(a.index, a.values, a.variables)
+    strides = {v.name: np.where(v.extent > 1, flat.strides[v.name], 0.0) for v in a.variables}
     return replace(flat, strides=strides)
 
 
@@ -220,7 +216,7 @@ def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Request
     return Requests(
         *(a.access, a.width, requests, sectors, lines, lanes, requests, requests, a.variables),
         **activity.passing,
-        random=uses_random(a.access.index),
+        random=uses_random(a.index),
         sharing=shared,
     )
 
@@ -228,7 +224,7 @@ def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Request
 def given_requests(a: Addressing, counted: Counted) -> Requests:
     """Return the requests of an access that somebody counted; its index gives strides at most."""
     access, element, width = a.access, a.element, a.width
-    variables = with_threads(a.variables, a.shape)
+    variables = a.variables
     flat = None if uses_random(a.index) else plane(a.index, a.values, variables)
     if flat is not None and not flat.affine:
         loads = access.kind == "load" and not counted.misses
@@ -239,7 +235,7 @@ def given_requests(a: Addressing, counted: Counted) -> Requests:
         addresses = np.asanyarray(counted.addresses)
         active = addresses >= 0
         if access.kind == "atomic":
-            shared = _given_sharing(a, counted, addresses, variables)
+            shared = _given_sharing(a, counted, addresses)
             banks = counted_turns(np.maximum(addresses, 0), active, width) if on_chip else None
         elif access.kind == "store" and not on_chip:
             stored = counted_places(addresses, active, a.buffer_bytes)
@@ -272,19 +268,17 @@ def given_requests(a: Addressing, counted: Counted) -> Requests:
     )
 
 
-def _given_sharing(
-    a: Addressing, counted: Counted, addresses: Array, variables: tuple[Variable, ...]
-) -> Sharing:
+def _given_sharing(a: Addressing, counted: Counted, addresses: Array) -> Sharing:
     """Return how the lanes of an atomic share addresses."""
     active, at = addresses >= 0, np.maximum(addresses, 0)
     shared = counted_sharing(at, active)
     if counted.sampled >= 1:
         return shared
     shared = without_chance(shared, at, active, a.buffer_bytes, a.element)
-    everybody = warp_classes((), a.values, variables) if a.shape.regular else None
+    everybody = warp_classes((), a.values, a.variables) if a.shape.regular else None
     if everybody is None or uses_random(a.index):
         return shared
-    whole = sharing(a, variables, everybody)
+    whole = sharing(a, everybody)
     if whole is None:
         return shared
     return beyond_sample(shared, addresses, active, counted.lanes, whole)
