@@ -1,1 +1,4 @@
-"""Closed forms, one file a mechanism: coalescing, L1, footprints, L2, DRAM, occupancy, time."""
+"""Closed forms of launches, requests, L1, L2, DRAM, latency and time, by stage.
+
+Those that may be switched off are mechanisms: see `perfmodel.models.mechanism`.
+"""

@@ -172,7 +172,7 @@ def meetings_at(instance: Instance, r: Requests) -> Meeting:
 
 
 def is_loop(instance: Instance, r: Requests) -> Array | None:
-    """Return 1 where a shared atomic is a loop, else 0; None if it is no atomic."""
+    """Return 1 where a shared atomic is a loop, else 0; None where none needs one."""
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     # Lanes look before they raise a word of 8 B, and few have to.
     if kind is None or r.access.operation in ("raise", "exchange", "cas"):

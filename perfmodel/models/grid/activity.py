@@ -137,7 +137,7 @@ def warp_classes(
 def let_in(
     guards: Sequence[Node], values: Mapping[str, Any], variables: Sequence[Variable]
 ) -> Activity | None:
-    """Return what guards leave of the variables of irregular blocks: no classes, as for `_counted`.
+    """Return what guards leave of the variables of irregular blocks: no classes.
 
     Warps that pass in part are whole: threads are in warps by their numbers in the block.
     """

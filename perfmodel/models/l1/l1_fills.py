@@ -6,8 +6,8 @@ not: see `perfmodel.models.reuse.reuse_windows`. Loads that bypass L1, and store
 
 Resident blocks that read the same data at different times find what another one read last: of data
 that a block walks through, the share found is L1's size over the bytes of the walk. Warps of one
-block that ask for the same sector within a short time share one fill. In loops without barriers
-they may drift a few iterations from one another, which lengthens the window by as much.
+block that ask for the same sector within a short time share one fill. In loops they may drift a few
+iterations from one another, which lengthens the window by as much.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def _distinct_places(g: Group, requests: Sequence[Requests]) -> list[Array]:
 
 
 def _loads_between(g: Group, requests: Sequence[Requests]) -> bool:
-    """Say whether a source loads between any two stores of a group, to store what it loaded.
+    """Say whether a source loads something between each store of a group and the next.
 
     What lies next to an earlier load comes with it: the words of a record that is changed in place.
     """

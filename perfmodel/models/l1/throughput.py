@@ -66,7 +66,7 @@ MISS_PASSES = Formula(
     text="first*missing",
     symbols={
         "first": "clocks if all requests missed: one per line and one more, at least coefficient "
-        "miss_clocks per request, but no more than one per sector [clocks]",
+        "miss_clocks per request, between coefficient port_clocks and one per sector [clocks]",
         "missing": "share of the requests that miss L1 [1]",
     },
     holds="as 'L1 clocks per SM'",

@@ -88,7 +88,7 @@ def _latencies(b: BatchLoads, missing: Array, late: Array) -> BatchLatency:
 
 
 def _reads_apart(b: BatchLoads, missing: Array) -> Array:
-    """Return the DRAM reads of a batch, by how much later the slowest of them is: its `m`."""
+    """Return the DRAM reads of a batch, as `reads` of `BATCH_LATENCY`."""
     device = b.execution.device
     most = MOST_SPREAD(device)
     loads = b.unroll * len(b.members)

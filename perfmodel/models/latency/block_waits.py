@@ -36,7 +36,7 @@ RAMP_TIME = Formula(
     text="fetch + block + touch",
     symbols={
         "fetch": "a launch with any work, beyond an empty kernel [s]",
-        "block": "start of a block's warps, and its first batch of loads [s]",
+        "block": "start of a block's warps, and its slowest batch of loads [s]",
         "touch": "additional latency of the slowest SM's first DRAM reads [s]",
     },
     holds="launches whose first block is like the others",

@@ -1,4 +1,4 @@
-"""Critical path of one block: start, loads, instructions and barriers, and its waves.
+"""Critical path of one block: start, loads, instructions and barriers.
 
 By Little's law an SM that holds W warps, each busy for L clocks, finishes W/L warps per clock and
 no more. L is the chain of what a thread waits for: the start of its block, each batch of loads, the

@@ -15,7 +15,7 @@ def waiting_share(b: BatchLoads) -> tuple[Array, Array]:
     """Return the share of batches that wait, and that of a batch's sectors that are new to L1.
 
     Before what earlier passes and other loops have left: see
-    `perfmodel.models.latency.batches.load_batch`.
+    `perfmodel.models.latency.batches`.
     """
     each = b.execution.warps / b.execution.blocks
     # A warp waits for its own lines; where warps meet, or end together, for those of all of them.

@@ -78,7 +78,7 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankConflicts:
 
 
 def bank_conflicts(shared: Sharing, lanes: Array, random: bool, width: int) -> BankConflicts:
-    """Return the turns of consecutive lanes modulo the addresses, or of random ones.
+    """Return turns, words and clocks of consecutive lanes modulo the addresses, or of random ones.
 
     `lanes` are those of a request, `width` the bytes of an element.
     """

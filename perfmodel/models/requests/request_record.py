@@ -21,10 +21,7 @@ from perfmodel.records import record
 
 @record
 class Requests:
-    """What one access asks for in the whole launch.
-
-    What is only counted is None for a closed form.
-    """
+    """What one access asks for in the whole launch; None where a closed form does not tell."""
 
     access: Access
     width: int  # bytes that a lane moves at once

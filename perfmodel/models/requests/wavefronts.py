@@ -3,7 +3,7 @@
 The data stage has 32 banks of 4 B and reads one word from each in a clock; 8 B and 16 B accesses
 go by half and quarter warps. The tag stage looks up one line per clock in each of four banks, which
 a hash of the line address chooses. Each request costs its conflicts in both stages, and L1 is as
-slow as the busier stage: 268 patterns in measurements/suite, foundation/l1-patterns.csv.
+slow as the busier stage: 621 patterns in measurements/suite, foundation/l1-patterns.csv.
 """
 
 import threading

@@ -7,7 +7,7 @@ Their ratio to all requested sectors holds for the whole launch.
 
 A cache that holds the blocks' union fetches it once; a smaller one has at least the reuse within an
 iteration. Random indices are left to `perfmodel.models.l1.l1_tables` and
-`perfmodel.models.l2.residency`.
+`perfmodel.models.l2.random_tables`.
 """
 
 import math

@@ -56,7 +56,7 @@ TOTAL_TIME = Formula(
     text="launch + ramp + together",
     symbols={
         "launch": "launch overhead of an empty kernel [s]",
-        "ramp": "start of a block and its first loads [s]",
+        "ramp": "start of a block and its slowest batch of loads [s]",
         "together": "time of all resources together [s]",
     },
     holds="kernels that are launched alone",
@@ -69,8 +69,7 @@ class TimeModel:
     """The terms of a prediction, arrays over configurations."""
 
     time_s: Array
-    # seconds of each resource on its own: "launch", "ramp", "issue", pipes, "l1", "l2", "dram",
-    # "latency", "dispatch", "atomics", "shared-loops", and "writeback" beside a set-aside
+    # seconds of each resource on its own, by the names of `perfmodel/reports/terms.toml`
     terms_s: Mapping[str, Array]
     clock: float  # of the SMs: lower while tensor cores work [Hz]
     traffic: Traffic  # as given, with reads of several SMs merged

@@ -7,7 +7,7 @@ number of computing blocks (`perfmodel.models.time.step_work`).
 
 Waves overlap: a block starts when another ends, and its prologue runs while others compute. Where
 blocks read the same tiles in the same steps, the leading block waits for DRAM in each of them, and
-the time is at least that of its chain.
+the time is at least that of its chain: of kernels whose machine code is known.
 """
 
 from collections.abc import Sequence
