@@ -60,12 +60,14 @@ def test_closed_forms_against_counts(index: str, guard: str, trips: int) -> None
     found, counted = both(adds(index, guard=guard, trips=trips))
     assert found.sampled is None
     assert counted.sampled == 1
-    for name, value in counted.shared.conflicts._asdict().items():
-        own = getattr(found.shared.conflicts, name)
+    for name, value in counted.address_sharing.conflicts._asdict().items():
+        own = getattr(found.address_sharing.conflicts, name)
         assert np.ravel(own)[0] == pytest.approx(np.ravel(value)[0], rel=0.01), name
-    assert found.shared.addresses == pytest.approx(counted.shared.addresses)
-    assert found.shared.hottest == pytest.approx(counted.shared.hottest, rel=0.02)
-    assert np.ravel(found.shared.hot) == pytest.approx(np.ravel(counted.shared.hot), rel=0.05)
+    assert found.address_sharing.addresses == pytest.approx(counted.address_sharing.addresses)
+    assert found.address_sharing.hottest == pytest.approx(counted.address_sharing.hottest, rel=0.02)
+    assert np.ravel(found.address_sharing.hot) == pytest.approx(
+        np.ravel(counted.address_sharing.hot), rel=0.05
+    )
 
 
 def test_addresses_of_warps_lie_as_far_apart_as_they_do() -> None:

@@ -14,7 +14,7 @@ from perfmodel.expressions import parse
 from perfmodel.kernels import Access
 from perfmodel.kernels.histogram import Histogram, histogram, uniform
 from perfmodel.models.requests.contention import (
-    Sharing,
+    AddressSharing,
     counted_conflicts,
     counted_sharing,
     random_conflicts,
@@ -122,7 +122,7 @@ def weighted(weights: Any) -> Access:
     return Access("bins", "atomic", parse("random(threadIdx.x, 8)"), weights=weights)
 
 
-def sampled(blocks: list[int], lanes: slice = slice(None)) -> tuple[Sharing, Any, Any]:
+def sampled(blocks: list[int], lanes: slice = slice(None)) -> tuple[AddressSharing, Any, Any]:
     """Return what some blocks of 256 threads show that go to words i % 4096."""
     i = np.array(blocks)[:, None, None] * 256 + np.arange(256).reshape(8, 32)
     addresses = (i % 4096 * 4).reshape(-1, 32)
@@ -151,7 +151,7 @@ def test_a_sample_that_chose_its_words_stays_as_it_is() -> None:
     assert beyond_sample(few, addresses, active, 1000.0, whole) is few
 
 
-def sampled_from(shares: Any, lanes: int, spacing: int = 4) -> tuple[Sharing, Any, Any]:
+def sampled_from(shares: Any, lanes: int, spacing: int = 4) -> tuple[AddressSharing, Any, Any]:
     random = np.random.default_rng(11)
     drawn = random.choice(len(shares), size=(lanes // 32, 32), p=shares) * spacing
     active = np.ones(drawn.shape, dtype=bool)

@@ -4,7 +4,7 @@ import numpy as np
 
 from perfmodel import load_device
 from perfmodel.kernels import find_kernel
-from perfmodel.models.time.issue import turns_taken
+from perfmodel.models.time.issue import guarded_iteration_shares
 from perfmodel.prediction.conditions import Conditions
 
 KERNEL = find_kernel("working-set-read")
@@ -17,9 +17,9 @@ def test_turns_of_a_loop_that_a_guard_ends_are_each_launchs_own() -> None:
     # a turn of all warps
     vectors = np.array([100_000, 300_000, 264 * 1024])
     given = {"bytes": 16 * vectors, "iterations": 1, "blocks": 264}
-    found = turns_taken(KERNEL, UNDER.details(KERNEL, given).requests)
+    found = guarded_iteration_shares(KERNEL, UNDER.details(KERNEL, given).requests)
     assert list(found) == ["j"]
     assert np.broadcast_to(found["j"].ended, 3).tolist() == [False, True, False]
     np.testing.assert_allclose(found["j"].share, [1.0, 9375 / (2 * 8448), 1.0], rtol=1e-12)
     alone = {**given, "bytes": 16 * 100_000}
-    assert not turns_taken(KERNEL, UNDER.details(KERNEL, alone).requests)
+    assert not guarded_iteration_shares(KERNEL, UNDER.details(KERNEL, alone).requests)

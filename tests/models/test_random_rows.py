@@ -71,11 +71,11 @@ def test_rows_touch_as_many_granules_as_drawn_ones(run: int, rows: int, element:
     assert float(found.requests[0]) == warps
     assert found.different is not None
     assert found.pairs is not None
-    assert found.in_blocks is not None
+    assert found.distinct_per_block is not None
     every = {element: found.different, 32: found.sectors, 64: found.pairs, 128: found.lines}
     for granule, number in every.items():
         assert float(number[0]) / warps == pytest.approx(distinct(own, granule), rel=0.01)
-    for granule, number in zip((32, 64, 128), found.in_blocks, strict=True):
+    for granule, number in zip((32, 64, 128), found.distinct_per_block, strict=True):
         assert float(number[0]) / blocks == pytest.approx(distinct(together, granule), rel=0.01)
 
 
@@ -100,11 +100,11 @@ def test_share_that_the_next_block_touches_too() -> None:
     # independent: distinct lines of two blocks' draws, and of one's
     found = closed(load(), rows=1 << 12)
     assert found is not None
-    assert found.seams is not None
+    assert found.next_block_share is not None
     one = drawn_addresses(1, 1 << 12, 4, 256)
     both = np.concatenate([one[:2000], one[2000:]], axis=1)
     expected = 2 - distinct(both, 128) / distinct(one, 128)
-    assert float(found.seams[2, 0]) == pytest.approx(expected, rel=0.02)
+    assert float(found.next_block_share[2, 0]) == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("n", [20_011, 100_003, 1 << 20])

@@ -78,8 +78,8 @@ def test_a_block_asks_for_a_sector_once(run: int) -> None:
         blocks = [elements[start : start + 256] for start in range(0, n, 256)]
         for place, granule in enumerate((32, 64, 128)):
             expected = sum(len({4 * e // granule for e in block}) for block in blocks)
-            assert got.in_blocks is not None
-            assert got.in_blocks[place] == pytest.approx(expected, rel=near)
+            assert got.distinct_per_block is not None
+            assert got.distinct_per_block[place] == pytest.approx(expected, rel=near)
 
 
 def test_what_repeats_has_a_closed_form() -> None:

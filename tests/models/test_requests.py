@@ -384,11 +384,12 @@ def test_runs_at_random_places_that_go_on_in_the_next_block() -> None:
         }
     )
     got = access_requests(bind(kernel, {}), 0, block_shape((32, 1, 1)), {})
-    assert got.in_blocks is not None
-    assert got.seams is not None
-    assert got.in_blocks[2] * (1 - got.seams[2]) == pytest.approx(3072 / 24, rel=0.01)
-    assert got.in_blocks[0] * (1 - got.seams[0]) == pytest.approx(3072 / 8, rel=0.01)
-    assert float(got.in_blocks[2][0]) == pytest.approx(3072 / 24 * 1.5, rel=0.01)
+    each, common = got.distinct_per_block, got.next_block_share
+    assert each is not None
+    assert common is not None
+    assert each[2] * (1 - common[2]) == pytest.approx(3072 / 24, rel=0.01)
+    assert each[0] * (1 - common[0]) == pytest.approx(3072 / 8, rel=0.01)
+    assert float(each[2][0]) == pytest.approx(3072 / 24 * 1.5, rel=0.01)
 
 
 def test_samples_of_a_grid_have_their_share_of_every_box() -> None:

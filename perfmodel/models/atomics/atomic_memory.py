@@ -145,7 +145,7 @@ def atomic_memory(accesses: GlobalAccesses, r: Requests) -> AtomicMemory:
 
 def _elements(r: Requests, size: Array) -> _Elements:
     """Return the elements that an atomic goes to, in a buffer of so many bytes."""
-    shared = r.shared
+    shared = r.address_sharing
     come = 1.0 if r.walked is None else r.walked[0]
     asked = r.requests * shared.conflicts.passes * come
     some = r.random and r.sampled is not None and r.sampled < 1
@@ -222,7 +222,7 @@ def _places(r: Requests, size: Array) -> Array:
     assert r.sampled is not None
     found = []
     most = np.maximum(size / SECTOR, 1.0)
-    every = np.broadcast_arrays(r.active_lanes, r.shared.addresses, most, size / r.width)
+    every = np.broadcast_arrays(r.active_lanes, r.address_sharing.addresses, most, size / r.width)
     for lanes, seen, sectors, words in zip(*every, strict=True):
         looked = max(min(round(lanes * r.sampled), _KEPT), round(seen))
         held = distinct_places(looked, round(seen), max(round(words), 1))

@@ -119,7 +119,7 @@ def _atomic_time(execution: Execution, position: int, r: Requests, balance: Arra
     cost = network_cost(sent, operands, device)
     network_s = network_time(sent, cost, device)
     load = _slice_load(sent, busiest.share, one.time_s, device)
-    send_s = send_time(sent, r.requests * r.shared.conflicts.lines, device) * balance
+    send_s = send_time(sent, r.requests * r.address_sharing.conflicts.lines, device) * balance
     # Nobody else waits for a type's operands, old values, or turns at one sector.
     least = packet_slot(sent.sectors, device)
     brief_pass_s = np.minimum(one.time_s, least / device.sm_clock)
@@ -167,7 +167,7 @@ def _loops(
     device: Device,
 ) -> LoopTime:
     """Return all tries of a loop or lock; the times given are of one try of each lane [s]."""
-    shared = r.shared
+    shared = r.address_sharing
     conflicts = shared.conflicts
     usual = sent.lanes * shared.hottest
     drawn = r.random and uses_random(instance.expression(r.access.index))

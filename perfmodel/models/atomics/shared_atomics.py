@@ -45,7 +45,7 @@ SWAP_CLOCKS: Final = Coefficient("atomics.shared_atomics.swap_clocks")
 def turns_of(r: Requests) -> BankConflicts:
     """Return how the lanes of a shared atomic, with `sharing`, meet in banks."""
     lanes = r.active_lanes / np.maximum(r.requests, 1e-9)
-    return r.banks or bank_conflicts(r.shared, lanes, r.random, r.width)
+    return r.banks or bank_conflicts(r.address_sharing, lanes, r.random, r.width)
 
 
 @mechanism(neutral=lambda execution, held: np.zeros(1), evidence=["atomics", "suite"])
@@ -80,8 +80,8 @@ def bank_clocks(instance: Instance, r: Requests, device: Device) -> Array:
         swap = SWAP_CLOCKS(device) if r.access.operation == "cas" else 1.0
         each = np.where(np.asanyarray(kind.aggregated) > 0, 1.0, turns_of(r).clocks * swap)
         once = r.requests * each
-    words = np.asanyarray(r.shared.pitch) / BANK_WORD
-    m = np.maximum(np.asanyarray(r.shared.addresses, dtype=np.int64), 1)
+    words = np.asanyarray(r.address_sharing.pitch) / BANK_WORD
+    m = np.maximum(np.asanyarray(r.address_sharing.addresses, dtype=np.int64), 1)
     wraps = (m >= BANKS) & (m < np.asanyarray(instance.threads_per_block)) & (words == 1)
     wraps = wraps & (r.banks is None)
     share = WRAPPED_WARPS(gcd=np.gcd(m, BANKS) * 1.0, m=m * 1.0)

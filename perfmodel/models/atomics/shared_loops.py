@@ -80,7 +80,7 @@ def shared_loops(execution: Execution, waves: Array, held: Array) -> Array | Non
             continue
         turned = looped * _turns_of_others(instance, r, waves, held, device)
         # Fields of records are words of their own; elements side by side are all one array.
-        field = (r.shared.pitch > r.width) & r.random
+        field = (r.address_sharing.pitch > r.width) & r.random
         serial = serial + np.where(field, 0.0, turned)
         fields = fields + np.where(field, turned, 0.0) ** sharp
         chain = chain + looped * _own_turns(instance, r, held, device)
@@ -142,7 +142,7 @@ def _warps(instance: Instance) -> Array:
 
 def _apart(r: Requests) -> Array:
     """Return the addresses of a warp."""
-    return np.asanyarray(np.maximum(r.shared.conflicts.addresses, 1.0))
+    return np.asanyarray(np.maximum(r.address_sharing.conflicts.addresses, 1.0))
 
 
 class Meeting(NamedTuple):
@@ -154,7 +154,7 @@ class Meeting(NamedTuple):
 
 def meetings_at(instance: Instance, r: Requests) -> Meeting:
     """Return who wants the most popular address of a block."""
-    shared = r.shared
+    shared = r.address_sharing
     kind = instance.atomics[instance.kernel.accesses.index(r.access)]
     assert kind is not None
     blocks = np.asanyarray(instance.blocks, dtype=float)

@@ -99,7 +99,7 @@ def shared_swaps(execution: Execution, waves: Array, held: Array) -> Array | Non
             continue
         meeting = meetings_at(execution.instance, r)
         others = 1 - 1 / (warps if r.random else meeting.warps)
-        most = np.maximum(r.shared.conflicts.most, 1.0)
+        most = np.maximum(r.address_sharing.conflicts.most, 1.0)
         serial = serial + others * meeting.wanted * _chain(r, 1.0, device) / most
         alone = _chain(r, MIXED(device) if r.random else 1.0, device)
         chain = chain + r.requests / blocks / warps * alone
@@ -116,7 +116,7 @@ def _chain(r: Requests, mixed: float, device: Device) -> Array:
     return SWAP_CHAIN(
         first=first(device),
         again=again(device),
-        most=r.shared.conflicts.most,
+        most=r.address_sharing.conflicts.most,
         growth=GROWTH(device),
         mixed=mixed,
         bank=BANK(device),
@@ -135,7 +135,7 @@ def _sent(r: Requests, meeting: Meeting, warps: Array, of_sm: Array, device: Dev
         swap=SWAP_CLOCKS(device),
         again=r.active_lanes * of_sm if r.random else turned,
         often=np.where(met, OFTEN(device), OFTEN_ALONE(device)),
-        c=lanes * warps * r.shared.hottest,
+        c=lanes * warps * r.address_sharing.hottest,
         others=np.asanyarray(met, dtype=float),
         late=LATE(device) if r.random else SWAP_CLOCKS(device),
     )

@@ -104,7 +104,7 @@ def _addition(
     `doubles` says where they add doubles, `answer` is the clocks that old values take.
     """
     # Fewer addresses than a sector has room for fill none.
-    few = r.shared.conflicts.addresses * r.width < SECTOR
+    few = r.address_sharing.conflicts.addresses * r.width < SECTOR
     whole = np.where(few, 0.0, FULL_PASSES(share=sent.lanes_each * r.width / SECTOR))
     partial = device.require("atomic_interval")
     in_full = (device.atomic_full_interval or partial) * np.where(doubles, WIDE_FLOAT(device), 1.0)
@@ -113,7 +113,7 @@ def _addition(
     one, full = HALF2_CLOCKS(device), HALF2_FULL_CLOCKS(device)
     of_type = (one + (full - one) * sent.filled) * HALVES[operands.dtype]
     least = np.maximum(answer * operands.returns, of_type) / device.sm_clock
-    pitch, places = r.shared.pitch, r.shared.addresses
+    pitch, places = r.address_sharing.pitch, r.address_sharing.addresses
     lone = (pitch >= LINE) & (pitch < GRANULE) & (places > 1), pitch >= GRANULE
     slot = slice_slot(each, sent.sectors, pieces, least, *lone, device)
     # Additions of doubles stay slower, if less so from the third piece on.
@@ -123,11 +123,11 @@ def _addition(
 
 def _both_halves(r: Requests, sent: Packets) -> Array:
     """Return the share of passes that change doubles in both halves of their sector."""
-    pitch, more = r.shared.pitch, np.maximum(sent.lanes_each - 1, 0.0)
+    pitch, more = r.address_sharing.pitch, np.maximum(sent.lanes_each - 1, 0.0)
     # Two of four places are in both halves in two of three cases, three always.
     near = np.minimum(more, 1.0) * (2 / 3) + np.clip(more - 1, 0.0, 1.0) / 3
     both = np.where(pitch < SECTOR / 2, near, np.minimum(more, 1.0))
-    return np.where(r.shared.addresses * pitch <= SECTOR / 2, 0.0, both)
+    return np.where(r.address_sharing.addresses * pitch <= SECTOR / 2, 0.0, both)
 
 
 def _compare_time(sent: Packets, device: Device) -> Array:

@@ -1,9 +1,9 @@
 """L2 tag lookups: the resource that loads, stores and atomics of one kernel share.
 
 A slice looks up about 0.87 tags per clock. A load of a whole line, or of a single sector of it,
-takes one lookup, an atomic one and a half; lookups of different accesses add up. Other waits overlap
-between accesses: old values on their way back to the SM, and transactions that wait for the previous one to
-the same sector.
+takes one lookup, an atomic one and a half; lookups of different accesses add up. Other waits
+overlap between accesses: old values on their way back to the SM, and transactions that wait for the
+previous one to the same sector.
 
 Half of all lines have their home in the far L2 partition, and an atomic changes them there. The
 near partition's copy of the same 64 B can then no longer be used, and the next load from the near

@@ -119,7 +119,7 @@ def operands_of(instance: Instance, r: Requests) -> Operands:
 
 def packets_of(r: Requests, operands: Operands) -> Packets:
     """Return what an atomic sends; `r` tells how its lanes share addresses."""
-    conflicts, aggregated = r.shared.conflicts, operands.aggregated
+    conflicts, aggregated = r.address_sharing.conflicts, operands.aggregated
     passes = r.requests * np.where(aggregated, 1.0, conflicts.passes)
     of_request = conflicts.halves if operands.compares else conflicts.packets
     packets = r.requests * np.where(aggregated, 1.0, of_request)
@@ -140,7 +140,7 @@ def popular_places(r: Requests, device: Device) -> Hot:
 
     Threads in order of a grid that reach only a part of the elements at a time concentrate there.
     """
-    shared = r.shared
+    shared = r.address_sharing
     if r.random:
         return shared.hot
     resident = device.sm_count * device.max_threads_per_sm
@@ -172,7 +172,7 @@ def moves_on(r: Requests, device: Device) -> Array:
 
     Threads are in order of a grid, and those that a GPU holds reach less than all of the places.
     """
-    shared = r.shared
+    shared = r.address_sharing
     one = (shared.conflicts.addresses < 1.5) & (shared.pitch < GRANULE / 4)
     held = NEARLY * device.sm_count * device.max_threads_per_sm / WARP_SIZE
     return np.asanyarray(one & (np.minimum(shared.addresses, r.requests) > held) & (not r.random))

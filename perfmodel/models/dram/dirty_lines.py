@@ -68,7 +68,7 @@ REPLAYS_DIRTY: Final = Coefficient("dram.dirty_lines.replays_dirty")
 OLDER: Final = Coefficient("dram.dirty_lines.older")
 
 
-class Contention(NamedTuple):
+class EvictionPressure(NamedTuple):
     """What passes through L2 besides what a launch writes."""
 
     reads: Array  # steady reads with which as much of what is written stays [B]
@@ -76,14 +76,14 @@ class Contention(NamedTuple):
     times: Array  # times that what passes fills L2
 
 
-def contention(
+def eviction_pressure(
     tables: Sequence[Table],
     reads: Array,
     writes: Array,
     capacity: float,
     at_a_time: Array,
     device: Device,
-) -> Contention:
+) -> EvictionPressure:
     """Return what pushes out of L2 what a cold launch writes, of bytes from DRAM and to L2.
 
     Derived: the last part of the launch all of whose lines have room. A table that is drawn again
@@ -96,13 +96,13 @@ def contention(
     streams = np.maximum(steady + writes, 1.0)
     room, ahead = STREAM_ROOM(device) * capacity, AHEAD(device) * at_a_time
     if not random:
-        return Contention(np.asanyarray(reads), np.zeros(1), np.asanyarray(streams / room))
+        return EvictionPressure(np.asanyarray(reads), np.zeros(1), np.asanyarray(streams / room))
     low, high = np.zeros(np.shape(streams + ahead)), room / streams
     for _ in range(40):
         part = (low + high) / 2
         fits = streams * part + _drawn_lines(random, np.maximum(part - ahead, 0.0), device) <= room
         low, high = np.where(fits, part, low), np.where(fits, high, part)
-    return Contention(
+    return EvictionPressure(
         reads=np.asanyarray(room / np.maximum(low, 1e-9) - writes),
         drawn=np.asanyarray(_drawn_lines(random, np.maximum(low - ahead, 0.0), device) / room),
         times=np.asanyarray((streams + _drawn_lines(random, np.ones(1), device)) / room),
@@ -123,7 +123,7 @@ def _drawn_lines(tables: Sequence[Table], part: Array, device: Device) -> Array:
     return taken
 
 
-def replayed(passing: Contention, writes: Array, capacity: float, device: Device) -> Array:
+def replayed(passing: EvictionPressure, writes: Array, capacity: float, device: Device) -> Array:
     """Return what a cold launch writes back of `REPLAYS_DIRTY` [B].
 
     Derived: of what `DIRTY_KEPT` keeps the share by which it grows with the first bytes written.

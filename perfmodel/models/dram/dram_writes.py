@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from perfmodel.arrays import Array, summed
-from perfmodel.models.dram.dirty_lines import contention, dirty_left, dirty_room, replayed
+from perfmodel.models.dram.dirty_lines import dirty_left, dirty_room, eviction_pressure, replayed
 from perfmodel.models.dram.scattered_stores import (
     scattered_stores,
     strided_parts,
@@ -126,7 +126,7 @@ def _left(
     # How often a thread stores.
     runs = (accesses.instance.runs(accesses.requests[i].access.loop) for i in stores)
     once = accesses.running / np.asanyarray(reduce(np.maximum, runs, _ONE))
-    passing = contention(l2.tables, reads, touched, l2_size, once, device)
+    passing = eviction_pressure(l2.tables, reads, touched, l2_size, once, device)
     left = dirty_left(passing.reads, touched, l2_size, device, ways, passing.drawn)
     return left, replayed(passing, touched, l2_size, device)
 

@@ -246,13 +246,15 @@ def _stays(touched: Array, random: bool, capacity: float, device: Device) -> Arr
 
 def _in_block(r: Requests) -> tuple[Array, Array]:
     """Return the sectors and lines of an access, those of a block's warps together once."""
-    if r.in_blocks is None:
+    if r.distinct_per_block is None:
         counted = r.access.counted
         addresses = None if counted is None else counted.addresses
         each = (once_of_sample(addresses, granule) for granule in (SECTOR, LINE))
         sectors, lines = (n * part for n, part in zip((r.sectors, r.lines), each, strict=True))
         return sectors, lines
-    return np.minimum(r.sectors, r.in_blocks[0]), np.minimum(r.lines, r.in_blocks[2])
+    return np.minimum(r.sectors, r.distinct_per_block[0]), np.minimum(
+        r.lines, r.distinct_per_block[2]
+    )
 
 
 def _different(asked: Array, size: Array, granule: int, random: bool) -> Array:

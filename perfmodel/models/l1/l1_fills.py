@@ -146,7 +146,7 @@ def _fill_at_places(
             fills[i] = traced_fills(accesses, r)
         elif r.strides is None and _by_l1(r):
             fills[i] = drawn_table_fills(accesses, r, others)
-            if r.in_blocks is not None:
+            if r.distinct_per_block is not None:
                 fills[i] = together_fills(accesses, r, fills[i])
             if i in unions:
                 most = unions[i].filled(capacity, accesses.blocks_on_sm, accesses.device)
@@ -199,15 +199,15 @@ def together_fills(accesses: GlobalAccesses, r: Requests, fills: Array) -> Array
     drift apart, and L1 has to hold what all blocks of the SM read of it meanwhile. `fills` are the
     sectors that each warp alone brings.
     """
-    assert r.in_blocks is not None
-    together: Array = np.minimum(fills, r.in_blocks[0])
+    assert r.distinct_per_block is not None
+    together: Array = np.minimum(fills, r.distinct_per_block[0])
     if r.access.loop is None:
         return together
     device = accesses.device
     times = accesses.blocks * np.maximum(accesses.instance.runs(r.access.loop), 1.0)
-    step, knee = DRIFT(device) * r.in_blocks[2] * LINE, reuse_knee(device)
+    step, knee = DRIFT(device) * r.distinct_per_block[2] * LINE, reuse_knee(device)
     if r.walked is not None:  # each thread has sectors of its own until it goes on
-        step, knee = r.in_blocks[0] / r.walked[0] * SECTOR, l1_knee(device)
+        step, knee = r.distinct_per_block[0] / r.walked[0] * SECTOR, l1_knee(device)
     resident = resident_share(step / times * accesses.blocks_on_sm, accesses.l1_size, knee)
     return np.asanyarray(resident * together + (1 - resident) * fills)
 

@@ -65,18 +65,18 @@ def competing_misses(launch: TableLaunch, one: TableUse) -> CompetingMisses:
 
 def _in_order(launch: TableLaunch, one: TableUse) -> CompetingMisses:
     device, control = launch.accesses.device, launch.accesses.control
-    every, let_pass = one.passing, one.let_pass
+    every, streaming_marked = one.passing, one.streaming_marked
     reaching = reaching_writes(device, residency.granted_ways(control.set_aside, device.l2_size))
     lost, scattered = residency.normal_misses(
         one.resident,
         residency.Streams(every.read, every.written * reaching),
-        residency.Streams(let_pass.read, let_pass.written * reaching),
+        residency.Streams(streaming_marked.read, streaming_marked.written * reaching),
         one.capacity,
         device,
     )
     early = BEFORE_COPIES(device)
     passing = residency.Streams(
-        every.read - early * let_pass.read, every.written - early * let_pass.written
+        every.read - early * streaming_marked.read, every.written - early * streaming_marked.written
     )
     used = residency.distance(residency.TABLE_WEIGHT, one.resident, passing, device)
     set_aside_share = one.persisting * (1 - one.spilled)

@@ -22,14 +22,14 @@ class Shares(NamedTuple):
 NONE: Final = Shares(np.zeros(()), np.zeros(()))
 
 
-class Waves(NamedTuple):
+class TablePhases(NamedTuple):
     """Parts of a table that are drawn from one after the other, as blocks move on through it."""
 
     number: Array  # how many: the table over what blocks draw from that run at a time
     alone: Array  # share of the places of a block that no other block draws from [1]
 
 
-ONE_WAVE: Final = Waves(np.ones(()), np.zeros(()))
+ONE_PHASE: Final = TablePhases(np.ones(()), np.zeros(()))
 
 
 class OtherTable(NamedTuple):
@@ -180,8 +180,10 @@ def _once(request: Requests) -> tuple[Array, Array | None, Array]:
 
     Runs that warps of a block share are, and runs that go on in the next block, which runs then.
     """
-    if request.in_blocks is None:
+    if request.distinct_per_block is None:
         return request.sectors, request.pairs, request.lines
-    seams = np.zeros(3) if request.seams is None else request.seams
-    sectors, pairs, lines = (n * (1 - s) for n, s in zip(request.in_blocks, seams, strict=True))
+    next_block_share = np.zeros(3) if request.next_block_share is None else request.next_block_share
+    sectors, pairs, lines = (
+        n * (1 - s) for n, s in zip(request.distinct_per_block, next_block_share, strict=True)
+    )
     return sectors, pairs, lines

@@ -9,7 +9,7 @@ from perfmodel.arrays import Array, largest, smallest, summed
 from perfmodel.models.derivation import number
 from perfmodel.models.global_accesses import GlobalAccesses
 from perfmodel.models.l2 import residency
-from perfmodel.models.l2.random_lines import ONE_WAVE, Waves
+from perfmodel.models.l2.random_lines import ONE_PHASE, TablePhases
 from perfmodel.models.l2.windows import marked, spilled_share
 from perfmodel.models.requests.coalescing import SECTOR
 from perfmodel.models.requests.warp_requests import Requests
@@ -62,14 +62,14 @@ class TableUse:
     spilled: Array  # share of the persisting ones that find no way
     capacity: float  # L2 that is left by what other kernels keep [B]
     passing: residency.Streams  # in one pass over it, with its own lines marked streaming
-    let_pass: residency.Streams  # of these, what is marked streaming
+    streaming_marked: residency.Streams  # of these, what is marked streaming
     resident: Array  # bytes that it and other tables want to keep in L2
     streams: Array  # bytes of streams of other buffers in one pass over it
     # first and again: bytes that first reads and all others ask for, where it is read in order
     first: Array
     again: Array
     # parts that are drawn from one after the other, where it is read at random places
-    waves: Waves = ONE_WAVE
+    waves: TablePhases = ONE_PHASE
 
 
 def buffer_uses(
@@ -102,7 +102,7 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
     accesses, own = launch.accesses, launch.uses[buffer]
     control, claimed, l2_size = accesses.control, accesses.start.claimed, accesses.l2_size
     random = any(r.random for r in launch.requests_of(own))
-    size, waves = own.touched, ONE_WAVE
+    size, waves = own.touched, ONE_PHASE
     if random:
         whole = buffer_bytes(accesses.instance, accesses.requests[own.members[0]])
         size, waves = _drawn_from(launch, own, whole)
@@ -110,7 +110,7 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
     granted = residency.granted(control.set_aside, l2_size)
     persisting, streaming = marked(control, buffer, size)
     own_resident = np.asanyarray(size * (1 - streaming))
-    passing, let_pass, resident = _passing(launch, own, tables, passes, own_resident)
+    passing, streaming_marked, resident = _passing(launch, own, tables, passes, own_resident)
     first = np.minimum(size, own.loads)
     return TableUse(
         own=own,
@@ -123,7 +123,9 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
         spilled=spilled_share(control, buffer, size, random, claimed, l2_size, accesses.device),
         capacity=number(residency.ROOM(c=l2_size, others=claimed, granted=granted)),
         passing=residency.Streams(passing.read + size * streaming, passing.written),
-        let_pass=residency.Streams(let_pass.read + size * streaming, let_pass.written),
+        streaming_marked=residency.Streams(
+            streaming_marked.read + size * streaming, streaming_marked.written
+        ),
         resident=resident,
         streams=passing.read + passing.written,
         first=first,
@@ -132,19 +134,19 @@ def table_use(launch: TableLaunch, buffer: str, tables: Sequence[str]) -> TableU
     )
 
 
-def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, Waves]:
+def _drawn_from(launch: TableLaunch, own: BufferUse, size: Array) -> tuple[Array, TablePhases]:
     """Return the bytes of a buffer that loads draw from, and the waves in which they do."""
     drawn = [r for r in launch.requests_of(own) if r.random]
     places = [r.places for r in drawn if r.places is not None]
     if len(places) < len(drawn):
-        return size, ONE_WAVE
+        return size, ONE_PHASE
     blocks = launch.accesses.blocks
     whole, live = (
         np.minimum(size, largest(*(p.of(n) for p in places)))
         for n in (blocks, np.maximum(blocks * launch.accesses.running, 1.0))
     )
     alone = smallest(*(p.alone for p in places))
-    return whole, Waves(np.maximum(whole / live, 1.0), alone)
+    return whole, TablePhases(np.maximum(whole / live, 1.0), alone)
 
 
 def _passing(

@@ -23,7 +23,7 @@ from perfmodel.models.l2.competing_misses import (
 )
 from perfmodel.models.l2.l2_misses import Misses
 from perfmodel.models.l2.private_sets import PartedSet, settled_share
-from perfmodel.models.l2.random_lines import ONE_WAVE, Waves
+from perfmodel.models.l2.random_lines import ONE_PHASE, TablePhases
 from perfmodel.models.l2.table_uses import TableLaunch, TableUse, buffer_uses, comes_back, table_use
 from perfmodel.models.l2.windows import DRAWN_IN_WAVE, IN_WAVE, streaming_misses
 from perfmodel.models.requests.coalescing import SECTOR
@@ -91,7 +91,7 @@ class Table:
     # draws and wide: of a random one: lines drawn, and bytes that a miss brings of each
     draws: Array = field(default_factory=lambda: np.zeros(1))
     wide: Array = field(default_factory=lambda: np.ones(1))
-    waves: Waves = ONE_WAVE  # parts of a random one that are drawn from one after the other
+    waves: TablePhases = ONE_PHASE  # parts of a random one that are drawn from one after the other
     # share of the re-reads that hit whose line has to come from L2's other side, or might be on
     # either: half of them do
     crossing: Array = field(default_factory=lambda: np.zeros(1))
@@ -214,11 +214,11 @@ def _lines(accesses: GlobalAccesses, one: TableUse, found: CompetingMisses) -> T
 
 
 def _settled(
-    accesses: GlobalAccesses, found: CompetingMisses, let_pass: Array, lines: TableLines
+    accesses: GlobalAccesses, found: CompetingMisses, streaming_marked: Array, lines: TableLines
 ) -> tuple[Array, Array]:
     """Return the share of the re-reads that come when L2 decides, and what misses of them.
 
-    `let_pass` is what misses of lines that do not compete for L2.
+    `streaming_marked` is what misses of lines that do not compete for L2.
     """
     if found.parts is None:
         return np.zeros(1), np.zeros(1)
@@ -226,7 +226,7 @@ def _settled(
     even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
     # What windows keep never misses, and what they let pass misses from first to last.
     settled, lost = settled_share(
-        found.parts, (even - let_pass) / np.maximum(lines.competing, 1e-9)
+        found.parts, (even - streaming_marked) / np.maximum(lines.competing, 1e-9)
     )
     # Blocks that move on do not stay in step: some find what others fetch at that time.
     lost = np.where(found.moves > 0, found.lost, lost)

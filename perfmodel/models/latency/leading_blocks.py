@@ -66,7 +66,7 @@ def extents_at_work(r: Requests, lanes: bool = False) -> list[Extent]:
     ]
 
 
-def turns_taken(instance: Instance, r: Requests, loop: str) -> Array:
+def active_iterations(instance: Instance, r: Requests, loop: str) -> Array:
     """Return the iterations of a loop that guards let a request into, whole or in part."""
     trips = np.asanyarray(instance.trips[loop], dtype=float)
     return np.asanyarray(np.ceil(trips * r.shares.get(loop, 1.0) - 1e-9))

@@ -23,7 +23,7 @@ from perfmodel.models.agreement import agreed
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.latency.batch import MOST_SPREAD, BatchLatency
 from perfmodel.models.latency.batch_loads import BatchLoads
-from perfmodel.models.latency.leading_blocks import extents_at_work, turns_taken
+from perfmodel.models.latency.leading_blocks import active_iterations, extents_at_work
 from perfmodel.models.launch.waves import side_by_side, warps_let_in
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
@@ -73,7 +73,7 @@ def _often(b: BatchLoads) -> Array:
     often, own = np.zeros(1), []
     for r, missed in zip(b.own, _not_kept(b), strict=True):
         # Turns that a guard keeps it out of come to nothing.
-        there = turns_taken(b.execution.instance, r, b.loop) / _turns(b)
+        there = active_iterations(b.execution.instance, r, b.loop) / _turns(b)
         steps = _steps_on(b, r)
         own.append(steps * there * missed)
         often = np.maximum(often, np.minimum(steps, 1.0) * there * missed)

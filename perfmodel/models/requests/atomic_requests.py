@@ -28,9 +28,9 @@ from perfmodel.models.requests.contention import (
     HALF,
     MODULO_ROUNDS,
     WORD,
+    AddressSharing,
     Conflicts,
     Hot,
-    Sharing,
     counted_conflicts,
     random_conflicts,
 )
@@ -41,7 +41,7 @@ _UNBOUNDED: Final = 1 << 20
 """More elements than any of the warps that are counted comes to."""
 
 
-def sharing(a: Addressing, activity: Activity) -> Sharing | None:
+def sharing(a: Addressing, activity: Activity) -> AddressSharing | None:
     """Return how the lanes of an atomic share addresses, in closed form; None if there is none."""
     index, values, variables, element = a.index, a.values, a.variables, a.element
     if not activity.classes:
@@ -88,7 +88,7 @@ def _same_key(flat: Plane, variables: Sequence[Variable]) -> Array | None:
 
 def _affine(
     flat: Plane, variables: Sequence[Variable], activity: Activity, element: int
-) -> Sharing | None:
+) -> AddressSharing | None:
     """Return how the lanes of an affine index share addresses; None if there is no closed form."""
     if not flat.affine:
         return None
@@ -158,11 +158,11 @@ def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
     return np.where(small, np.ceil(count * pitch / WORD), count), np.where(small, WORD, pitch)
 
 
-def _counted_warps(m: Array, pitch: Array, lanes: Array, runs: Array) -> Sharing:
+def _counted_warps(m: Array, pitch: Array, lanes: Array, runs: Array) -> AddressSharing:
     """Return the sharing of consecutive runs of lanes modulo m: warps, counted."""
     words, apart = _words(*np.broadcast_arrays(m, pitch))
     mean = Conflicts(*_conflicts_of_runs(m, pitch, lanes, runs))
-    return Sharing(mean, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
+    return AddressSharing(mean, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
 
 
 @definition
@@ -186,7 +186,9 @@ def _counted_round(m: float, pitch: float, lanes: float, runs: float) -> tuple[f
     return tuple(float(column.mean()) for column in found)
 
 
-def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array) -> Sharing:
+def _modulo(
+    m: Array, pitch: Array, activity: Activity, uniform: Array, start: Array
+) -> AddressSharing:
     m, pitch = np.broadcast_arrays(m, pitch)
     if agreed((pitch < WORD) & ~uniform):
         return _counted_warps(m, pitch, _typical_lanes(activity), np.ones(1))
@@ -198,7 +200,7 @@ def _modulo(m: Array, pitch: Array, activity: Activity, uniform: Array, start: A
     total = np.maximum(summed(times for times, _ in each), 1e-9)
     columns = zip(*(tuple(times * count for count in found) for times, found in each), strict=True)
     mean = Conflicts(*(np.atleast_1d(sum(column) / total) for column in columns))
-    return Sharing(mean, m, pitch, 1 / m, _even(m, pitch))
+    return AddressSharing(mean, m, pitch, 1 / m, _even(m, pitch))
 
 
 def _modulo_conflicts(
@@ -267,7 +269,9 @@ def _even(addresses: Array, pitch: Array) -> Hot:
     return Hot(share(SECTOR), whole, np.minimum(whole, np.maximum(1 - 2 * whole, 0.0)))
 
 
-def _random(a: Addressing, bins: Array, pitch: Array, lanes: Array, uniform: Array) -> Sharing:
+def _random(
+    a: Addressing, bins: Array, pitch: Array, lanes: Array, uniform: Array
+) -> AddressSharing:
     """Return the sharing of lanes that draw their addresses, each configuration by itself."""
     weights = a.access.weights
     plain = weights is None or isinstance(weights, tuple)
@@ -276,7 +280,7 @@ def _random(a: Addressing, bins: Array, pitch: Array, lanes: Array, uniform: Arr
     *conflicts, sector, granule, third, hottest = _drawn(
         a.access, used, bins, pitch, lanes, uniform, *values
     )
-    return Sharing(Conflicts(*conflicts), bins, pitch, hottest, Hot(sector, granule, third))
+    return AddressSharing(Conflicts(*conflicts), bins, pitch, hottest, Hot(sector, granule, third))
 
 
 @definition

@@ -24,7 +24,7 @@ from perfmodel.kernels.histogram import uniform
 from perfmodel.models.derivation import definition
 from perfmodel.models.formula import Formula
 from perfmodel.models.grid.distinct import among_equals
-from perfmodel.models.requests.contention import Sharing, random_conflicts
+from perfmodel.models.requests.contention import AddressSharing, random_conflicts
 from perfmodel.models.requests.footprint import power_of_two_gcd
 from perfmodel.models.requests.wavefronts import (
     BANK_WORD,
@@ -77,7 +77,7 @@ def counted_turns(addresses: Array, active: Array, width: int) -> BankConflicts:
     return BankConflicts(*(np.atleast_1d(each.mean()) for each in (turns, words, clocks)))
 
 
-def bank_conflicts(shared: Sharing, lanes: Array, random: bool, width: int) -> BankConflicts:
+def bank_conflicts(shared: AddressSharing, lanes: Array, random: bool, width: int) -> BankConflicts:
     """Return turns, words and clocks of consecutive lanes modulo the addresses, or of random ones.
 
     `lanes` are those of a request, `width` the bytes of an element.

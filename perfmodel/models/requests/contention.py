@@ -70,7 +70,7 @@ class Hot(NamedTuple):
 
 
 @record
-class Sharing:
+class AddressSharing:
     """How an atomic's lanes share addresses."""
 
     conflicts: Conflicts
@@ -110,7 +110,7 @@ def counted_conflicts(addresses: Any, active: Any = True) -> Conflicts:
     )
 
 
-def counted_sharing(addresses: Array, active: Array) -> Sharing:
+def counted_sharing(addresses: Array, active: Array) -> AddressSharing:
     """Return how the lanes of a sample's requests share addresses, shape (..., 32)."""
     taking = active.any(axis=-1)
     # What changes less than a word swaps the word around it.
@@ -125,7 +125,7 @@ def counted_sharing(addresses: Array, active: Array) -> Sharing:
         return np.sort(np.append(shares, (0.0, 0.0)))[::-1]
 
     pitch = (used[-1] - used[0]) / (len(used) - 1) if len(used) > 1 else float(LINE)
-    return Sharing(
+    return AddressSharing(
         Conflicts(*(np.atleast_1d(column.mean()) for column in found)),
         np.full(1, float(len(used))),
         np.full(1, float(pitch)),

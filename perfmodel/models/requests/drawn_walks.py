@@ -68,9 +68,9 @@ def with_walks(requests: Sequence[Requests]) -> list[Requests]:
     for members in walks.values():
         shares = _shares([requests[i] for i in members])
         for i in members if shares is not None else ():
-            own = requests[i].in_blocks
+            own = requests[i].distinct_per_block
             own = None if own is None else own * shares
-            found[i] = replace(requests[i], in_blocks=own, walked=shares)
+            found[i] = replace(requests[i], distinct_per_block=own, walked=shares)
     return found
 
 

@@ -23,7 +23,7 @@ from perfmodel.models.grid.distinct import first_of_equals
 from perfmodel.models.requests.addressing import Addressing
 from perfmodel.models.requests.bank_conflicts import BankConflicts, counted_turns
 from perfmodel.models.requests.coalescing import LINE, PAGE, SECTOR
-from perfmodel.models.requests.contention import Conflicts, Hot, Sharing, counted_sharing
+from perfmodel.models.requests.contention import AddressSharing, Conflicts, Hot, counted_sharing
 from perfmodel.models.requests.patterns import (
     Executions,
     Pattern,
@@ -66,7 +66,17 @@ def counted_requests(a: Addressing) -> Requests:
     if access.kind == "atomic":
         alone(math.prod(a.instance.shape))  # its shared addresses: one launch at a time
     found = lanes_counted(*pattern_of(a))
-    requests, lanes, share, step, filled, in_blocks, seams, counted_at, *rest = found
+    (
+        requests,
+        lanes,
+        share,
+        step,
+        filled,
+        distinct_per_block,
+        next_block_share,
+        counted_at,
+        *rest,
+    ) = found
     sampled: Any = number(share[0]) if share.size == 1 else share
     different, sectors, pairs, lines, pages, data, tags, *places = rest
     counted = Requests(
@@ -76,8 +86,8 @@ def counted_requests(a: Addressing) -> Requests:
         pairs=pairs,
         step=step,
         pages=pages,
-        in_blocks=in_blocks,
-        seams=seams,
+        distinct_per_block=distinct_per_block,
+        next_block_share=next_block_share,
         filled=filled,
     )
     if not places or not agreed(counted_at):
@@ -86,7 +96,7 @@ def counted_requests(a: Addressing) -> Requests:
         return replace(counted, stored=StoredPlaces(Hot(*places[:3]), places[3]))
     all_lanes, pitch, hottest = places[7:10]
     conflicts, hot = Conflicts(*places[:7]), Hot(*places[10:13])
-    shared = Sharing(conflicts, all_lanes, pitch, hottest, hot)
+    shared = AddressSharing(conflicts, all_lanes, pitch, hottest, hot)
     return replace(counted, sharing=shared, banks=BankConflicts(*places[13:]))
 
 
@@ -94,8 +104,9 @@ def counted_requests(a: Addressing) -> Requests:
 def lanes_counted(a: Pattern, numbers: tuple[int, ...]) -> Sequence[Any]:
     """Return what a launch asks for.
 
-    Requests, lanes, the share that was counted, step, filled, in_blocks, seams, whether places
-    follow, what `_Sample.sums` has, and the numbers of those places.
+    Requests, lanes, the share that was counted, step, filled, distinct_per_block,
+    next_block_share, whether places follow, what `_Sample.sums` has, and the numbers of those
+    places.
     """
     kind, size = a.kind, numbers[-1]
     different = executions(a, numbers)
@@ -258,7 +269,7 @@ def _of_blocks(
     few = max(1, _WHOLE_BLOCKS // sample.address[0].size)
     blocks = min(few, len(sample.address))
     own, taking = (x[:few].reshape(blocks, -1) for x in (sample.address, sample.active))
-    seams = np.zeros((3, 1))
+    next_block_share = np.zeros((3, 1))
     if "blockIdx.x" not in different.extents or not uses_random(a.index):
         found: Sequence[int] = _distinct(_ordered(own, taking), _PARTS)
     else:
@@ -269,9 +280,11 @@ def _of_blocks(
         after, there = (x.reshape(blocks, -1) for x in addresses(a, different, following))
         found, others, both = _compared(own, taking, after, there & inside[:, None])
         counts = zip(found, others, both, strict=True)
-        seams = np.array([[(one + other - joint) / max(one, 1)] for one, other, joint in counts])
+        next_block_share = np.array(
+            [[(one + other - joint) / max(one, 1)] for one, other, joint in counts]
+        )
     each = executions / blocks
-    return np.array([[float(number) * each] for number in found]), seams
+    return np.array([[float(number) * each] for number in found]), next_block_share
 
 
 def _compared(own: Array, taking: Array, after: Array, there: Array) -> Sequence[Sequence[int]]:

@@ -116,7 +116,7 @@ def random_rows(a: Addressing, activity: Activity | None) -> Requests | None:
     )
     clocks = _wavefronts(a, rows, warp, lines / np.maximum(requests, 1e-9))
     data, tags = (requests * each for each in clocks)
-    own, seams = _of_blocks(a, rows, np.maximum(rows.block * taking, 1.0))
+    own, next_block_share = _of_blocks(a, rows, np.maximum(rows.block * taking, 1.0))
     return Requests(
         *(a.access, a.width, requests, sectors, lines, lanes, data, tags, a.variables),
         **activity.passing,
@@ -125,20 +125,20 @@ def random_rows(a: Addressing, activity: Activity | None) -> Requests | None:
         pages=pages,
         random=True,
         drawn=rows.drawn,
-        in_blocks=_stacked([requests / a.shape.warps * each for each in own]),
-        seams=_stacked(seams),
+        distinct_per_block=_stacked([requests / a.shape.warps * each for each in own]),
+        next_block_share=_stacked(next_block_share),
     )
 
 
 def _of_blocks(a: Addressing, rows: Rows, drawn: Array) -> tuple[list[Array], list[Array]]:
     """Return sectors, halves and lines of a block, and the shares that the next one touches too."""
-    own, seams = [], []
+    own, next_block_share = [], []
     several = np.asanyarray(a.instance.grid[0]) > 1
     for granule in (SECTOR, LINE // 2, LINE):
         one, two = (rows.touched(granule, rows.block_size, n) for n in (drawn, 2 * drawn))
         own.append(one)
-        seams.append(np.where(several, 2 - two / one, 0.0))
-    return own, seams
+        next_block_share.append(np.where(several, 2 - two / one, 0.0))
+    return own, next_block_share
 
 
 def _stacked(parts: Sequence[Array]) -> Array:

@@ -13,7 +13,7 @@ from perfmodel.kernels.access import Access
 from perfmodel.models.grid.affine import Variable
 from perfmodel.models.requests.bank_conflicts import BankConflicts
 from perfmodel.models.requests.coalescing import SECTOR
-from perfmodel.models.requests.contention import Sharing
+from perfmodel.models.requests.contention import AddressSharing
 from perfmodel.models.requests.random_places import Drawn, DrawnWalk, Places
 from perfmodel.models.requests.sampled_places import StoredPlaces
 from perfmodel.records import record
@@ -46,7 +46,7 @@ class Requests:
     period: Array | None = None
     start: Array | None = None
     random: bool = False  # whether the index is random: rows of a table that other data chooses
-    sharing: Sharing | None = None  # how the lanes of an atomic share addresses
+    sharing: AddressSharing | None = None  # how the lanes of an atomic share addresses
     banks: BankConflicts | None = None  # how those of a shared atomic meet in banks
     stored: StoredPlaces | None = None  # where the sectors of a store concentrate
     different: Array | None = None  # distinct elements of `width` bytes, summed over requests
@@ -55,8 +55,8 @@ class Requests:
     pages: Array | None = None  # distinct, summed over requests
     # Distinct sectors, 64 B halves and lines of a block's warps together, summed over executions
     # of blocks, and shares of these that the next block along x touches too, at random places.
-    in_blocks: Array | None = None
-    seams: Array | None = None
+    distinct_per_block: Array | None = None
+    next_block_share: Array | None = None
     walk: DrawnWalk | None = None  # from the places that lanes draw, one each
     # share of its sectors, halves and lines that lanes come to, and are not at already, on walks
     walked: Array | None = None
@@ -67,7 +67,7 @@ class Requests:
     pitch: Array | None = None  # bytes from one random place to the next, if none is drawn twice
 
     @property
-    def shared(self) -> Sharing:
+    def address_sharing(self) -> AddressSharing:
         """How the lanes share addresses, of an atomic of which that is known."""
         assert self.sharing is not None
         return self.sharing
@@ -138,7 +138,7 @@ def no_requests(access: Access, width: int, variables: tuple[Variable, ...]) -> 
 
 _SUMS: Final = (
     *("requests", "sectors", "lines", "active_lanes", "data_wavefronts", "tag_wavefronts"),
-    *("different", "pairs", "pages", "in_blocks"),
+    *("different", "pairs", "pages", "distinct_per_block"),
 )
 """Attributes that are summed over the requests of a launch."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.models.grid.distinct import distinct, distinct_pairs, first_of_equals
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-from perfmodel.models.requests.contention import GRANULE, Hot, Sharing, counted_sharing
+from perfmodel.models.requests.contention import GRANULE, AddressSharing, Hot, counted_sharing
 
 _EVERYWHERE: Final = 4.0
 """Lanes an address from which on hardly any is left out: assumed."""
@@ -30,8 +30,8 @@ class StoredPlaces(NamedTuple):
 
 
 def beyond_sample(
-    seen: Sharing, addresses: Array, active: Array, lanes: float, whole: Sharing
-) -> Sharing:
+    seen: AddressSharing, addresses: Array, active: Array, lanes: float, whole: AddressSharing
+) -> AddressSharing:
     """Return what a sample shows, at the places that all of the launch's lanes go to.
 
     Few sampled blocks may make most of the sample's requests, at the few places that are theirs,
@@ -71,8 +71,8 @@ def distinct_places(looked: int, found: int, most: int) -> float:
 
 
 def without_chance(
-    seen: Sharing, addresses: Array, active: Array, size: float, width: int
-) -> Sharing:
+    seen: AddressSharing, addresses: Array, active: Array, size: float, width: int
+) -> AddressSharing:
     """Return what a sample shows of popular places, without those that chance made popular there.
 
     Of equally popular places some have more of a sample's lanes than others, and the fewer it has

@@ -29,7 +29,7 @@ from perfmodel.models.requests.affine_requests import affine_requests
 from perfmodel.models.requests.atomic_requests import sharing
 from perfmodel.models.requests.bank_conflicts import counted_turns
 from perfmodel.models.requests.coalescing import LINE, SECTOR
-from perfmodel.models.requests.contention import Sharing, counted_sharing
+from perfmodel.models.requests.contention import AddressSharing, counted_sharing
 from perfmodel.models.requests.drawn_walks import drawn_walk
 from perfmodel.models.requests.enumeration import counted_requests
 from perfmodel.models.requests.periodic_index import periodic_index
@@ -209,7 +209,7 @@ def _mostly(a: Addressing, flat: Plane | None) -> Plane | None:
     return replace(flat, strides=strides)
 
 
-def _from_sharing(a: Addressing, shared: Sharing, activity: Activity) -> Requests:
+def _from_sharing(a: Addressing, shared: AddressSharing, activity: Activity) -> Requests:
     """Return the requests of an atomic from how its lanes share addresses."""
     requests, lanes = activity.requests, activity.active_lanes
     sectors, lines = requests * shared.conflicts.sectors, requests * shared.conflicts.lines
@@ -268,7 +268,7 @@ def given_requests(a: Addressing, counted: Counted) -> Requests:
     )
 
 
-def _given_sharing(a: Addressing, counted: Counted, addresses: Array) -> Sharing:
+def _given_sharing(a: Addressing, counted: Counted, addresses: Array) -> AddressSharing:
     """Return how the lanes of an atomic share addresses."""
     active, at = addresses >= 0, np.maximum(addresses, 0)
     shared = counted_sharing(at, active)

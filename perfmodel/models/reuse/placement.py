@@ -61,7 +61,7 @@ def line_bytes(instance: Instance, r: Requests, touched: Array) -> Array:
     """Return the bytes of the L2 lines that hold what an access touches."""
     if r.random:
         n = np.maximum(buffer_bytes(instance, r) / LINE, 1.0)
-        draws = r.lines if r.in_blocks is None else r.in_blocks[2]
+        draws = r.lines if r.distinct_per_block is None else r.distinct_per_block[2]
         # A line that one SM reads lies on one side of L2, and by its home: again is what counts.
         # A place that is drawn once is drawn from one side.
         places = None if r.pitch is None else LINE / r.pitch

@@ -36,10 +36,10 @@ L2_AGAIN: Final = Knee("reuse.rereads.l2_again")
 L1_BACK: Final = Coefficient("reuse.rereads.l1_back")
 L2_BACK: Final = Coefficient("reuse.rereads.l2_back")
 _DENSE: Final = 1.6
-"""Factor within which two ways go through data alike: of rows, 3 are at most half as much again in
-their range as many are."""
+"""Factor within which two traversals go through data alike: of rows, 3 are at most half as much
+again in their range as many are."""
 _NEARLY: Final = 0.02
-"""Part of what a way goes through that may differ from the other's: by choice."""
+"""Part of what a traversal goes through that may differ from the other's: by choice."""
 
 
 Position = tuple[float, ...]
@@ -58,7 +58,7 @@ class Reread:
     # bytes that a block touches from the first time on to the second, both groups and what lies
     # between
     per_block: Array
-    back: bool = False  # whether it goes through the data the other way round
+    back: bool = False  # whether it goes through the data in the other direction
     # share of what it reads that the earlier group has read
     common: Array = field(default_factory=lambda: np.ones(1))
     # bytes between them that all blocks read alike: weights of a layer, which are there once
@@ -93,24 +93,24 @@ def rereads(
     instance: Instance, requests: Sequence[Requests], groups: Sequence[Group]
 ) -> list[Reread]:
     """Return the groups of loads that read again what an earlier group has read or written."""
-    ways, found = [_Way(instance, requests, g) for g in groups], []
-    for way in ways:
+    traversals, found = [_Traversal(instance, requests, g) for g in groups], []
+    for traversal in traversals:
         known: list[tuple[Position, Reread]] = []
-        for earlier in ways if way.first.access.kind == "load" else ():
-            if earlier.position >= way.position or not _same_blocks(earlier, way):
+        for earlier in traversals if traversal.first.access.kind == "load" else ():
+            if earlier.position >= traversal.position or not _same_blocks(earlier, traversal):
                 continue
-            back = earlier.backwards() != way.backwards()
-            common = _in_common(way, earlier, back)
+            back = earlier.backwards() != traversal.backwards()
+            common = _in_common(traversal, earlier, back)
             if agreed(common > _MOSTLY):
-                own, alike = _between(ways, earlier, way)
-                again = Reread(way.group.members, own, back, common, alike)
+                own, alike = _between(traversals, earlier, traversal)
+                again = Reread(traversal.group.members, own, back, common, alike)
                 known.append((earlier.position, again))
         if known:  # the last to read it; of several at one position, the one that reads most of it
             found.append(max(known, key=lambda one: (one[0], float(np.max(one[1].common))))[1])
     return found
 
 
-class _Way:
+class _Traversal:
     """How the first block goes through a buffer by a group of accesses."""
 
     def __init__(self, instance: Instance, requests: Sequence[Requests], group: Group) -> None:
@@ -182,40 +182,42 @@ class _Way:
         return agreed(r.requests >= _WHOLE * once * taking_part([r]))
 
 
-def _between(ways: Sequence[_Way], earlier: _Way, way: _Way) -> tuple[Array, Array]:
+def _between(
+    traversals: Sequence[_Traversal], earlier: _Traversal, traversal: _Traversal
+) -> tuple[Array, Array]:
     """Return the bytes touched from an earlier group's touch on: a block's own, and all blocks'."""
     # A loop goes on while the earlier group's does.
-    same_loop = [w for w in ways if earlier.loop is not None and w.loop == earlier.loop]
+    same_loop = [w for w in traversals if earlier.loop is not None and w.loop == earlier.loop]
     since = [
         w
-        for w in ways
-        if w.position < way.position and (w.position >= earlier.position or w in same_loop)
+        for w in traversals
+        if w.position < traversal.position and (w.position >= earlier.position or w in same_loop)
     ]
     alike = [w for w in since if w.by_all_alike()]
     # A loop around both, as over the rows of a block, comes back in every iteration.
-    around = frozenset(way.nest) & frozenset(earlier.nest)
+    around = frozenset(traversal.nest) & frozenset(earlier.nest)
     own = [w for w in since if w not in alike]
     # Blocks are not in step: some write while this one reads, other data than it reads.
-    stores = [w for w in ways if w.first.access.kind == "store"]
-    later = (w for w in stores if w not in since and w.buffer != way.buffer)
+    stores = [w for w in traversals if w.first.access.kind == "store"]
+    later = (w for w in stores if w not in since and w.buffer != traversal.buffer)
     others = (w for w in later if not any(_same_data(w, known) for known in since))
-    loads = (w for w in ways if w not in stores)
+    loads = (w for w in traversals if w not in stores)
     passed, every = (summed(w.bytes_in(around) for w in some) for some in (own, loads))
     share = np.minimum(passed / np.maximum(every, 1.0), 1.0)
     touched, written, common = (_together(some, around) for some in (own, others, alike))
     return touched + written * share, common
 
 
-def _together(some: Iterable[_Way], around: frozenset[str]) -> Array:
+def _together(some: Iterable[_Traversal], around: frozenset[str]) -> Array:
     """Return the bytes that a block touches by groups, those that are changed in place once."""
-    different: list[_Way] = []
-    for way in some:
-        if not any(_same_data(way, known) for known in different):
-            different.append(way)
+    different: list[_Traversal] = []
+    for traversal in some:
+        if not any(_same_data(traversal, known) for known in different):
+            different.append(traversal)
     return summed(w.bytes_in(around) for w in different)
 
 
-def _same_data(one: _Way, other: _Way) -> bool:
+def _same_data(one: _Traversal, other: _Traversal) -> bool:
     """Say whether blocks touch the same parts of a buffer by both: loads, and stores over them."""
     if one.buffer != other.buffer:
         return False
@@ -226,7 +228,7 @@ def _same_data(one: _Way, other: _Way) -> bool:
     return agreed(alike & np.isclose(one.bytes_in(), other.bytes_in(), rtol=_NEARLY))
 
 
-def _same_blocks(one: _Way, other: _Way) -> bool:
+def _same_blocks(one: _Traversal, other: _Traversal) -> bool:
     """Say whether blocks go through the same parts of a buffer by both, in different loops."""
     if one.buffer != other.buffer or one.loop == other.loop:
         return False
@@ -235,7 +237,7 @@ def _same_blocks(one: _Way, other: _Way) -> bool:
     return one.on_axes(lambda name: one.group.strides[name] == other.group.strides[name])
 
 
-def _in_common(inner: _Way, outer: _Way, back: bool) -> Array:
+def _in_common(inner: _Traversal, outer: _Traversal, back: bool) -> Array:
     """Return the share of a group's data, in the first block, that an earlier group has read.
 
     All of it, or a part that is as dense: what is left of a loop whose iterations are put together.

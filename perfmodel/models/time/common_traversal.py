@@ -21,7 +21,7 @@ from perfmodel.models.execution import Execution
 from perfmodel.models.formula import Formula
 from perfmodel.models.latency.batch import MOST_SPREAD, Batch
 from perfmodel.models.latency.chain import Chain
-from perfmodel.models.latency.leading_blocks import DRAM_PAGE, extents_at_work, turns_taken
+from perfmodel.models.latency.leading_blocks import DRAM_PAGE, active_iterations, extents_at_work
 from perfmodel.models.mechanism import mechanism
 from perfmodel.models.requests.coalescing import LINE, SECTOR
 from perfmodel.models.requests.footprint import Extent, footprint
@@ -156,7 +156,9 @@ def _cold_waits(
     assert r.strides is not None
     times, lanes = instance.turns(batch.loop), extents_at_work(r, lanes=True)
     nest = instance.kernel.loop_nest(batch.loop)
-    every = [Extent(r.strides[v.variable], turns_taken(instance, r, v.variable)) for v in nest]
+    every = [
+        Extent(r.strides[v.variable], active_iterations(instance, r, v.variable)) for v in nest
+    ]
     turn = [Extent(r.strides[batch.loop], together)] if batch.loop else []
     atom = int(execution.device.dram_access_size)
     lines = np.maximum(footprint([*turn, *lanes], r.width, atom), 1.0)

@@ -115,7 +115,7 @@ class Turns:
     ended: Array  # where a guard ends the loop; elsewhere the share is 1
 
 
-def turns_taken(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Turns]:
+def guarded_iteration_shares(kernel: Kernel, requests: Sequence[Requests]) -> dict[str, Turns]:
     """Return the share of all warps' turns of a loop that they take, for loops that a guard ends.
 
     A loop over strides of the grid counts the turns of the threads that have most. Where the guard
@@ -167,8 +167,8 @@ def warp_instructions(
 ) -> dict[str, Array]:
     """Return warp instructions of the launch by pipe, memory accesses under "memory".
 
-    Of loops, warps have `taken` a share of the turns, by `turns_taken`; `guarded`: only those of
-    such loops, and memory accesses.
+    Of loops, warps run the `taken` share of iterations, by `guarded_iteration_shares`; `guarded`:
+    only those of such loops, and memory accesses.
     """
     totals: dict[str, Array] = {Pipe.MEMORY: np.asanyarray(memory_requests, dtype=float)}
     warps = _warps(instance)
@@ -208,7 +208,7 @@ class Instructions:
 def instructions_of(execution: Execution) -> Instructions:
     """Return the warp instructions of a launch."""
     instance, requests = execution.instance, execution.traffic.requests
-    taken = turns_taken(instance.kernel, execution.requests)
+    taken = guarded_iteration_shares(instance.kernel, execution.requests)
     executed = warp_instructions(instance, requests, taken)
     # The warps that have most to do decide how long a block takes.
     most = warp_instructions(instance, requests) if taken else executed
