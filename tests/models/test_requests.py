@@ -386,7 +386,6 @@ def test_runs_at_random_places_that_go_on_in_the_next_block() -> None:
     got = access_requests(bind(kernel, {}), 0, block_shape((32, 1, 1)), {})
     each, common = got.distinct_per_block, got.next_block_share
     assert each is not None
-    assert common is not None
     assert each[2] * (1 - common[2]) == pytest.approx(3072 / 24, rel=0.01)
     assert each[0] * (1 - common[0]) == pytest.approx(3072 / 8, rel=0.01)
     assert float(each[2][0]) == pytest.approx(3072 / 24 * 1.5, rel=0.01)
