@@ -38,6 +38,7 @@ def advise(
     named, gpu = chosen.named(kernel)
     values = chosen.values(named)
     found = named.one(values, chosen.program.launch)
+    found.check_free(advise_on)
     with progress_bar("trying changes") as tell:
         blocks = named.launches.in_other_blocks(values, found.kernel) if named.launches else ()
         platform = chosen.platform(found.kernel, gpu, found.values)

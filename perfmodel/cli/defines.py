@@ -1,33 +1,31 @@
 """Parameters from the command line, ``-D`` and ``--over NAME=VALUES``: sizes, lists and ranges."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from inspect import Parameter, signature
 from itertools import product
-from math import prod
-from typing import TYPE_CHECKING, Final
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.sizes import parse_size
 
 if TYPE_CHECKING:
+    from perfmodel.kernels import Kernel
     from perfmodel.prediction.grid import Axis
 
 MOST_COMBINATIONS: Final = 10_000
 """Configurations that one command predicts at most."""
 
-# Names of arguments of `perfmodel.predict`, which no parameter of a kernel can have besides.
-_OPTIONS: Final = (
-    *("mapping", "device", "timing", "cache", "traffic", "seed", "sample"),
-    *("mig", "mps", "concurrent", "l2"),
-)
 
-
-def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[str, int | str]:
+def parse_defines(
+    defines: Iterable[str], words: Collection[str] = (), known: Collection[str] | None = None
+) -> dict[str, int | str]:
     """Return the parameters of ``-D`` options that give one value each.
 
-    `words` names the parameters whose values are words, not numbers.
+    `words` and `known`: as in `parse_value_lists`.
     """
     found = {}
-    for name, values in parse_value_lists(defines, words).items():
+    for name, values in parse_value_lists(defines, words, known).items():
         if len(values) > 1:
             raise PerfmodelError(
                 f"-D {name} gives {len(values)} values, but here each parameter takes one: "
@@ -40,6 +38,7 @@ def parse_defines(defines: Iterable[str], words: Collection[str] = ()) -> dict[s
 def parse_value_lists(
     defines: Iterable[str],
     words: Collection[str] = (),
+    known: Collection[str] | None = None,
     option: str = "-D",
     most: int = MOST_COMBINATIONS,
 ) -> dict[str, tuple[int | str, ...]]:
@@ -47,8 +46,9 @@ def parse_value_lists(
 
     Texts are such as ``"N=4096"``, ``"bytes=1MiB,16MiB"``, ``"M=128:1024:128"`` or
     ``"n=1024:1MiB:*2"``; a range includes its stop if it is hit exactly. Values of `words` are
-    words, `option` is what the user wrote before the texts, for errors, and `most` how many values
-    a text may have.
+    words. `known` are the parameters of kernels, which `perfmodel.predict` takes by name; a
+    program has none. `option` is what the user wrote before the texts, for errors, and `most` how
+    many values a text may have.
     """
     found: dict[str, tuple[int | str, ...]] = {}
     for text in defines:
@@ -62,14 +62,10 @@ def parse_value_lists(
             raise PerfmodelError(
                 f"{option} {shown(text)} must start with a parameter's name, not {shown(name)}"
             )
-        if name in _OPTIONS:
-            raise PerfmodelError(
-                f"{option} {name} is no parameter of a kernel: use the option --{name}"
-            )
-        if name == "kernel":
-            raise PerfmodelError(
-                f"{option} kernel is no parameter: name the kernel without {option}"
-            )
+        if known is not None:
+            from perfmodel import predict
+
+            check_free([name], known, predict, option)
         if name in found:
             raise PerfmodelError(
                 f"{option} {name} is given twice: give several values as a list, "
@@ -80,6 +76,25 @@ def parse_value_lists(
         else:
             found[name] = _values(values, f"{option} {name}", most)
     return found
+
+
+def check_free(
+    names: Iterable[str], known: Collection[str], called: Callable[..., Any], option: str = "-D"
+) -> None:
+    """Refuse names of a function's own arguments, of which no parameter of a kernel can be one.
+
+    `known`: the parameters of the kernels. `called`: the function, which takes them by name.
+    """
+    own = signature(called).parameters
+    for name in names:
+        if name in own and own[name].kind is not Parameter.VAR_KEYWORD:
+            raise PerfmodelError(
+                f"{option} {name} cannot be given: {called.__name__} has an argument of that name; "
+                "rename the kernel's parameter"
+                if name in known
+                else f"{option} {name} is no parameter of the kernel; what --help lists goes "
+                f"without {option}"
+            )
 
 
 def combinations(values: Mapping[str, Sequence[int | str]]) -> list[dict[str, int | str]]:
@@ -139,29 +154,36 @@ MOST_ROWS: Final = 1 << 20
 _FRACTIONS: Final = ("hit-ratio", "compression")
 
 
-def values_over(text: str, words: Collection[str]) -> tuple[str, tuple[float | str, ...]]:
-    """Return the name and the values of an ``--over`` option; `words` names those not numbers."""
-    name, found = _over(text, words, MOST_COMBINATIONS)
-    return name, tuple(v if isinstance(v, str) else float(v) for v in found)
+def values_over(
+    text: str, kernel: "Kernel | None", most: int = MOST_COMBINATIONS
+) -> tuple[str, tuple[float | str, ...]]:
+    """Return the name and the values of an ``--over`` option, whole numbers to the last digit.
 
-
-def axis_over(text: str, words: Collection[str]) -> "Axis":
-    """Return an ``--over`` option as an axis of a grid, whole numbers to the last digit."""
-    import numpy as np
-
-    from perfmodel.prediction.grid import Axis
-
-    name, found = _over(text, words, MOST_ROWS)
-    return Axis(name, np.array(found, dtype=object if isinstance(found[0], str) else None))
-
-
-def _over(text: str, words: Collection[str], most: int) -> tuple[str, tuple[float | str, ...]]:
+    `kernel`: whose parameters can be swept over; None: a program.
+    """
     name, _, values = (part.strip() for part in text.partition("="))
+    if kernel is not None and name:
+        from perfmodel import predict
+        from perfmodel.prediction.sweep import check_name
+
+        check_name(name, kernel)
+        check_free([name], [name], predict, "--over")
     if name in _FRACTIONS:
         return name, _fractions(values, text)
     # A knob's name has a dash, which no parameter has.
     plain = name.replace("-", "_")
-    return name, parse_value_lists([f"{plain}={values}"], words, "--over", most)[plain]
+    words = kernel.word_parameters if kernel is not None else ()
+    return name, parse_value_lists([f"{plain}={values}"], words, None, "--over", most)[plain]
+
+
+def axis_over(text: str, kernel: "Kernel | None") -> "Axis":
+    """Return an ``--over`` option as an axis of a grid; `kernel`: as in `values_over`."""
+    import numpy as np
+
+    from perfmodel.prediction.grid import Axis
+
+    name, found = values_over(text, kernel, MOST_ROWS)
+    return Axis(name, np.array(found, dtype=object if isinstance(found[0], str) else None))
 
 
 def _fractions(values: str, text: str) -> tuple[float, ...]:
@@ -174,8 +196,8 @@ def _fractions(values: str, text: str) -> tuple[float, ...]:
         raise PerfmodelError(
             f"--over {shown(text)} must be NAME=a,b,c or NAME=start:stop:step"
         ) from None
-    if not step > 0 or not start <= stop:
-        raise PerfmodelError(f"--over {shown(text)}: a range goes up, by steps above 0")
+    if not 0 < step < inf or not start <= stop:
+        raise PerfmodelError(f"--over {shown(text)}: a range goes up, by finite steps above 0")
     if not (stop - start) / step <= 10_000:
         raise PerfmodelError(
             f"--over {shown(text)} has over 10000 values: give a finite range of larger steps"

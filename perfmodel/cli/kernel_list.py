@@ -7,7 +7,7 @@ launch, and another one for each value that ``-D`` gives, for what it does follo
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.cli.defines import combinations
+from perfmodel.cli.defines import check_free, combinations
 from perfmodel.cli.grouped_options import argument
 from perfmodel.cli.options import complete_kernel
 from perfmodel.cli.program_options import ProgramOptions, is_program
@@ -45,6 +45,10 @@ class Configuration:
     values: Values
     launch: str = ""
 
+    def check_free(self, called: Callable[..., Any]) -> None:
+        """Refuse values that a function, which takes them by name, has own arguments for."""
+        check_free(self.values, [p.name for p in self.kernel.parameters], called)
+
 
 @record
 class NamedKernel:
@@ -62,12 +66,16 @@ class NamedKernel:
         """Parameters whose values are words."""
         return self.kernel.word_parameters if self.kernel is not None else ()
 
+    @property
+    def known(self) -> tuple[str, ...] | None:
+        """Its parameters; None of a program, which finds out itself what it takes."""
+        return None if self.kernel is None else tuple(p.name for p in self.kernel.parameters)
+
     def takes(self, values: Mapping[str, Any]) -> set[str]:
         """Return which of the names it has as parameters, or its launches follow from."""
         if self.launches is not None:
             return self.launches.takes(values)
-        assert self.kernel is not None
-        return {parameter.name for parameter in self.kernel.parameters} & values.keys()
+        return {*(self.known or ())} & values.keys()
 
     def configured(self, values: Values, tell: Tell) -> list[Configuration]:
         """Return it at some values: one configuration, or one for each launch of a program."""
@@ -135,7 +143,10 @@ def value_lists(
     """Return what ``-D`` gives to any of the kernels; of several some must have the parameter."""
     from perfmodel.cli.defines import parse_value_lists
 
-    lists = parse_value_lists(define, {w for kernel in kernels for w in kernel.word_parameters})
+    known = sorted({name for kernel in kernels for name in kernel.known or ()})
+    programs = any(kernel.launches is not None for kernel in kernels)
+    words = {word for kernel in kernels for word in kernel.word_parameters}
+    lists = parse_value_lists(define, words, None if programs else known)
     firsts = {name: values[0] for name, values in lists.items()}
     if len(kernels) == 1:
         if (launches := kernels[0].launches) is not None:
@@ -144,7 +155,6 @@ def value_lists(
     taken = {name for kernel in kernels for name in kernel.takes(firsts)}
     for name in lists:
         if name not in taken:
-            known = sorted({p.name for k in kernels if k.kernel for p in k.kernel.parameters})
             hint = nearest(name, known) or f"; there are {', '.join(known) or 'none'}"
             raise PerfmodelError(f"-D {name}: none of the kernels has such a parameter{hint}")
     return lists

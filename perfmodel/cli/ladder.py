@@ -33,7 +33,7 @@ def ladder(
 
     if roofline and output is None:
         raise PerfmodelError("--roofline is of the figure: give -o FILE.svg too")
-    params: dict[str, Any] = parse_defines(define or (), ("dtype",))
+    params: dict[str, Any] = parse_defines(define or (), ("dtype",), ())
     rungs = climb("gemm", device=device, timing=timing, cache=cache, **params)
     if output is not None and roofline:
         from perfmodel.reports.roofline_figure import roofline_picture

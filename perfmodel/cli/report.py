@@ -88,6 +88,7 @@ def report(
                 **{"device": gpu, "timing": timing, "cache": cache},
                 **{"l2": l2.control(each.kernel, gpu, each.values), **l2.platform()},
             }
+            each.check_free(advise)
 
             def part(tried: float, of: float, done: int = done) -> None:
                 tell(done + tried / max(of, 1), len(launches))

@@ -69,8 +69,10 @@ def simulate(
     from perfmodel.prediction.simulated import simulate as run
 
     named = find_kernel(kernel, mapping, program, load_device(device))
-    given = parse_defines(tiles.added_to(define, kernel, mapping), named.word_parameters)
+    defines = tiles.added_to(define, kernel, mapping)
+    given = parse_defines(defines, named.word_parameters, named.known)
     described = named.one(given, program.launch)
+    described.check_free(run)
     values = described.values
     chosen, gpu, instance = prepare(described.kernel, None, device, values)
     with progress_bar("simulating", counted=False) as tell:

@@ -89,7 +89,7 @@ def _sweeps(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "list[Sw
     from perfmodel.prediction.sweep import sweep as sweep_over
 
     named, gpu = chosen.named(kernel)
-    ranges = [values_over(text, named.word_parameters) for text in over]
+    ranges = [values_over(text, named.kernel) for text in over]
     _check_once(named, [name for name, _ in ranges], chosen, len(ranges) == 1)
     # -D says where sweeps over other things keep a parameter, or its sweep's first value does.
     firsts = _of_launch(named, ranges)
@@ -123,7 +123,7 @@ def _check_once(
     """Refuse what --over gives twice, and what -D gives as well where that says nothing else."""
     if again := next((name for name in names if names.count(name) > 1), None):
         raise PerfmodelError(f"--over {again} is given twice: give its values as one list")
-    given = parse_defines(chosen.define or (), named.word_parameters) if alone else ()
+    given = parse_defines(chosen.define or (), named.word_parameters, named.known) if alone else ()
     if both := next((name for name in names if name in given), None):
         raise PerfmodelError(f"{both} is given by -D and by --over: give it once")
 
@@ -183,17 +183,13 @@ def _facts(grid: "Grid") -> Iterator[Any]:
 
 def _grid(kernel: str, over: Sequence[str], chosen: LaunchOptions) -> "Grid":
     from perfmodel.prediction.grid import Grid, Launches
-    from perfmodel.prediction.sweep import check_name
 
     named, gpu = chosen.named(kernel)
-    axes = tuple(axis_over(text, named.word_parameters) for text in over)
+    axes = tuple(axis_over(text, named.kernel) for text in over)
     names = [axis.name for axis in axes]
     _check_once(named, names, chosen, alone=True)
     params = chosen.values(named, **_of_launch(named, ((a.name, a.values) for a in axes)))
     base = named.one(params, chosen.program.launch)
-    if named.launches is None:
-        for name in names:
-            check_name(name, base.kernel)
     platform = chosen.platform(base.kernel, gpu, base.values)
     made = base.kernel if named.launches is None else _AtValues(named.launches, params)
     grid = Grid(Launches(made, base.values, platform.pop("l2"), platform), axes)

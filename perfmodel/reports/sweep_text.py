@@ -12,10 +12,10 @@ from perfmodel.reports.tables import table
 
 def value_text(sweep: Sweep, value: float | str) -> str:
     """Return a value of a sweep: a size with its unit, the number, or the word."""
-    if isinstance(value, str):
-        return value
     sized = sweep.name in SIZES or sweep.name.endswith("bytes")
-    return units.capacity(value) if sized else f"{value:.12g}"
+    if sized and not isinstance(value, str):
+        return units.capacity(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def sweeps_report(sweeps: Sequence[Sweep]) -> Piece:

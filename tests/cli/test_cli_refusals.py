@@ -88,7 +88,15 @@ Make = Callable[..., str]
         (["predict", "gemm", "-D", "N=1", "-D", "N=2"], "given twice"),
         (["predict", "gemm", "-D", 'N=__import__("os")'], "must be a whole number"),
         (["predict", "gemm", "-D", "N=1:1e9:1"], "at most 10000 are allowed"),
-        (["predict", "gemm", "-D", "device=3"], "use the option --device"),
+        (["predict", "gemm", "-D", "device=3"], "what --help lists goes without -D"),
+        (["predict", "gemm", "-D", "sets=4"], "-D sets is no parameter of the kernel"),
+        (["predict", "gemm", "copy", "-D", "sets=4"], "-D sets is no parameter"),
+        (["explain", "gemm", "-D", "sets=4"], "-D sets is no parameter"),
+        (["sweep", "gemm", "--over", "N=64", "-D", "sets=4"], "-D sets is no parameter"),
+        (["ladder", "-D", "sets=4"], "-D sets is no parameter"),
+        (["advise", "copy", "-D", "tell=1"], "-D tell is no parameter"),
+        (["report", "copy", "--json", "-D", "in_other_blocks=1"], "-D in_other_blocks is no"),
+        (["predict", "copy", "-D", "seed=3"], "kernel 'copy' has no parameter 'seed'"),
         (["predict", "copy", "-D", "block=2048"], "must be 1 to 1024"),
         (["predict", "copy", "-D", "bytes=1KiB,0"], "must be 1 to"),
         (["predict"], "missing argument 'KERNEL...'; see perfmodel predict --help"),
@@ -118,6 +126,21 @@ def test_mistakes(words: list[str], part: str, refused: Refused) -> None:
 def test_a_parameter_without_default(refused: Refused, kernel_file: Make) -> None:
     message = refused("predict", kernel_file())
     assert "parameter 'n' (elements) has no default: give it a value" in message
+
+
+def test_parameters_that_are_called_as_arguments(
+    run: Callable[..., str], refused: Refused, kernel_file: Make
+) -> None:
+    path = Path(kernel_file())
+    text = path.read_text().replace("block = 256", "block = 256\nseed = 1\nsets = 1\ntell = 1")
+    path.write_text(text)
+    values = (str(path), "-D", "n=1000", "-D")
+    assert "seed=3" in run("predict", *values, "seed=3")
+    assert "simulate has an argument of that name" in refused("simulate", *values, "seed=3")
+    assert "advise has an argument of that name" in refused("advise", *values, "tell=3")
+    assert "predict has an argument of that name" in refused("predict", *values, "sets=3")
+    over = ("sweep", *values, "seed=3", "--over", "sets=1,2")
+    assert "--over sets cannot be given: predict has" in refused(*over)
 
 
 def test_an_index_outside_its_buffer(refused: Refused, kernel_file: Make) -> None:

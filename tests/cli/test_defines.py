@@ -162,16 +162,19 @@ def test_lists_and_ranges(text: str, expected: tuple[int, ...]) -> None:
         (["N=0:8:*2"], "must start above 0"),
         (["N=1:1e9:1"], "1000000000 configurations, at most 10000"),
         (["N=" + "1," * 10_000 + "1"], "10001 configurations"),
-        (["device=h100-sxm"], "use the option --device"),
-        (["cache=1"], "use the option --cache"),
-        (["kernel=1"], "name the kernel without -D"),
+        (["device=h100-sxm"], "-D device is no parameter of the kernel"),
+        (["kernel=1"], "what --help lists goes without -D"),
     ],
 )
 def test_what_is_no_list_of_values(defines: list[str], part: str) -> None:
     with pytest.raises(PerfmodelError) as caught:
-        parse_value_lists(defines)
+        parse_value_lists(defines, known=["N"])
     assert part in str(caught.value)
     assert len(str(caught.value)) < 250
+
+
+def test_arguments_of_a_program_have_any_name() -> None:
+    assert parse_value_lists(["device=3", "kernel=4"]) == {"device": (3,), "kernel": (4,)}
 
 
 def test_one_value_each() -> None:

@@ -43,6 +43,18 @@ def test_sources_show_their_accesses(run: Run) -> None:
     assert [a["sectors_per_request"] for a in found["accesses"]] == [4, 4, 4]
 
 
+def test_arguments_have_any_name(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "filled.cu"
+    source.write_text(
+        "__global__ void filled(int* y, int seed, int device) {\n"
+        "  y[blockIdx.x * blockDim.x + threadIdx.x] = seed + device;\n}\n"
+    )
+    launch = ("--grid", "device", "--block", "256", "-D", "seed=3", "-D", "device=64")
+    found = json.loads(run("predict", str(source), *launch, "--json"))
+    # by hand: 64 blocks of 8 warps store 4 sectors each
+    assert found["traffic"]["global_store_sectors"] == 64 * 8 * 4
+
+
 def test_formulas_are_explained(run: Run) -> None:
     words = (PTX, "--kernel", "product", "--grid", "8,8", "--block", "16x16")
     text = run("explain", *words, "--arg", "3=128", "--arg", "4=128", "--arg", "5=128")

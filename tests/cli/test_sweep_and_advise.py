@@ -36,6 +36,8 @@ def test_a_sweep_over_a_parameter(run: Run) -> None:
     text = run("sweep", "copy", "--over", "bytes=1MiB:4MiB:*2")
     assert [line.split()[0] for line in text.splitlines()[3:6]] == ["1", "2", "4"]
     assert "DRAM" in text
+    found = json.loads(run("sweep", "copy", "--over", "bytes=1MiB", "--json"))[0]["values"]
+    assert isinstance(found[0], int)  # of which JSON says 1048576, not 1048576.0
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
@@ -56,7 +58,8 @@ def test_a_sweep_as_a_figure(suffix: str, run: Run, tmp_path: Path) -> None:
         (["--over", "hit-ratio=0.5"], "give --window SIZE"),
         (["--over", "byte=1,2"], "did you mean 'bytes'?"),
         (["--over", "hit-ratio=a"], "must be NAME=a,b,c"),
-        (["--over", "hit-ratio=0:1:0"], "by steps above 0"),
+        (["--over", "hit-ratio=0:1:0"], "by finite steps above 0"),
+        (["--over", "hit-ratio=0:1:inf"], "by finite steps above 0"),
         (["--over", "bytes"], "--over bytes has no value"),
         (["--over", "=1,2"], "--over '=1,2' must start with a parameter's name"),
         (["--over", "bytes=4:2:1"], "--over bytes must not stop before it starts"),
