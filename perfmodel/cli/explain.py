@@ -1,11 +1,9 @@
 """`perfmodel explain`: each formula that mattered, with the numbers put in, down to the time."""
 
-import sys
-
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.launch_options import LaunchOptions
 from perfmodel.cli.options import JSON, KERNEL, figure_option
-from perfmodel.cli.output import print_json, save_drawing, show
+from perfmodel.cli.output import print_json, save_drawing, show, write
 from perfmodel.errors import PerfmodelError
 
 
@@ -39,7 +37,7 @@ def explain(
         from perfmodel.reports.explain import explain
         from perfmodel.reports.explain_latex import explanation_latex
 
-        sys.stdout.write(explanation_latex(prediction, explain(prediction, full=full)))
+        write(explanation_latex(prediction, explain(prediction, full=full)))
     elif timeline is None:
         from perfmodel.reports.explain_text import ExplanationReport
 

@@ -1,11 +1,10 @@
 """`perfmodel kernels`: the built-in kernels, and what one of them does."""
 
-import sys
 from typing import TYPE_CHECKING
 
 from perfmodel.cli.grouped_options import argument, option
 from perfmodel.cli.options import JSON, MAPPING, complete_kernel
-from perfmodel.cli.output import print_json, show
+from perfmodel.cli.output import print_json, show, write
 from perfmodel.cli.program_options import is_program
 from perfmodel.errors import PerfmodelError, shown
 
@@ -70,4 +69,4 @@ def _print_source(name: str, found: "Kernel", json: bool) -> None:
 
         print_json(source_record(found, source, *builtin_launch(found, source)))
     else:
-        sys.stdout.write(source.text())
+        write(source.text())

@@ -25,14 +25,24 @@ def show(report: "Piece") -> None:
         import shutil  # late, for the time that it takes
 
         width = shutil.get_terminal_size().columns
-        sys.stdout.write(_text(report, width, _terminal_styles()))
+        write(_text(report, width, _terminal_styles()))
     else:
-        sys.stdout.write(_plain(report))
+        write(_plain(report))
 
 
 def show_meanwhile(report: "Piece") -> None:
     """Print a report to standard error while a command goes on; a progress bar stays below it."""
     say(_plain(report))
+
+
+def write(text: str) -> None:
+    """Write text to standard output, with "?" for what its encoding lacks."""
+    encoding = _encoding()
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _encoding() -> str:
+    return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
 def _plain(report: "Piece") -> str:
@@ -44,8 +54,7 @@ def _plain(report: "Piece") -> str:
 def _text(report: "Piece", width: int, styles: Mapping[str, str]) -> str:
     from perfmodel.reports.lines import Look
 
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    look = Look(ascii_only=not encoding.lower().startswith("utf"), styles=styles)
+    look = Look(ascii_only=not _encoding().lower().startswith("utf"), styles=styles)
     return "".join(f"{line.rstrip()}\n" for line in report.lines(width, look))
 
 

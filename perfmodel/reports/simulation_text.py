@@ -1,7 +1,7 @@
 """A simulated launch as a report: totals, every access and buffer, hits over time; and a figure."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from perfmodel.models.l2.sides import HIT_LATENCY
 from perfmodel.prediction.simulated import SimulatedLaunch
@@ -9,15 +9,12 @@ from perfmodel.reports import units
 from perfmodel.reports.figure_style import BLUE, FAINT, VERMILION, new_figure
 from perfmodel.reports.lines import Piece, plain, stack
 from perfmodel.reports.prediction_text import control_parts
-from perfmodel.reports.tables import labelled, table
+from perfmodel.reports.tables import Sparkline, labelled, table
 from perfmodel.trace.cache import SECTOR
 from perfmodel.trace.counts import AccessCount
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-_LEVELS: Final = "▁▂▃▄▅▆▇█"
 
 
 def simulation_report(launch: SimulatedLaunch) -> Piece:
@@ -69,7 +66,7 @@ def _access(a: AccessCount, compression: float) -> tuple[str, ...]:
     )
 
 
-def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
+def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str | Piece]]:
     found = launch.simulation
     asked, touched = found.total("l2_passes"), found.total("l2_sectors")
     near = found.total("l2_near_sectors") / touched if touched else 0
@@ -93,8 +90,7 @@ def _lines(launch: SimulatedLaunch) -> Iterator[tuple[str, str]]:
     for level, name in (("l1", "L1 hits"), ("l2", "L2 hits")):
         rates = launch.hit_rates(level)
         if len(rates) > 1:
-            drawn = "".join(_LEVELS[min(7, int(8 * rate))] for rate in rates)
-            yield name, f"{drawn} over time, 0 to 100%"
+            yield name, Sparkline(rates)
     if (found.sampled < 1 or found.sets < 1) and not found.interrupted:
         error = (
             "" if found.error is None else f"; L2 and DRAM bytes +/- {units.percent(found.error)}"

@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Final
 
 from perfmodel.records import record
-from perfmodel.reports.lines import PLAIN, Cell, Look, Words, cells, plain
+from perfmodel.reports.lines import PLAIN, Cell, Look, Piece, Words, cells, plain
 
 _LONG_WORD: Final = 24  # a longer one may be broken: paths, sources, formulas
 _SHORT_BAR: Final = 8
@@ -58,6 +58,19 @@ class Bar:
     def sizes(self) -> tuple[int, int]:
         """Return its least and its full width."""
         return min(_SHORT_BAR, self.width), self.width
+
+
+@record
+class Sparkline:
+    """Shares (0 to 1) over time, a character each."""
+
+    shares: Sequence[float]
+
+    def lines(self, width: int, look: Look = PLAIN) -> list[str]:
+        """Return them in eight levels and what they are: eighths, or signs that grow in ASCII."""
+        levels = "_.-:=+*#" if look.ascii_only else "▁▂▃▄▅▆▇█"
+        drawn = "".join(levels[min(7, int(8 * share))] for share in self.shares)
+        return plain(f"{drawn} over time, 0 to 100%").lines(width, look)
 
 
 @record
@@ -151,7 +164,7 @@ class Columns:
 class Labelled:
     """Lines of a label and a text that wraps beside it."""
 
-    rows: tuple[tuple[str, Words], ...]
+    rows: tuple[tuple[str, Piece], ...]
     width: int  # of the labels, at least
     gap: int = 2
     style: str = "bold"
@@ -191,9 +204,10 @@ def table(
     )
 
 
-def labelled(lines: Iterable[tuple[str, str]], width: int = 9) -> Labelled:
+def labelled(lines: Iterable[tuple[str, str | Piece]], width: int = 9) -> Labelled:
     """Return lines of a bold label and a text that wraps beside it; labels at least `width`."""
-    return Labelled(tuple((label, plain(text)) for label, text in lines), width)
+    rows = ((label, plain(text) if isinstance(text, str) else text) for label, text in lines)
+    return Labelled(tuple(rows), width)
 
 
 def beside(label: str, text: Words) -> Labelled:

@@ -139,6 +139,34 @@ def test_ascii_output() -> None:
     assert "####" in found.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "working-set-read", "-D", "bytes=8MiB"),
+        ("predict", "{folder}/fill.cu", "--grid", "64", "--block", "256", "--show"),
+        ("roofline", "copy", "--device", "{folder}/mine.toml"),
+        ("explain", "copy", "--device", "{folder}/mine.toml", "--latex"),
+    ],
+)
+@pytest.mark.parametrize(
+    "variables", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}]
+)
+def test_what_ascii_lacks(
+    words: tuple[str, ...], variables: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "fill.cu").write_text(
+        "__global__ void fill(float* y) {\n"
+        "  y[blockIdx.x * blockDim.x + threadIdx.x] = 1;  // takes a µs\n}\n",
+        encoding="utf-8",
+    )
+    title = 'name = "mine"\ntitle = "Müller\'s"\nextends = "h100-sxm"\n'
+    (tmp_path / "mine.toml").write_text(title, encoding="utf-8")
+    found = run(*(word.format(folder=tmp_path) for word in words), **variables)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.isascii()
+    assert "over time" in found.stdout or "?" in found.stdout or words[0] == "explain"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 @pytest.mark.parametrize(
     ("variables", "title", "colours"),
