@@ -33,18 +33,9 @@ def advise(
     cudaAccessPropertyNormal or cudaCtxResetPersistingL2Cache() resets them; they fade by themselves
     too, after a time that nobody knows, so do not count on it.
     """
-    from perfmodel.prediction.advise import advise as advise_on
-
-    named, gpu = chosen.named(kernel)
-    values = chosen.values(named)
-    found = named.one(values, chosen.program.launch)
-    found.check_free(advise_on)
+    found, platform = chosen.of(kernel)
     with progress_bar("trying changes") as tell:
-        blocks = named.launches.in_other_blocks(values, found.kernel) if named.launches else ()
-        platform = chosen.platform(found.kernel, gpu, found.values)
-        advice = advise_on(
-            found.kernel, **platform, in_other_blocks=blocks, tell=tell, **found.values
-        )
+        advice = found.advice(tell, **platform)
     if json:
         print_json(advice.to_json())
     else:

@@ -28,9 +28,11 @@ def devices(
     if json:
         from perfmodel.reports.records import device_record, device_summary
 
-        print_json(
-            [device_summary(each) for each in found] if name is None else device_record(found[0])
-        )
+        if name is None:
+            print_json([device_summary(each) for each in found])
+        else:
+            record = device_record(found[0])
+            print_json(record["coefficients"] if coefficients else record)
     elif coefficients:
         from perfmodel.reports.device_text import coefficients_report
 

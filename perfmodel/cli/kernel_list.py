@@ -5,6 +5,7 @@ launch, and another one for each value that ``-D`` gives, for what it does follo
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.defines import check_free, combinations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from perfmodel.cli.program_options import ProgramLaunches
     from perfmodel.hardware import Device
     from perfmodel.kernels import Kernel
+    from perfmodel.prediction.advise import Advice
 
 KERNELS: Final[Any] = argument(
     "Names of built-in kernels, NAME:MAPPING for a variant, TOML kernel files, CUDA "
@@ -38,12 +40,22 @@ class Configuration:
     """A kernel with values for those of its parameters that are given.
 
     `text` is what the command line calls it, `launch` what a file with several launches does.
+    `in_other_blocks` makes a program's launch in blocks of other sizes.
     """
 
     text: str
     kernel: "Kernel"
     values: Values
     launch: str = ""
+    in_other_blocks: "Callable[[], tuple[Kernel, ...]]" = tuple
+
+    def advice(self, tell: Tell, **platform: Any) -> "Advice":
+        """Return advice on it; `platform`: the other arguments of `perfmodel.predict`."""
+        from perfmodel.prediction.advise import advise
+
+        self.check_free(advise)
+        blocks = self.in_other_blocks()
+        return advise(self.kernel, **platform, in_other_blocks=blocks, tell=tell, **self.values)
 
     def check_free(self, called: Callable[..., Any]) -> None:
         """Refuse values that a function, which takes them by name, has own arguments for."""
@@ -83,9 +95,12 @@ class NamedKernel:
             assert self.kernel is not None
             return [Configuration(self.text, self.kernel, values)]
         # What -D gives is in the launch already.
-        made = self.launches.kernels(values, tell)
-        pairs = zip(made, self.launches.names(), strict=True)
-        return [Configuration(self.text, kernel, {}, name) for kernel, name in pairs]
+        made = zip(self.launches.kernels(values, tell), self.launches.names(), strict=True)
+        others = self.launches.in_other_blocks
+        return [
+            Configuration(self.text, kernel, {}, name, partial(others, values, kernel, place))
+            for place, (kernel, name) in enumerate(made)
+        ]
 
     def one(self, values: Values, option: str | None = None) -> Configuration:
         """Return the one configuration that a command is about; `option` is what --launch said."""

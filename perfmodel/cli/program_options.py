@@ -69,12 +69,14 @@ class ProgramLaunches:
             for spec, _ in self._at(values)
         ]
 
-    def in_other_blocks(self, values: Mapping[str, Any], made: Kernel) -> tuple[Kernel, ...]:
-        """Return its launch in blocks of other sizes; see `perfmodel.cuda.kernel.translate`."""
+    def in_other_blocks(
+        self, values: Mapping[str, Any], made: Kernel, place: int
+    ) -> tuple[Kernel, ...]:
+        """Return a launch in blocks of other sizes; see `perfmodel.cuda.kernel.translate`."""
         from perfmodel.cuda.kernel.translate import in_other_blocks
         from perfmodel.prediction.changes import BLOCKS
 
-        spec, _ = next(self._at(values))
+        spec, _ = list(self._at(values))[place]
         return in_other_blocks(self.program, spec, self.kernel_name, made, BLOCKS)
 
     def _at(self, values: Mapping[str, Any]) -> Iterator[tuple[LaunchSpec, frozenset[str]]]:

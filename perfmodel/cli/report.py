@@ -1,9 +1,6 @@
 """`perfmodel report`: launches as an HTML page and as Markdown, with pictures and provenance."""
 
-import shlex
 from typing import Any
-
-import typer
 
 from perfmodel.cli.grouped_options import option
 from perfmodel.cli.kernel_list import (
@@ -29,12 +26,12 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_json, wrote
 from perfmodel.cli.program_options import ProgramOptions
 from perfmodel.cli.progress import progress_bar
+from perfmodel.cli.rows_options import command_line
 from perfmodel.errors import PerfmodelError
 
 
 def report(
     *,
-    ctx: typer.Context,
     kernels: list[str] = KERNELS,
     output: str | None = option(
         "Folder for index.html, report.md and its pictures; made if need be.",
@@ -70,7 +67,6 @@ def report(
         check_folder(output)
     from perfmodel import predict
     from perfmodel.hardware import load_device
-    from perfmodel.prediction.advise import advise
     from perfmodel.reports.page.content import build_report, report_record
     from perfmodel.reports.page.write import write_report
 
@@ -88,17 +84,14 @@ def report(
                 **{"device": gpu, "timing": timing, "cache": cache},
                 **{"l2": l2.control(each.kernel, gpu, each.values), **l2.platform()},
             }
-            each.check_free(advise)
 
             def part(tried: float, of: float, done: int = done) -> None:
                 tell(done + tried / max(of, 1), len(launches))
 
             predictions.append(predict(each.kernel, traffic=traffic, **given, **each.values))
-            advice.append(advise(each.kernel, **given, tell=part, **each.values))
+            advice.append(each.advice(part, **given))
     with progress_bar("writing the report", counted=False):
-        made = build_report(
-            predictions, title=name or "", advice=advice, command=_command_line(ctx)
-        )
+        made = build_report(predictions, title=name or "", advice=advice, command=command_line())
         written = [] if output is None else write_report(made, output)
     wrote(*written)
     if json:
@@ -113,20 +106,3 @@ def _check_count(launches: int) -> None:
             f"{launches} launches are too many for one report, at most {MOST_LAUNCHES}: give fewer "
             "kernels or values"
         )
-
-
-def _command_line(ctx: typer.Context) -> str:
-    """Return the command line that was given, options in the command's order."""
-    words = ["perfmodel", "report"]
-    for parameter in ctx.command.params:
-        value = ctx.params[parameter.name or ""]
-        if parameter.param_type_name == "argument":
-            words += value
-        elif value != parameter.default and value is not None and value not in ((), []):
-            option = parameter.opts[0]
-            if value is True:
-                words.append(option)
-            else:
-                each = value if isinstance(value, (list, tuple)) else [value]
-                words += [word for one in each for word in (option, str(one))]
-    return shlex.join(words)

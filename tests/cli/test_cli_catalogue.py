@@ -87,6 +87,11 @@ def test_device_json(run: Run) -> None:
     assert l2["latency_s"] == pytest.approx(284.6 / 1.98e9)
 
 
+def test_coefficients_as_json_are_those_of_the_device(run: Run) -> None:
+    found = json.loads(run("devices", "h100-sxm", "--coefficients", "--json"))
+    assert found == json.loads(run("devices", "h100-sxm", "--json"))["coefficients"]
+
+
 def test_devices_json_lists_all(run: Run) -> None:
     found = json.loads(run("devices", "--json"))
     assert [device["name"] for device in found] == device_names()

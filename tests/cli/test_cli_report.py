@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from perfmodel.text_files import write_files
 Run = Callable[..., str]
 
 
-def test_files_of_a_report(run: Run, tmp_path: Path) -> None:
+def test_files_of_a_report(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
-    shown = run("report", "gemm:naive", "copy", "-D", "N=512", "-o", str(folder))
+    words = ("report", "gemm:naive", "copy", "-D", "N=512", "-o", str(folder))
+    monkeypatch.setattr(sys, "argv", ["perfmodel", *words])
+    shown = run(*words)
     assert shown == ""
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         ["index.html", "report.md", "times.svg", "roofline.svg"]
@@ -26,7 +29,9 @@ def test_files_of_a_report(run: Run, tmp_path: Path) -> None:
         + ["tiles-1.svg"]
     )
     page = (folder / "index.html").read_text()
-    assert f"perfmodel report gemm:naive copy -o {folder} -D N=512" in page
+    assert f"perfmodel report gemm:naive copy -D N=512 -o {folder}" in page
+    for text in (page, (folder / "report.md").read_text()):
+        assert "Never tried: another algorithm" in text
     assert "<title>gemm:naive, copy on h100-sxm</title>" in page
 
 

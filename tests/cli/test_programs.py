@@ -165,6 +165,10 @@ def test_programs_are_advised_on_swept_and_reported(run: Run, tmp_path: Path) ->
     assert swept[0]["predictions"][1]["time_s"] == predicted["time_s"]
     run("report", *SAXPY, *NUMBERS, "-o", str(tmp_path / "page"))
     assert "saxpy" in (tmp_path / "page" / "report.md").read_text()
+    # advice in a report is that of advise, blocks of other sizes and all
+    (launch,) = json.loads(run("report", *SAXPY, *NUMBERS, "--json"))["launches"]
+    assert launch["advice"] == advice
+    assert "block size" in {each["kind"] for each in advice["options"] + advice["rejected"]}
 
 
 @pytest.mark.parametrize(
@@ -251,3 +255,15 @@ def test_what_the_launch_states_is_not_given_by_name(
 ) -> None:
     text = refused(words[0], *SAXPY, *NUMBERS, *words[1:])
     assert "--arg" in text
+
+
+def test_a_report_advises_on_each_launch_of_a_file(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "launches.toml"
+    launch = (
+        "[[launch]]\nkernel = 'copy_vectors'\ngrid = [{0}]\nblock = [256]\n"
+        "arguments = [{{ bytes = '4MiB' }}, {{ bytes = '4MiB' }}, {1}]\n"
+    )
+    file.write_text(launch.format(64, 16384) + launch.format(128, 32768))
+    words = (PTX, "--kernel", "copy_vectors", "--json", "--launch")
+    found = [each["advice"] for each in json.loads(run("report", *words, str(file)))["launches"]]
+    assert found == [json.loads(run("advise", *words, f"{file}:{i}")) for i in (1, 2)]

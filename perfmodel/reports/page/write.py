@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from perfmodel.errors import PerfmodelError, shown
 from perfmodel.reports import prediction_text, units
-from perfmodel.reports.advice_text import gain, rejected
+from perfmodel.reports.advice_text import gain, rejected, untried_text
 from perfmodel.reports.binding_text import binding
 from perfmodel.reports.explain import left_out_text
 from perfmodel.reports.explain_text import explanation_text
@@ -133,6 +133,7 @@ def _rendered(template: str, report: Report, **given: Any) -> str:
         binding=binding,
         gain=gain,
         rejected=rejected,
+        untried=untried_text,
         does=DOES.items(),
         **given,
     )
