@@ -13,6 +13,8 @@ _ONE: Final = Number(1)
 AccessKind = Literal["load", "store", "atomic"]
 CacheLevel = Literal["l1", "l2", "shared"]
 AtomicOperation = Literal["add", "increment", "raise", "exchange", "cas", "cas-loop", "lock-loop"]
+RETRYING: Final = ("cas-loop", "lock-loop")
+"""Operations of which lanes try again until they succeed."""
 DATA_TYPES: Final = {
     "int32": 4,
     "uint32": 4,

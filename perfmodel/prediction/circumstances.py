@@ -7,6 +7,7 @@ import numpy as np
 
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel
+from perfmodel.kernels.access import RETRYING
 from perfmodel.kernels.l2_control import L2Control
 from perfmodel.models.agreement import agreed
 from perfmodel.prediction.details import Details
@@ -15,7 +16,6 @@ from perfmodel.records import record
 
 _WHOLE: Final = 16
 """Bytes of a copy that needs no registers (TMA, cp.async past L1)."""
-_RETRIES: Final = ("cas-loop", "lock-loop")
 
 
 @record
@@ -49,7 +49,7 @@ class Circumstances:
             copies_ahead=ahead,
             narrow=ahead and any(float(np.min(r.width)) < _WHOLE for r in loads),
             batched=agreed(np.asanyarray(instance.known.get("batch", 1)) > 1),
-            retries=any(r.access.operation in _RETRIES for r in requests),
+            retries=any(r.access.operation in RETRYING for r in requests),
             notes=details.notes,
             of_accesses=tuple(access_cautions(details)),
         )

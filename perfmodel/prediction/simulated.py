@@ -14,6 +14,7 @@ from perfmodel.errors import PerfmodelError
 from perfmodel.fields import fields_of
 from perfmodel.hardware import Device
 from perfmodel.kernels import Instance, Kernel, bind, check_bounds
+from perfmodel.kernels.access import RETRYING
 from perfmodel.kernels.l2_control import AccessPolicyWindow, L2Control
 from perfmodel.models.global_accesses import CacheState
 from perfmodel.models.launch.occupancy import Occupancy
@@ -203,11 +204,11 @@ def simulation_notes(found: Simulation, kernel: Kernel) -> tuple[str, ...]:
 
 def retry_notes(kernel: Kernel) -> tuple[str, ...]:
     """Return the note on loops that try again, if a kernel has one."""
-    if not any(a.operation == "cas-loop" for a in kernel.accesses):
+    if not any(a.operation in RETRYING for a in kernel.accesses):
         return ()
     return (
-        "of compare-and-swap loops the simulator counts the first try of each lane, not the tries "
-        "that follow one that lost",
+        "of loops of compare-and-swap and of locks the simulator counts the first try of each "
+        "lane, not the tries that follow one that lost",
     )
 
 

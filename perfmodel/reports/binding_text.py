@@ -33,7 +33,8 @@ def _latency_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     assert found is not None
     chain = units.seconds(scalar(found.latency.chain_s))
     waves = units.several(max(1.0, prediction.occupancy.waves), "wave")
-    return "Waiting for loads takes", (
+    loads = any(a.kind == "load" for a in prediction.details.instance.kernel.accesses)
+    return "Waiting for loads takes" if loads else "The critical path takes", (
         f"a block lasts {chain} from its first instruction to its last, an SM holds "
         f"{prediction.occupancy.blocks_per_sm} at a time, and the grid takes {waves} of that"
     )
@@ -149,9 +150,20 @@ def _atomics_bind(prediction: Prediction, name: str) -> tuple[str, str]:
     )
 
 
+_TAKES: Final = {
+    "launch": "The launch takes",
+    "ramp": "Start-up takes",
+    "shared-loops": "Adding up takes",
+    "stalls": "Stalls take",
+    "waits": "Waiting in the pipeline takes",
+    "tiles": "Starting and ending tiles takes",
+    "parts": "Adding up parts takes",
+}
+"""Terms that are no resource."""
+
+
 def _other_binds(prediction: Prediction, name: str) -> tuple[str, str]:
-    what = {"launch": "The launch", "ramp": "Start-up", "shared-loops": "Adding up"}.get(name, name)
-    return f"{what} takes", TERMS.get(name, "the largest term")
+    return _TAKES[name], TERMS[name]
 
 
 _BINDING: Final = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
@@ -197,6 +198,10 @@ def test_hit_rates_and_bytes_of_accesses(run: Run) -> None:
         (["copy", "-D", "bytes=1MiB"], "The launch takes"),
         (["gemm", "-D", "N=64", "-D", "K=4096"], "Waiting for loads takes"),
         (["read", "-D", "bytes=4MiB", "-D", "vector=1", "-D", "block=32"], "Starting blocks takes"),
+        (
+            ["gemm", "--mapping", "tensor-core", "-D", "M=1000", "-D", "N=1001", "-D", "K=1001"],
+            "Waiting in the pipeline takes",
+        ),
     ],
 )
 def test_what_binds_is_one_sentence(words: list[str], sentence: str, run: Run) -> None:
@@ -204,6 +209,18 @@ def test_what_binds_is_one_sentence(words: list[str], sentence: str, run: Run) -
     line = next(line for line in text.split("\n") if line.startswith(sentence))
     assert line.endswith(".")
     assert "of the time (" in line
+
+
+def test_what_binds_is_no_wait_for_loads_where_there_are_none(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "chain.cu"
+    source.write_text(
+        "__global__ void chain(float* y, int n) {\n"
+        "  float v = threadIdx.x;\n"
+        "  for (int i = 0; i < n; ++i) v = v * v + 1.0f;\n"
+        "  y[blockIdx.x * blockDim.x + threadIdx.x] = v;\n}\n"
+    )
+    text = run("predict", str(source), "--grid", "1", "--block", "32", "-D", "n=4096")
+    assert "The critical path takes" in text
 
 
 def test_tables_of_several_values(run: Run) -> None:

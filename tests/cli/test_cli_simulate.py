@@ -122,8 +122,9 @@ def test_half_a_simulation_makes_no_prediction(monkeypatch: pytest.MonkeyPatch) 
     assert (result.exit_code, result.stdout) == (130, "")
 
 
-def test_tries_that_are_not_counted(run: Run) -> None:
-    words = ("cas-loop", "-D", "n=4096", "--json")
+@pytest.mark.parametrize("kernel", ["cas-loop", "lock-loop"])
+def test_tries_that_are_not_counted(kernel: str, run: Run) -> None:
+    words = (kernel, "-D", "n=4096", "--json")
     says = "the simulator counts the first try of each lane"
     assert says in json.loads(run("simulate", *words))["notes"][0]
     predicted = json.loads(run("predict", *words, "--traffic", "simulated"))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from perfmodel import find_kernel, predict
+from perfmodel.reports.binding_text import binding
 from perfmodel.reports.prediction_text import access_table, prediction_report
 
 
@@ -23,3 +26,18 @@ def test_accesses_of_one_source_line_that_are_alike_share_a_row() -> None:
     assert rows[0][6] == rows[1][4] == "16"
     # Pages and JSON list each.
     assert len(access_table(prediction).rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("stalls", "Stalls take 100% of the time"),
+        ("tiles", "Starting and ending tiles takes 100% of the time"),
+        ("parts", "Adding up parts takes 100% of the time"),
+        ("shared-loops", "Adding up takes 100% of the time"),
+    ],
+)
+def test_terms_that_are_no_resource_have_a_sentence(name: str, sentence: str) -> None:
+    found = predict("copy", bytes=1 << 20)
+    changed = replace(found, bottleneck=name, terms_s={name: found.time_s})
+    assert binding(changed).startswith(sentence)

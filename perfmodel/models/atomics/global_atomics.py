@@ -23,6 +23,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware.coefficients import Coefficient
 from perfmodel.hardware.device import WARP_SIZE, Device
+from perfmodel.kernels.access import RETRYING
 from perfmodel.kernels.instance import Instance
 from perfmodel.models.agreement import agreed
 from perfmodel.models.atomics.locks import spin_locks
@@ -129,7 +130,7 @@ def _atomic_time(execution: Execution, position: int, r: Requests, balance: Arra
     parts = [load.most, network_s, send_s]
     tries = None
     lookups_s = np.atleast_1d(np.where(sent.passes > 0, np.maximum(brief.most, alone_s), 0.0))
-    if r.access.operation in ("lock-loop", "cas-loop"):
+    if r.access.operation in RETRYING:
         loops = _loops(instance, r, sent, load.most, network_s, device)
         tries = loops.tries
         parts.append(loops.time_s)
