@@ -17,14 +17,13 @@ from perfmodel.models.requests.warp_requests import Requests
 from perfmodel.models.requests.wavefronts import BANK_WORD, BANKS
 from perfmodel.prediction.change import Change, changed
 from perfmodel.prediction.record import Prediction
-from perfmodel.prediction.rewrites import element_of, kernel_of
+from perfmodel.prediction.rewrites import element_of, element_type, kernel_of
 from perfmodel.records import record
 
 CONFLICT: Final = 1.15
 """Clocks of the banks over those that the lanes' data needs, from which a layout is worth a try."""
 _ROW: Final = BANKS * BANK_WORD
 """Bytes that all banks give in a clock."""
-_TYPES: Final = {1: "char", 2: "half", 4: "float", 8: "double", 16: "float4"}
 
 
 @record
@@ -47,17 +46,18 @@ class Layout:
 
     def cuda(self, length: int, element: int) -> tuple[str, ...]:
         """Return the lines to write, for `length` elements of `element` bytes."""
-        name, kind = self.buffer, _TYPES.get(element, f"char[{element}]")
+        name, kind = self.buffer, element_type(element)
         rows = -(-length // self.row)
+        padded = f"i + i / {self.row} * {self.pad}"
         if self.pad:
             return (
-                f"__shared__ {kind} {name}[{rows}][{self.row} + {self.pad}];  // element i is "
-                f"{name}[i / {self.row}][i % {self.row}]",
-                f"// or, of one dimension: {name}[i + i / {self.row} * {self.pad}] for {name}[i]",
+                f"__shared__ {kind} {name}[{rows}][{self.row} + {self.pad}];  /* element i is "
+                f"{name}[i / {self.row}][i % {self.row}] */",
+                f"/* or, of one dimension: {name}[{padded}] for {name}[i] */",
             )
         unit = f" * {self.unit}" if self.unit > 1 else ""
         return (
-            f"// in every load and store, for {name}[i]:",
+            f"/* in every load and store, for {name}[i]: */",
             f"{name}[i ^ (i / {self.row} % {self.period}{unit})]",
         )
 

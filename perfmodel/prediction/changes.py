@@ -158,7 +158,7 @@ def _mappings(base: Prediction) -> Iterator[Change]:
                     base,
                     kind,
                     f"{what} as mapping {name!r} does",
-                    cuda=(f"// perfmodel kernels {base.kernel} --mapping {name} shows how",),
+                    cuda=(f"/* perfmodel kernels {base.kernel} --mapping {name} shows how */",),
                     kernel=kernel,
                     params=params,
                 )

@@ -38,8 +38,8 @@ def residency_lines(control: L2Control, percent: int | None = None) -> tuple[str
     )
     if percent is not None:
         aside = (
-            "// in the environment of the MPS server, before it starts:",
-            f"// {MPS_VARIABLE}={percent}",
+            "/* in the environment of the MPS server, before it starts: */",
+            f"/* {MPS_VARIABLE}={percent} */",
         )
     return (
         *aside,
@@ -51,7 +51,7 @@ def residency_lines(control: L2Control, percent: int | None = None) -> tuple[str
         f"window.hitProp = {_property(window.hit_prop)};",
         f"window.missProp = {_property(window.miss_prop)};",
         *_SET_ATTRIBUTE,
-        "// launch, as often as the data is used; then give L2 back to everyone:",
+        "/* launch, as often as the data is used; then give L2 back to everyone: */",
         "window.num_bytes = 0;",
         *_SET_ATTRIBUTE,
         "cudaCtxResetPersistingL2Cache();",
@@ -69,7 +69,7 @@ def launch_lines(name: str, grid: tuple[int, ...], block: tuple[int, ...]) -> tu
     sizes = (", ".join(map(str, size)) for size in (grid, block))
     return (
         "const dim3 grid({}), block({});".format(*sizes),
-        f"// {name}<<<grid, block>>>(...), with the arguments that it has",
+        f"/* {name}<<<grid, block>>>(...), with the arguments that it has */",
     )
 
 
@@ -83,14 +83,14 @@ def vector_lines(accesses: tuple[Access, ...], vector: int) -> tuple[str, ...]:
     kind = {8: "float2", 16: "float4"}.get(vector)
     if kind is None:
         return ()
-    lines = ["// i counts elements of all threads; there are fewer of them now:"]
+    lines = ["/* i counts elements of all threads; there are fewer of them now: */"]
     loads = [a.buffer for a in accesses if a.kind == "load"]
     lines += [
         f"const {kind} {name}_i = reinterpret_cast<const {kind}*>({name})[i];" for name in loads
     ]
     value = f"{loads[0]}_i" if loads else f"{kind}{{}}"
     lines += [
-        f"reinterpret_cast<{kind}*>({a.buffer})[i] = {value};  // or what the kernel makes of it"
+        f"reinterpret_cast<{kind}*>({a.buffer})[i] = {value};  /* or what the kernel makes of it */"
         for a in accesses
         if a.kind == "store"
     ]
@@ -103,7 +103,7 @@ def private_lines(counter: str) -> tuple[str, ...]:
         "__shared__ int sum;",
         "if (threadIdx.x == 0) sum = 0;",
         "__syncthreads();",
-        "atomicAdd(&sum, 1);  // what the thread adds",
+        "atomicAdd(&sum, 1);  /* what the thread adds */",
         "__syncthreads();",
         f"if (threadIdx.x == 0) atomicAdd({counter}, sum);",
     )

@@ -21,6 +21,7 @@ TOGETHER: Final = frozenset({"shuffle", "tensor16", "bf16_tensor", "fp16_tensor"
 _EQUAL: Final = 1.02
 """Work of the slowest warp or block over the mean, below which all have as much."""
 _MOST_REGISTERS: Final = 255
+_TYPES: Final = {1: "char", 2: "half", 4: "float", 8: "double", 16: "float4"}
 _LONGEST: Final = 200
 """Letters of an index that a person still reads."""
 _OTHER_CALL: Final = re.compile(r"\b(?!min\b|max\b)\w+\(")
@@ -46,6 +47,11 @@ def count_of(base: Prediction, node: Node) -> float:
 def element_of(base: Prediction, buffer: str) -> int:
     """Return the bytes of a buffer's element."""
     return int(np.max(base.details.instance.element_bytes[buffer]))
+
+
+def element_type(size: int) -> str:
+    """Return a type of so many bytes, for arrays in shared memory."""
+    return _TYPES.get(size, f"std::array<char, {size}>")
 
 
 def equal_work(unequal: Unequal | None) -> bool:

@@ -33,6 +33,7 @@ from perfmodel.prediction.remaps import Remap, movable, remaps
 from perfmodel.prediction.rewrites import (
     both,
     element_of,
+    element_type,
     known_values,
     plain_index,
     times,
@@ -50,10 +51,6 @@ _STEP_CLOCKS: Final = 100
 _CHAIN: Final = 4
 """Integer instructions of a step, a lone warp's clocks for one without its arithmetic, and clocks
 of each dependent operation: the machine code of a product with 32 x 32 tiles (nvcc 13.0, sm_90)."""
-
-
-_ELEMENTS: Final = {1: "char", 2: "half", 4: "float", 8: "double"}
-"""Types of elements of so many bytes, for arrays in shared memory."""
 
 
 @record
@@ -127,7 +124,7 @@ def _lines(base: Prediction, kernel: Kernel, tiles: list[_Tile], depth: int) -> 
     step = next(x for x in kernel.loops if x.variable == "step")
     use = next(x for x in kernel.loops if x.parent == "step").variable
     for tile in tiles:
-        kind = _ELEMENTS.get(element_of(base, tile.buffer), "float4")
+        kind = element_type(element_of(base, tile.buffer))
         yield f"__shared__ {kind} {tile.name}[{tile.rows * tile.pitch}];"
     yield (
         f"for (int step = 0; step < {text(step.trips)}; ++step) {{  /* in place of loop {use!r} */"

@@ -34,6 +34,24 @@ def test_reports_on_sixty_columns(words: list[str], whole: list[str], run: Run) 
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["gemm", "--mapping", "naive", "-D", "N=1024"],
+        ["gemm", "--mapping", "smem", "-D", "N=1024"],
+        ["data-reset"],
+        ["data-reset", "--mps"],
+        ["atomic-add", "-D", "n=1e6"],
+        ["read", "-D", "vector=4"],
+    ],
+)
+def test_comments_of_advice_may_wrap(words: list[str], run: Run) -> None:
+    # the second line of a // comment would be no comment
+    text = run("advise", *words, columns=60)
+    assert "//" not in text
+    assert text.count("/*") == text.count("*/")
+
+
+@pytest.mark.parametrize(
     ("words", "head", "indent"),
     [
         (["validate", "--device", "rtx-a6000"], "Worst ten", 10),

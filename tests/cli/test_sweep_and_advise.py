@@ -187,7 +187,7 @@ def test_under_mps_the_environment_sets_l2_aside(run: Run) -> None:
     (option,) = json.loads(run("advise", "data-reset", "--mps", "--json"))["options"]
     lines, aside = option["cuda"], option["l2_control"]["set_aside"]
     percent = percent_of_l2(aside, load_device("h100-sxm"))
-    assert f"// {MPS_VARIABLE}={percent}" in lines
+    assert f"/* {MPS_VARIABLE}={percent} */" in lines
     assert not any("cudaDeviceSetLimit" in line for line in lines)
 
 

@@ -14,6 +14,7 @@ from perfmodel.models.requests.wavefronts import data_wavefronts
 from perfmodel.prediction import predict
 from perfmodel.prediction.advise import advise
 from perfmodel.prediction.bank_layouts import Layout, conflict, layouts
+from perfmodel.prediction.rewrites import element_type
 
 
 def transpose(**tile: Any) -> Kernel:
@@ -93,3 +94,11 @@ def test_advice_on_a_tile() -> None:
 def test_tiles_without_conflicts_are_left_alone() -> None:
     base = predict("gemm", mapping="smem", device="h200-sxm", M=1024, N=1024)
     assert not list(layouts(base))
+
+
+def test_elements_of_any_size_have_a_type() -> None:
+    # C++: an array's size follows its name, so char[12] is no type of a declaration's start
+    kinds = [element_type(size) for size in (1, 4, 12, 16)]
+    assert kinds == ["char", "float", "std::array<char, 12>", "float4"]
+    (line, _) = Layout("tile", 32, pad=1).cuda(1024, 12)
+    assert line.startswith("__shared__ std::array<char, 12> tile[32][32 + 1];")
