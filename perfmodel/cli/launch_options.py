@@ -43,7 +43,7 @@ class LaunchOptions:
 
     def values(self, named: NamedKernel, **defaults: int) -> dict[str, Any]:
         """Return what -D and the options of tiles give, one value for each parameter."""
-        defines = self.tiles.added_to(self.define, named.text, self.mapping)
+        defines = self.tiles.added_to(self.define, [named])
         values = {**defaults, **parse_defines(defines, named.word_parameters, named.known)}
         if named.launches is not None:
             named.launches.check_takes(values)

@@ -6,7 +6,7 @@ A command has them as defaults of its parameters::
         '''Predict one launch.'''
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -15,7 +15,9 @@ from perfmodel.errors import PerfmodelError, shown
 from perfmodel.records import record
 
 if TYPE_CHECKING:
+    from perfmodel.cli.kernel_list import NamedKernel
     from perfmodel.hardware import Device
+    from perfmodel.kernels import Kernel
 
 DEFAULT_DEVICE = "h100-sxm"
 Traffic = Literal["closed-form", "simulated"]
@@ -152,40 +154,46 @@ class TileOptions:
     warp_tile: str | None = option("A warp's tile: rows and columns of C.", metavar="WM,WN")
     stages: str | None = option("Steps whose tiles shared memory holds.", metavar="STAGES")
 
-    def added_to(self, define: list[str] | None, kernel: str, mapping: str | None) -> list[str]:
-        """Return the texts of ``-D``, and those that the options stand for."""
+    def added_to(self, define: list[str] | None, kernels: "Sequence[NamedKernel]") -> list[str]:
+        """Return the texts of ``-D``, and those that the options stand for.
+
+        Options that none of the kernels takes are refused.
+        """
         found = list(define or ())
         given = {name: value for name in _TILES if (value := getattr(self, name)) is not None}
         for name, value in given.items():
-            _check_takes(name, value, kernel, mapping)
+            refusals = [_refusal(name, value, each) for each in kernels]
+            if all(refusals):
+                raise PerfmodelError(refusals[0])
         return found + [text for name, value in given.items() for text in _defines(name, value)]
 
 
-def _check_takes(name: str, value: str, kernel: str, mapping: str | None) -> None:
-    """Refuse an option of tiles that a built-in's mapping does not have, naming those that do."""
+def _refusal(name: str, value: str, named: "NamedKernel") -> str:
+    """Return that a built-in's mapping lacks what an option sets, and which have it; else empty."""
     from perfmodel.kernels import builtin_names, find_kernel, mappings
 
-    if kernel not in builtin_names():
-        return
+    kernel = named.text
+    if named.kernel is None or kernel not in builtin_names():
+        return ""
     option, parts = _TILES[name]
     wanted = parts[: value.count(",") + 1]
 
-    def lacks(which: str | None) -> list[str]:
-        known = {p.name for p in find_kernel(kernel, which).parameters}
+    def lacks(which: "Kernel") -> list[str]:
+        known = {p.name for p in which.parameters}
         return [part for part in wanted if part not in known]
 
-    missing = lacks(mapping)
+    missing = lacks(named.kernel)
     if not missing:
-        return
-    others = [m for m in mappings(kernel) if not lacks(m)]
-    chosen = find_kernel(kernel, mapping).mapping
+        return ""
+    others = [m for m in mappings(kernel) if not lacks(find_kernel(kernel, m))]
+    chosen = named.kernel.mapping
     which = f"{kernel} --mapping {chosen}" if chosen else kernel
     none = "has no such tiles" if name != "stages" else "has none"
     some = f"has no {', '.join(missing)}" if len(missing) < len(wanted) else none
     remedy = f"--mapping {', '.join(others)} {'takes' if len(others) == 1 else 'take'} it"
-    raise PerfmodelError(
+    return (
         f"{option} {shown(value)} sets {', '.join(wanted)}, but {which} {some}; "
-        + (remedy if others else "leave it out")
+        f"{remedy if others else 'leave it out'}"
     )
 
 

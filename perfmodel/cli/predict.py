@@ -129,12 +129,9 @@ def _configurations(
 ) -> list[Configuration]:
     """Return the kernels in all mappings, at all values of their parameters, on one GPU."""
     found: list[NamedKernel] = []
-    defines = define or []
     for name in [None] if mapping is None else parts(mapping):
         found += find_kernels(texts, name, program, gpu)
-        for text in texts:
-            defines = tiles.added_to(define, text, name)
-    return configurations(found, value_lists(defines, found))
+    return configurations(found, value_lists(tiles.added_to(define, found), found))
 
 
 def _record(prediction: "Prediction", source: bool, littles_law: bool) -> dict[str, Any]:

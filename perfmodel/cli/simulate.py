@@ -69,7 +69,7 @@ def simulate(
     from perfmodel.prediction.simulated import simulate as run
 
     named = find_kernel(kernel, mapping, program, load_device(device))
-    defines = tiles.added_to(define, kernel, mapping)
+    defines = tiles.added_to(define, [named])
     given = parse_defines(defines, named.word_parameters, named.known)
     described = named.one(given, program.launch)
     described.check_free(run)

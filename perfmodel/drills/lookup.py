@@ -131,10 +131,9 @@ def predicted(source: Predicted, number: Value, device: str, file: Path) -> Foun
             for size, ratio in source.concurrent
         ),
     )
-    name = " ".join(filter(None, (made.kernel, made.mapping)))
     return Found(
         _read(made, source.read),
-        origin=f"perfmodel's prediction of {name} on {made.device}, {source.read}",
+        origin=f"perfmodel's prediction of {made.label} on {made.device}, {source.read}",
     )
 
 

@@ -49,8 +49,7 @@ class Operator:
 def operators(shape: ModelShape, batch: int = 1) -> tuple[Operator, ...]:
     """Return the operators of a token of each of `batch` sequences, then those of a prompt.
 
-    The prompt is as long as the context, and is attended to whole (not causal), as the notes draw
-    it: P x P scores.
+    The prompt is as long as the context, and is attended to whole (not causal): P x P scores.
     """
     return (*_token(shape, batch), *_prompt(shape, batch))
 

@@ -119,9 +119,8 @@ def advise(
 
     Arguments are those of `predict`; and `in_other_blocks`, the same launch with other blocks, of
     kernels that have no parameter for it; and `tell`, which hears how many changes of how many are
-    tried. A set-aside given in `l2` is kept, and only the window is
-    chosen; without one, set-asides up to the device's largest are tried. Under MIG no residency
-    is.
+    tried. A set-aside given in `l2` is kept, and only the window is chosen; without one, set-asides
+    up to the device's largest are tried. Under MIG no set-aside is.
 
     Raises `PerfmodelError` as `predict`.
     """

@@ -105,7 +105,7 @@ def prediction_from(
     (x, y, z), block = numbers.grid, numbers.block
     return Prediction(
         kernel=kernel.name,
-        mapping=getattr(kernel, "mapping", None),
+        mapping=kernel.mapping or None,
         params={p.name: p.shown(numbers.params[p.name]) for p in kernel.parameters},
         grid=(x, y, z),
         block=(block[0], block[1], block[2]),

@@ -69,7 +69,7 @@ def not_held(
 
 
 def capacity_text(size: float) -> str:
-    """Return a number of bytes in its largest binary unit, to a tenth: "79.2 GiB"."""
+    """Return a number of bytes in its largest binary unit, four digits of it: "79.25 GiB"."""
     power = 0
     while size >= 1024 and power < len(_UNITS) - 1:
         size, power = size / 1024, power + 1

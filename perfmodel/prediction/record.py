@@ -199,6 +199,11 @@ class Prediction:
     behind: Behind = field(repr=False, compare=False)
 
     @property
+    def label(self) -> str:
+        """Kernel and mapping: ``"gemm coalesced"``."""
+        return " ".join(filter(None, (self.kernel, self.mapping)))
+
+    @property
     def details(self) -> Details:
         """The arrays and records behind it."""
         return self.behind.details

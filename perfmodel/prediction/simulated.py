@@ -48,6 +48,11 @@ class SimulatedLaunch:
     # What of L2 control has no effect, and what the simulator does not count.
     notes: tuple[str, ...] = ()
 
+    @property
+    def label(self) -> str:
+        """Kernel and mapping: ``"gemm coalesced"``."""
+        return " ".join(filter(None, (self.kernel, self.mapping)))
+
     def hit_rates(self, level: str) -> list[float]:
         """Return the hit rate of "l1" or "l2" in each part where anything was asked."""
         series = self.simulation.series

@@ -1,4 +1,4 @@
-"""Reports: predictions, devices and kernels for a terminal or a pipe.
+"""Reports: predictions, devices and kernels as text, Markdown, figures and pages.
 
-Nothing here prints: each function returns a `perfmodel.reports.lines.Piece`, which gives its lines.
+Nothing here prints: a text is a `perfmodel.reports.lines.Piece`, which gives its lines.
 """

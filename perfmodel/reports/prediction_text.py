@@ -130,8 +130,7 @@ def doubted(prediction: Prediction) -> tuple[str, ...]:
 
 def title(prediction: Prediction) -> str:
     """Return which kernel and GPU a prediction is of: ``"gemm coalesced on h100-sxm (...)"``."""
-    kernel = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
-    return f"{kernel} on {prediction.device} ({prediction.details.device.title})"
+    return f"{prediction.label} on {prediction.device} ({prediction.details.device.title})"
 
 
 def parameters(prediction: Prediction) -> str:

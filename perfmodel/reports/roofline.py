@@ -132,11 +132,12 @@ class Roofline:
             roofs = [(p.level, units.number(p.intensity), p.attainable) for p in place.points]
             if place.peak is not None:
                 roofs.append((place.precision, "", place.peak))
-            launch = (str(number), label, units.flop_rate(place.flop_per_s))
+            launch = (str(number), label, roof_rate(place.flop_per_s, place.precision))
             for roof, intensity, attainable in roofs:
                 reached = units.percent(place.flop_per_s / attainable)
                 near = "nearest roof" if roof == place.nearest else ""
-                shown = (roof_name(roof), intensity, units.flop_rate(attainable), reached, near)
+                allowed = roof_rate(attainable, place.precision)
+                shown = (roof_name(roof), intensity, allowed, reached, near)
                 rows.append((*launch, *shown))
                 launch = ("", "", "")
         columns = ("#", "kernel", "predicted", "roof", "FLOP/B", "attainable", "reached", "")
@@ -233,6 +234,16 @@ def roof_name(ceiling: str) -> str:
     """Return how reports call a roof: ``"L1"``, or ``"FP16 tensor"``."""
     kind, _, unit = ceiling.partition("_")
     return LEVELS.get(ceiling, f"{kind.upper()} {unit}".strip())
+
+
+def roof_rate(rate: float, *ceilings: str) -> str:
+    """Return a rate of the operations that ceilings are of: ``"1.98 POP/s"`` if of integers only.
+
+    `rate`: operations a second.
+    """
+    shown = units.flop_rate(rate)
+    whole = all(name.startswith("int") for name in ceilings)
+    return shown.replace("FLOP/s", "OP/s") if whole else shown
 
 
 def roofline_record(predictions: Sequence[Prediction]) -> dict[str, Any]:

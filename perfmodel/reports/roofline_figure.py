@@ -25,6 +25,7 @@ from perfmodel.reports.roofline import (
     Roofline,
     ridge_points,
     roof_name,
+    roof_rate,
     roofline,
 )
 
@@ -115,8 +116,7 @@ class _Plot:
             self.axes.plot(
                 [peak / fastest, right], [peak] * 2, color=INK if mine else GREY, **style
             )
-            unit = "OP/s" if all(name.startswith("int") for name in group) else "FLOP/s"
-            rate = units.flop_rate(peak).replace("FLOP/s", unit)
+            rate = roof_rate(peak, *group)
             listed = ", ".join(map(roof_name, group))
             given: dict[str, Any] = {"fontsize": _SMALL, "color": INK if mine else GREY}
             if self.narrow:

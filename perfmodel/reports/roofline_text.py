@@ -8,7 +8,14 @@ from perfmodel.prediction import Prediction
 from perfmodel.records import record
 from perfmodel.reports import units
 from perfmodel.reports.lines import PLAIN, Look, Piece, plain, stack
-from perfmodel.reports.roofline import LEVELS, Roofline, ridge_points, roof_name, roofline
+from perfmodel.reports.roofline import (
+    LEVELS,
+    Roofline,
+    ridge_points,
+    roof_name,
+    roof_rate,
+    roofline,
+)
 from perfmodel.reports.tables import table
 
 _COLOURS: Final = {"l1": "blue", "l2": "green", "dram": "red"}
@@ -45,7 +52,7 @@ def _ceiling_table(found: Roofline) -> Piece:
     rows = [[LEVELS[name], units.bandwidth(value)] for name, value in found.memory.items()]
     for name, peak in found.peaks.items():
         numbers = (f"{ridges[name, level]:.2f}" for level in found.memory)
-        rows.append([roof_name(name), units.flop_rate(peak), *numbers])
+        rows.append([roof_name(name), roof_rate(peak, name), *numbers])
     headers = ["ceiling", "peak", *(f"ridge {LEVELS[level]}" for level in found.memory)]
     wide = [[*row, *[""] * (len(headers) - len(row))] for row in rows]
     note = plain("Ridge points in FLOP/B: peak over bandwidth.")
@@ -106,7 +113,7 @@ def plot_lines(found: Roofline, width: int) -> Iterator[Spans]:
     for name, peak in found.used.items():
         row, start = y.cell(peak), x.cell(peak / max(found.memory.values()))
         cells |= {(row, column): ("-", "") for column in range(max(start, 0), x.cells)}
-        label = f"{roof_name(name)} {units.flop_rate(peak)}"
+        label = f"{roof_name(name)} {roof_rate(peak, name)}"
         _write(cells, row + 1, x.cells - len(label), label, "")
     for name in found.memory:
         _label_roof(cells, y.cells, LEVELS[name], ("/", _COLOURS[name]))

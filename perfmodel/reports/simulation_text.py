@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 def simulation_report(launch: SimulatedLaunch) -> Piece:
     """Return the report of a simulated launch."""
     found = launch.simulation
-    kernel = " ".join(filter(None, (launch.kernel, launch.mapping)))
     params = ", ".join(f"{name}={value}" for name, value in launch.params.items())
     control = "".join(f"; {part}" for part in control_parts(launch.control))
     return stack(
-        plain(f"{kernel} on {launch.device.name}, simulated", "bold"),
+        plain(f"{launch.label} on {launch.device.name}, simulated", "bold"),
         plain(f"{params}; L2 {launch.cache} at the start{control}"),
         "",
         table(
@@ -138,6 +137,7 @@ def hit_rate_figure(launch: SimulatedLaunch) -> "Figure":
         axes.set_ylim(-2, 102)
         axes.grid(True, color=FAINT, linewidth=0.6)
         axes.legend(frameon=False)
-        kernel = " ".join(filter(None, (launch.kernel, launch.mapping)))
-        axes.set_title(f"Hit rates of {kernel} on {launch.device.name}, simulated", loc="left")
+        axes.set_title(
+            f"Hit rates of {launch.label} on {launch.device.name}, simulated", loc="left"
+        )
     return figure

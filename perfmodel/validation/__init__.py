@@ -1,1 +1,1 @@
-"""How wrong the predictions are: measured cases, baselines, scores and intervals."""
+"""How wrong the predictions are: measured cases, baselines and scores."""

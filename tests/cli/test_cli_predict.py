@@ -223,6 +223,12 @@ def test_what_binds_is_no_wait_for_loads_where_there_are_none(run: Run, tmp_path
     assert "The critical path takes" in text
 
 
+def test_tiles_go_to_kernels_that_have_them(run: Run) -> None:
+    words = ("predict", "gemm:warptile", "gemm:naive", "copy", "--tile", "64,64", "--json")
+    sizes = [each["kernel"]["params"].get("BM") for each in json.loads(run(*words))]
+    assert sizes == [64, None, None]
+
+
 def test_tables_of_several_values(run: Run) -> None:
     text = run("predict", "strided-copy", "-D", "stride=1:32:*2", columns=80)
     lines = text.split("\n")

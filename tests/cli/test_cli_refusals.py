@@ -37,6 +37,9 @@ Make = Callable[..., str]
         (["predict", "gemm", "--warp-tile", "64,64"], "--mapping warptile takes it"),
         (["predict", "gemm", "--mapping", "smem", "--stages", "2"], "smem has none; --mapping"),
         (["predict", "copy", "--tile", "64"], "copy has no such tiles; leave it out"),
+        (["predict", "copy", "read", "--tile", "64"], "copy has no such tiles; leave it out"),
+        (["predict", "gemm:naive", "--tile", "64"], "gemm --mapping naive has no such tiles"),
+        (["simulate", "gemm", "--tile", "64"], "gemm --mapping coalesced has no such tiles"),
         (
             ["predict", "gemm", "--mapping", "warptile", "--warp-tile", "256,256"],
             "'WM' (rows of a warp's tile of C) must divide BM, which is 128, not be 256",
@@ -95,7 +98,7 @@ Make = Callable[..., str]
         (["sweep", "gemm", "--over", "N=64", "-D", "sets=4"], "-D sets is no parameter"),
         (["ladder", "-D", "sets=4"], "-D sets is no parameter"),
         (["advise", "copy", "-D", "tell=1"], "-D tell is no parameter"),
-        (["report", "copy", "--json", "-D", "in_other_blocks=1"], "-D in_other_blocks is no"),
+        (["report", "copy", "--json", "-D", "in_other_blocks=1"], "no parameter 'in_other_blocks'"),
         (["predict", "copy", "-D", "seed=3"], "kernel 'copy' has no parameter 'seed'"),
         (["predict", "copy", "-D", "block=2048"], "must be 1 to 1024"),
         (["predict", "copy", "-D", "bytes=1KiB,0"], "must be 1 to"),

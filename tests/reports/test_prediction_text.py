@@ -41,3 +41,9 @@ def test_terms_that_are_no_resource_have_a_sentence(name: str, sentence: str) ->
     found = predict("copy", bytes=1 << 20)
     changed = replace(found, bottleneck=name, terms_s={name: found.time_s})
     assert binding(changed).startswith(sentence)
+
+
+def test_a_kernel_without_mappings_has_none() -> None:
+    found = predict("copy")
+    assert (found.mapping, found.label) == (None, "copy")
+    assert predict("gemm", mapping="naive", N=64).label == "gemm naive"

@@ -14,6 +14,7 @@ from perfmodel.reports.roofline import (
     labels,
     placement,
     ridge_points,
+    roof_rate,
     roofline_record,
 )
 from perfmodel.reports.roofline_text import Scale, roofline_report
@@ -135,6 +136,14 @@ def test_text_plot_has_a_dot_for_each_level(predicted: Predicted) -> None:
 def test_text_without_operations(predicted: Predicted) -> None:
     text = _shown(80, predicted("copy"))
     assert "copy: no floating-point operations, so no place on the roofline" in text
+
+
+def test_integers_are_no_floating_point_operations(predicted: Predicted) -> None:
+    # NVIDIA states TOPS of INT8
+    assert roof_rate(1.979e15, "int8_tensor") == "1.98 POP/s"
+    assert roof_rate(1.979e15, "int8_tensor", "fp8_tensor") == "1.98 PFLOP/s"
+    lines = roofline_report([predicted("copy")]).lines(120)
+    assert "1.98 POP/s" in next(line for line in lines if line.startswith("INT8 tensor"))
 
 
 def test_scale() -> None:

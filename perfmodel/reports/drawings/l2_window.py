@@ -151,7 +151,7 @@ def l2_window(prediction: Prediction, over_time: bool = False) -> L2Window:
     details = prediction.details
     device, setting = details.device, details.setting
     control, window = setting.control, setting.control.window
-    name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
+    name = prediction.label
     if window is None:
         raise PerfmodelError(
             f"{name} has no access policy window to draw: give --window SIZE, and --set-aside SIZE"

@@ -129,7 +129,7 @@ def pipeline(prediction: Prediction) -> Pipeline:
     Raises `PerfmodelError` if its blocks do not work in steps.
     """
     if not has_steps(prediction):
-        name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
+        name = prediction.label
         if prediction.details.instance.pipeline is not None:
             raise PerfmodelError(
                 f"{name} has no pipeline to draw with these parameters: each step waits for data "
@@ -171,7 +171,7 @@ def _waiting(prediction: Prediction) -> Pipeline:
             at += period
         rows.append(Row(f"block {block + 1}", tuple(spans)))
     return Pipeline(
-        kernel=" ".join(filter(None, (prediction.kernel, prediction.mapping))),
+        kernel=prediction.label,
         device=device.title,
         ahead=False,
         steps=round(count),
@@ -204,7 +204,7 @@ def _ahead(prediction: Prediction) -> Pipeline:
     stated = details.instance.pipeline
     assert stated is not None
     return Pipeline(
-        kernel=" ".join(filter(None, (prediction.kernel, prediction.mapping))),
+        kernel=prediction.label,
         device=details.device.title,
         ahead=True,
         steps=steps,

@@ -127,7 +127,7 @@ def warp_request(
     warp = _warp(active, place.warp, title)
     requests = max(scalar(found.requests), 1e-9)
     return WarpRequest(
-        kernel=" ".join(filter(None, (prediction.kernel, prediction.mapping))),
+        kernel=prediction.label,
         access=title,
         buffer=found.access.buffer,
         kind=found.access.kind,

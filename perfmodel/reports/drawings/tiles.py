@@ -128,7 +128,7 @@ def block_tiles(prediction: Prediction, place: Place | None = None) -> BlockTile
 
     Raises `PerfmodelError` if the launch is no matrix product, or has no such block, warp or step.
     """
-    name = " ".join(filter(None, (prediction.kernel, prediction.mapping)))
+    name = prediction.label
     if not is_product(prediction):
         raise PerfmodelError(
             f"{name} is no matrix product: tiles are drawn of kernels with parameters M, N and K "
