@@ -17,7 +17,7 @@ from perfmodel.prediction.predict import predict
 from perfmodel.prediction.record import Prediction
 from perfmodel.records import record
 
-Tier = Literal["L1/SMEM", "L2", "DRAM"]
+Tier = Literal["L1/SMEM", "L2", "HBM"]
 Caches = Literal["step", "cold", "warm"]
 
 
@@ -199,7 +199,7 @@ def tier(operator: Operator, device: Device) -> Tier:
     """
     if operator.on_chip and operator.working_set <= device.shared_per_block_max:
         return "L1/SMEM"
-    return "L2" if operator.working_set <= device.l2_size else "DRAM"
+    return "L2" if operator.working_set <= device.l2_size else "HBM"
 
 
 def _kept(operator: Operator, kept: float) -> float:

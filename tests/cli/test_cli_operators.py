@@ -19,7 +19,7 @@ WORDS = ("operators", "--model", "llama-2-7b", "--context", "4096", "--device", 
 def test_the_table_fits(run: Run, columns: int) -> None:
     text = run(*WORDS, columns=columns)
     assert all(len(line) <= columns for line in text.splitlines())
-    for part in ("decode attention", "DRAM", "2.15 GB (2 GiB)", "1.05 ms", "One token"):
+    for part in ("decode attention", "HBM", "2.15 GB (2 GiB)", "1.05 ms", "One token"):
         assert part in text
     # one line an operator: nothing is folded at 80 columns
     assert sum(line.startswith("decode ") for line in text.splitlines()) == 2
@@ -35,7 +35,7 @@ def test_json(run: Run) -> None:
     low, high = found["token"]["interval_s"]
     assert low < found["token"]["time_s"] < high
     decode = next(o for o in found["operators"] if o["name"] == "decode attention")
-    assert decode["tier"] == "DRAM"
+    assert decode["tier"] == "HBM"
     assert decode["kernel"]["name"] == "decode-attention"
     assert decode["bytes"] == decode["read_bytes"] + decode["written_bytes"]
 
