@@ -34,7 +34,7 @@ from perfmodel.cuda.addresses.sums import Sum, constant, single
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow, Loop
 from perfmodel.cuda.parse.liveness import alive_registers
-from perfmodel.cuda.parse.memory_parts import Part, is_memory, memory_parts
+from perfmodel.cuda.parse.memory_parts import Part, is_memory, memory_parts, source_size
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Address, Function, Instruction
 from perfmodel.expressions import Name, Node
@@ -357,10 +357,11 @@ def takes_part(
         few = constant(part.lanes)
         conditions.append(interpreter.algebra.compared("<", interpreter.specials["%laneid"], few))
     if instruction.opcode == "cp" and part.kind == "load" and not part.bulk:
-        size = instruction.operands[3:4]
-        if size and isinstance(size[0], ptx.Register | ptx.Immediate):
-            # Bytes that are read; the rest of what is written is 0.
-            read = interpreter.value(size[0], state)
-            if isinstance(read, Sum):
-                conditions.append(interpreter.algebra.compared("!=", read, constant(0)))
+        size = source_size(instruction)
+        # Bytes that are read, or whether none are; the rest of what is written is 0.
+        read = Unknown() if size is None else interpreter.value(size, state)
+        if isinstance(read, Sum):
+            conditions.append(interpreter.algebra.compared("!=", read, constant(0)))
+        elif not isinstance(read, Unknown):
+            conditions.append(negated(read))
     return all_of(conditions)

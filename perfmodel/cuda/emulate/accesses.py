@@ -10,7 +10,8 @@ from perfmodel.cuda.emulate import values
 from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow
-from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, verb
+from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, source_size, verb
+from perfmodel.cuda.parse.opcodes import registers_of
 from perfmodel.models.grid.distinct import first_of_equals
 
 _TURNS: Final = 256
@@ -102,17 +103,14 @@ def _copy(machine: Machine, at: int, instruction: ptx.Instruction, report: Repor
         return None  # cp.async.commit_group and the like
     to, source = (address_of(machine, o) for o in operands[:2])
     width = memory_parts(instruction)[0].width
-    size = operands[3] if len(operands) > 3 else None
-    read = None
-    ignored = isinstance(size, ptx.Register) and machine.function.register_type(size.name) == "pred"
-    if isinstance(size, ptx.Register | ptx.Immediate) and not ignored:
-        read = machine.getter(size, np.dtype(np.uint32))
+    size = source_size(instruction) or ptx.Immediate(width)
+    ignores = machine.function.register_type(next(registers_of(size), "")) == "pred"
+    read = machine.each(size, np.dtype(bool if ignores else np.uint32))
 
     def run(active: Active) -> None:
         start, end = source(active), to(active)
         # The bytes beyond those that are read are 0.
-        given = np.full(1, width) if read is None else read(active).astype(np.int64)
-        given = np.broadcast_to(given, (len(active.lanes),))
+        given = np.where(read(active), 0, width) if ignores else read(active).astype(np.int64)
         some = given > 0
         report(at, start[some], active.lanes[some], width)
         report(part_key(at, 1), end, active.lanes, width)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import read_registers, written_registers
-from perfmodel.cuda.parse.syntax import SIZES, Address, Function, Immediate, Instruction
+from perfmodel.cuda.parse.syntax import SIZES, Address, Function, Immediate, Instruction, Operand
 from perfmodel.cuda.parse.waiting_loops import held_inside, lock_loops, retry_loops
 from perfmodel.kernels.access import AccessKind, AtomicOperation, CacheLevel
 from perfmodel.records import record
@@ -113,6 +113,12 @@ def _copy(instruction: Instruction) -> tuple[Part, ...]:
         kind: Kind = "atomic" if "reduce" in modifiers else "store"
         return (Part(0, kind, "global", 0, 1, True),)
     return ()
+
+
+def source_size(copy: Instruction) -> Operand | None:
+    """Return what says how many bytes a ``cp.async`` reads, or that it ignores its source."""
+    hinted = "L2::cache_hint" in copy.modifiers  # then a policy of the cache comes last
+    return next(iter(copy.operands[3 : len(copy.operands) - hinted]), None)
 
 
 _BULK: Final = 16

@@ -10,6 +10,9 @@ import pytest
 from programs import HEADER, launch, program, written
 
 from perfmodel import predict
+from perfmodel.cuda.addresses.launch import bound
+from perfmodel.cuda.emulate.launch import emulated_launch
+from perfmodel.cuda.emulate.run import emulate
 from perfmodel.cuda.kernel.translate import translated
 from perfmodel.cuda.launch.spec import Buffer, LaunchSpec, structure
 from perfmodel.cuda.parse.inline import inlined
@@ -112,7 +115,7 @@ COPY = """
   ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, {step};
   add.s64 %d1, %d1, %d2; mov.u32 %r2, s; mad.lo.s32 %r2, %r1, {size}, %r2;
   setp.lt.u32 %p1, %r1, 32; selp.b32 %r3, {size}, 0, %p1;
-  cp.async.{how}.shared.global [%r2], [%d1], {size}, %r3; cp.async.wait_all; ret;
+  cp.async.{how}.shared.global{hint} [%r2], [%d1], {size}{source}; cp.async.wait_all; ret;
 """
 
 
@@ -121,7 +124,7 @@ COPY = """
     [("ca", 4, 4, 4), ("ca", 8, 8, 8), ("ca", 4, 128, 32), ("cg", 16, 16, 16), ("cg", 16, 64, 32)],
 )
 def test_asynchronous_copies_read_and_write(how: str, size: int, step: int, sectors: int) -> None:
-    body = COPY.format(how=how, size=size, step=step)
+    body = COPY.format(how=how, size=size, step=step, hint="", source=", %r3")
     kernel = made(body, declared=".shared .align 16 .b8 s[1024];")
     load, store = kernel.accesses
     found = predict(kernel).traffic
@@ -130,6 +133,30 @@ def test_asynchronous_copies_read_and_write(how: str, size: int, step: int, sect
     assert found["shared_requests"] == 8
     assert found["shared_wavefronts"] == 8 * size / 4
     assert (load.cache, store.kind) == ("l2" if how == "cg" else "l1", "store")
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+@pytest.mark.parametrize(
+    ("source", "warps"), [("", 2), (", %r3", 1), (", %p1", 1), (", 16", 2), (", 0", 0)]
+)
+@pytest.mark.parametrize("policy", ["", ", %d3"])
+def test_what_a_copy_reads_whatever_its_cache_policy(
+    source: str, warps: int, policy: str, emulated: bool
+) -> None:
+    # PTX ISA, cp.async: a source size or a predicate to ignore the source, then a policy
+    hint = ".L2::cache_hint" if policy else ""
+    body = "createpolicy.fractional.L2::evict_first.b64 %d3, 1.0;"
+    body += COPY.format(how="cg", size=16, step=16, hint=hint, source=source + policy)
+    module = written(body, declared=".shared .align 16 .b8 s[1024];")
+    spec = launch(4, 64, out=Buffer(1 << 16))
+    if emulated:
+        (kernel,) = module.kernels
+        counts = emulate(module, kernel, emulated_launch(bound(spec, kernel), kernel)).counts
+        loads = [c for at, c in counts.items() if at < 1 << 32]
+        assert sum(c.requests for c in loads) == 4 * warps
+    else:
+        found = predict(translated(program(module), spec)).traffic
+        assert found["global_load_requests"] == 4 * warps
 
 
 BULK = """
