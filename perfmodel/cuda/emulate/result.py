@@ -14,6 +14,7 @@ from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
 from perfmodel.cuda.emulate.reuse import Reuse
 from perfmodel.cuda.parse.control_flow import Loop, control_flow
+from perfmodel.cuda.parse.opcodes import is_block_barrier
 from perfmodel.cuda.parse.syntax import Function, SpecialRegister
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.counted import Unequal
@@ -140,8 +141,7 @@ def in_longest_loop(
     iterations of a loop with a barrier, and may idle in loops within it.
     """
     flow = control_flow(function)
-    waits = (i.opcode in ("bar", "barrier") for i in function.instructions)
-    barriers = frozenset(compress(flow.block_of, waits))
+    barriers = frozenset(compress(flow.block_of, map(is_block_barrier, function.instructions)))
     inside = {loop: float(work[[*loop.blocks]].sum()) for loop in flow.loops}
     own = dict(inside)
     for loop in flow.loops:

@@ -8,6 +8,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.machine import Active, Getter, Machine, Step
 from perfmodel.cuda.parse.control_flow import ControlFlow
+from perfmodel.cuda.parse.opcodes import is_block_barrier
 from perfmodel.cuda.parse.syntax import Function, Instruction, Register
 from perfmodel.cuda.sass.unrolling import COPIES
 
@@ -83,15 +84,11 @@ def _straight(
     current = Segment(number, [], False, False, True, copy)
     for at in range(block.start, block.stop):
         instruction = function.instructions[at]
-        if instruction.opcode in ("bar", "barrier") and "arrive" not in instruction.modifiers:
-            if "warp" in instruction.modifiers:
-                continue
+        if is_block_barrier(instruction):
             current.barrier = True
             current.joined = _joined(machine, instruction)
             found.append(current)
             current = Segment(number, [], False, False, False, copy)
-            continue
-        if instruction.opcode in ("ret", "exit", "bra", "brx", "trap"):
             continue
         run = made(at, instruction)
         if run is None:

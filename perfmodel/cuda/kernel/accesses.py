@@ -18,6 +18,7 @@ from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import Moved
 from perfmodel.cuda.parse.once import once
+from perfmodel.cuda.parse.opcodes import is_block_barrier
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.expressions import Name, Node, Number, names, parse
 from perfmodel.kernels.access import DATA_TYPES, Access
@@ -133,7 +134,7 @@ def chained(
 def _before_barrier(function: Function, at: int) -> frozenset[int]:
     """Return the instructions before the last barrier that stands before an instruction."""
     behind = function.instructions[:at]
-    last = max((n for n, i in enumerate(behind) if i.opcode in ("bar", "barrier")), default=0)
+    last = max((n for n, i in enumerate(behind) if is_block_barrier(i)), default=0)
     return frozenset(range(last))
 
 

@@ -19,7 +19,7 @@ from perfmodel.cuda.kernel.analysed import Analysed, Numbers
 from perfmodel.cuda.kernel.counts import body_runs
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
-from perfmodel.cuda.parse.opcodes import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import is_block_barrier, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function, Instruction, SpecialRegister
 from perfmodel.cuda.sass.frequencies import Issued, Runs, issued
 from perfmodel.cuda.sass.machine_code import BRANCH, MachineCode
@@ -36,7 +36,6 @@ _ALL: Final = 0.95
 """Share of the warps that run a block from which on it counts as run by all."""
 _SOME: Final = 1 / 32
 """Share of the warps that run a block from which on some warp of each block of threads does."""
-_BARRIERS: Final = ("bar", "barrier")
 
 
 class Took(NamedTuple):
@@ -92,7 +91,7 @@ def entered_share(
 
 def _meets(function: Function, flow: ControlFlow, block: int) -> bool:
     """Say whether a block's warps wait for one another."""
-    return any(function.instructions[at].opcode in _BARRIERS for at in flow.places([block]))
+    return any(is_block_barrier(function.instructions[at]) for at in flow.places([block]))
 
 
 def loops_of_blocks(found: Followed) -> dict[int, str | None]:

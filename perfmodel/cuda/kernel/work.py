@@ -23,7 +23,7 @@ from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import is_memory
 from perfmodel.cuda.parse.noted import Repeated
 from perfmodel.cuda.parse.once import once
-from perfmodel.cuda.parse.opcodes import read_registers, written_registers
+from perfmodel.cuda.parse.opcodes import is_block_barrier, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import SIZES, Function, Instruction, Module, Symbol, leaves
 from perfmodel.cuda.sass.branch_tables import TABLE_WORDS, branch_tables
 from perfmodel.cuda.sass.divergence import Run, meetings, partings, varying_constants
@@ -240,7 +240,7 @@ def _barriers(function: Function, flow: ControlFlow, found: Followed) -> tuple[B
     for run in found.blocks:
         block = flow.blocks[run.block]
         for instruction in function.instructions[block.start : block.stop]:
-            if instruction.opcode in ("bar", "barrier") and "arrive" not in instruction.modifiers:
+            if is_block_barrier(instruction):
                 counts[run.loop] = counts.get(run.loop, 0) + 1
     return tuple(Barrier(Number(count), loop) for loop, count in counts.items())
 

@@ -143,6 +143,12 @@ def led_to(
     return frozenset(found)
 
 
+def is_block_barrier(instruction: ptx.Instruction) -> bool:
+    """Say whether a block's threads wait for one another: no warp's, and none that goes on."""
+    barrier = instruction.opcode in ("bar", "barrier")
+    return barrier and {"arrive", "warp"}.isdisjoint(instruction.modifiers)
+
+
 def calls_for_odd_values(instruction: ptx.Instruction) -> bool:
     """Say whether odd values go a way of their own: a call behind a branch, which ends a block."""
     modifiers = {*instruction.modifiers}

@@ -272,6 +272,14 @@ def test_shared_requests_equal_the_emulator(name: str) -> None:
     assert float(np.max(details.traffic.shared_wavefronts)) == pytest.approx(data, rel=2e-3)
 
 
+@pytest.mark.parametrize(("barrier", "count"), [("bar.sync 0", 1), ("bar.warp.sync -1", 0)])
+def test_a_block_does_not_meet_where_a_warp_does(barrier: str, count: int) -> None:
+    # PTX ISA: bar.warp.sync, which __syncwarp() becomes, waits for the lanes of a warp
+    body = f"ld.param.u64 %d1, [out]; {barrier}; st.global.u32 [%d1], 1; ret;"
+    made = translated(program(written(body)), launch(4, 64, out=Buffer(4096)))
+    assert len(made.barriers) == count
+
+
 def test_neighbouring_shared_loads_become_one() -> None:
     made = kernel("product_tiled", launch((3, 3), (32, 32), N=96))
     loads = [a for a in made.accesses if a.buffer in ("a", "b") and a.kind == "load"]

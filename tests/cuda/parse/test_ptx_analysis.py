@@ -79,6 +79,21 @@ def test_registers_written_and_read(text: str, writes: str, reads: str) -> None:
     assert opcodes.read_registers(instruction) == {*reads.split()}
 
 
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("bar.sync 0", True),
+        ("bar.red.popc.u32 %r1, 0, %p1", True),
+        ("barrier.sync.aligned 1, 64", True),
+        ("bar.arrive 1, 64", False),
+        ("bar.warp.sync -1", False),
+        ("membar.cta", False),
+    ],
+)
+def test_barriers_at_which_a_block_waits(text: str, waits: bool) -> None:
+    assert opcodes.is_block_barrier(kernel(f"{text};").instructions[0]) == waits
+
+
 def test_unknown_instructions_are_counted_and_named() -> None:
     found = kernel("frob.x %r1; frob.x %r2; mov.u32 %r1 ! 5; mov.u32 %r1, 2; zap; ret;")
     assert opcodes.unknown(found) == {"frob.x": 2, "mov.u32": 1, "zap": 1}
