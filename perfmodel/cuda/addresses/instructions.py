@@ -360,7 +360,10 @@ class Interpreter:
         if bits > was:
             if source[:1] == "u":
                 return [self.algebra.unsigned(value, was)]
-            return [value]
+            half = 1 << was - 1
+            if was >= 32 or self.algebra.within(value, -half, half - 1):
+                return [value]
+            return [self.algebra.remainder(value + half, 2 * half) - half]
         if bits >= 32 or self.algebra.within(value, -(1 << bits - 1), (1 << bits) - 1):
             return [value]
         if to[:1] == "u":

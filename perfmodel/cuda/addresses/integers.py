@@ -77,7 +77,11 @@ def _divided(rest: bool) -> _Work:
         if not algebra.within(b, 1, None):
             return None
         # Rounding towards zero and down are the same for what is not negative.
-        return algebra.remainder(a, b) if rest else algebra.quotient(a, b)
+        if algebra.within(a, 0, None):
+            return algebra.remainder(a, b) if rest else algebra.quotient(a, b)
+        negative = algebra.compared("<", a, constant(0))
+        found = algebra.chosen(negative, -algebra.quotient(-a, b), algebra.quotient(a, b))
+        return a - found * b if rest else found
 
     return work
 

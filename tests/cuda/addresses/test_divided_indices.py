@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from programs import launch, program, written
@@ -202,3 +203,35 @@ def test_rows_and_columns_that_start_again_are_one_remainder(
     found = evaluate(expression(whole), {"x": x, "c": columns, "r": rows})
     assert np.all(found == x % (columns * rows) * times)
     assert text(expression(whole)).count("%") == 1
+
+
+def _reached(body: str) -> list[int]:
+    """Return the elements to which 256 threads store, by what they make of their number %r1."""
+    begin = "mov.u32 %r1, %tid.x; ld.param.u32 %r2, [m]; ld.param.u64 %d3, [out];"
+    end = "mul.wide.s32 %d2, %r9, 4; add.s64 %d3, %d3, %d2; st.global.u32 [%d3], %r1; ret;"
+    module = written(begin + body + end, ".param .u64 out, .param .u32 m")
+    made = translated(program(module), launch(1, BLOCK, m=7))
+    (access,) = made.accesses
+    thread = np.arange(BLOCK)
+    values: dict[str, Any] = {"threadIdx.x": thread, "blockIdx.x": 0, "blockDim.x": BLOCK, "m": 7}
+    for name, node in made.definitions:
+        values[name] = evaluate(node, values)
+    return [int(i) for i in np.broadcast_to(evaluate(access.index, values), BLOCK)]
+
+
+def test_signed_division_is_towards_zero() -> None:
+    # PTX ISA, div and rem of signed integers, as C has them
+    below = "sub.s32 %r3, %r1, 100;"
+    quotients = _reached(f"{below} div.s32 %r4, %r3, %r2; add.s32 %r9, %r4, 20;")
+    assert quotients == [int((t - 100) / 7) + 20 for t in range(BLOCK)]
+    rests = _reached(f"{below} rem.s32 %r4, %r3, %r2; add.s32 %r9, %r4, 20;")
+    assert rests == [t - 100 - 7 * int((t - 100) / 7) + 20 for t in range(BLOCK)]
+
+
+@pytest.mark.parametrize(("bits", "kind"), [(8, np.int8), (16, np.int16)])
+def test_conversions_of_narrow_integers_keep_their_low_bits(bits: int, kind: Any) -> None:
+    # PTX ISA, cvt: a source register wider than its type is cut off, and its sign extended
+    step = 1 << bits - 7
+    body = f"mul.lo.s32 %r3, %r1, {step}; cvt.s32.s{bits} %r4, %r3; add.s32 %r9, %r4, 40000;"
+    expected = (np.arange(BLOCK) * step).astype(kind).astype(int) + 40000
+    assert _reached(body) == expected.tolist()
