@@ -254,7 +254,7 @@ class Interpreter:
             return self._logic(at, instruction, state)
         if opcode == "mov" and kind == "pred":
             return [self.condition(operands[1], state, at)]
-        if opcode in ("mov", "cvta"):
+        if opcode in ("mov", "cvta", "mapa"):  # each block of a cluster has the same layout
             return self._moved(instruction, state)
         if opcode == "selp":
             condition = self.condition(operands[3], state, at)

@@ -78,7 +78,7 @@ Work = tuple[Callable[..., Array], Sequence[Any]]
 def _special_work(instruction: Instruction, dtype: Any) -> Work | None:
     """Return what an instruction computes that is no row of `values.work`; None of others."""
     opcode, modifiers, operands = instruction.opcode, instruction.modifiers, instruction.operands
-    if opcode in ("mov", "cvta"):
+    if opcode in ("mov", "cvta", "mapa"):  # another block's shared memory counts as the own
         return lambda a: a, (dtype,)
     if opcode == "selp":
         return _chosen, (dtype, dtype, _BOOL)

@@ -159,6 +159,23 @@ def test_what_a_copy_reads_whatever_its_cache_policy(
         assert found["global_load_requests"] == 4 * warps
 
 
+@pytest.mark.parametrize("mapped", ["mapa.shared::cluster.u32", "mapa.u64"])
+@pytest.mark.parametrize("emulated", [False, True])
+def test_another_blocks_shared_memory_is_shared_memory(mapped: str, emulated: bool) -> None:
+    # PTX ISA, mapa: the address in another block of the cluster of what is at that of this one
+    bits, far, space = (64, "%d4", "") if "u64" in mapped else (32, "%r4", ".shared::cluster")
+    body = f"mov.u{bits} {far}, s; {mapped} {far}, {far}, 1; ld{space}.u32 %r3, [{far}+4]; ret;"
+    module = written(body, declared=".shared .align 16 .b8 s[1024];")
+    spec = launch(4, 64, out=Buffer(1 << 16))
+    # by hand: one request of each of 2 warps of 4 blocks
+    if emulated:
+        (kernel,) = module.kernels
+        found = emulate(module, kernel, emulated_launch(bound(spec, kernel), kernel))
+        assert [(c.region, c.requests) for c in found.counts.values()] == [(-1, 8)]  # shared
+    else:
+        assert predict(translated(program(module), spec)).traffic["shared_requests"] == 8
+
+
 BULK = """
   ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra wait;
   mov.u32 %r2, s; mov.u32 %r3, bar; mov.u32 %r4, %ctaid.x; mul.wide.u32 %d2, %r4, 2048;
