@@ -183,7 +183,7 @@ class Flow:
     def _reads_parameters(self, instruction: Instruction, state: State) -> bool:
         if instruction.opcode != "ld" or len(instruction.operands) < 2:
             return False
-        if "param" in instruction.stems:
+        if instruction.space == "param":
             return True
         return structure_place(self.interpreter, instruction.operands[1], state) is not None
 

@@ -25,7 +25,6 @@ from perfmodel.hardware.device import WARP_SIZE
 from perfmodel.models.requests.coalescing import SECTOR
 
 _LANES: Final = "threadIdx."
-_ELSEWHERE: Final = frozenset({"shared", "local", "param", "const"})
 
 
 def lane_steps(
@@ -49,7 +48,7 @@ def _loads(accesses: Sequence[MemoryAccess], function: Function) -> list[MemoryA
     found = []
     for access in accesses:
         instruction = function.instructions[access.at]
-        if instruction.opcode in ("ld", "ldu") and not _ELSEWHERE & instruction.stems:
+        if instruction.opcode in ("ld", "ldu") and instruction.space in ("global", None):
             found.append(access)
     return found
 

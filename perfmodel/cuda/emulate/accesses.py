@@ -27,7 +27,7 @@ def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
     make = _MAKERS.get(opcode)
     if make is None or len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
         return None
-    if opcode in ("ld", "ldu") and "param" in instruction.stems:
+    if opcode in ("ld", "ldu") and instruction.space == "param":
         return _parameter(machine, instruction)
     return make(machine, at, instruction, report)
 
@@ -279,7 +279,7 @@ def ticket_draws(function: ptx.Function, flow: ControlFlow) -> frozenset[int]:
         and i.opcode == "atom"
         and "add" in i.modifiers
         and i.modifiers[-1][:1] in "us"
-        and "shared" not in i.modifiers
+        and i.space != "shared"
     )
 
 

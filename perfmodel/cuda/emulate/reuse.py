@@ -149,7 +149,9 @@ def cached_loads(function: Function) -> frozenset[int]:
     return frozenset(
         at
         for at, i in enumerate(function.instructions)
-        if i.opcode == "ld" and not {"shared", "cg", "cv", "volatile", "relaxed"} & {*i.modifiers}
+        if i.opcode == "ld"
+        and i.space != "shared"
+        and {"cg", "cv", "volatile", "relaxed"}.isdisjoint(i.modifiers)
     )
 
 

@@ -30,8 +30,6 @@ THREAD: Final = parse(
     " + (threadIdx.x + blockDim.x*(threadIdx.y + blockDim.y*threadIdx.z))"
 )
 """Number of a thread in the launch."""
-_UNORDERED: Final = frozenset({"nc", "shared", "local"})
-"""What no store through another pointer to global memory writes."""
 
 
 @record
@@ -111,8 +109,10 @@ def chained(
     found = []
     for access, p in zip(accesses, placed, strict=True):
         sources = p.access.sources
-        modifiers = function.instructions[p.access.at].modifiers
-        if access.loop is None and _UNORDERED.isdisjoint(modifiers):
+        made = function.instructions[p.access.at]
+        # What no store through another pointer to global memory writes.
+        unordered = "nc" in made.modifiers or made.space in ("shared", "local")
+        if access.loop is None and not unordered:
             if access.kind == "load":
                 sources = sources.union(*(s for base, s in held.items() if base != p.base))
             elif access.kind == "store":
@@ -259,8 +259,9 @@ def _stretches(function: Function, flow: ControlFlow, kind: str) -> list[int]:
 
 def _parts(instruction: Instruction, kind: str) -> bool:
     """Say whether an instruction keeps accesses of a kind before and behind it apart."""
-    modifiers = instruction.modifiers
+    space = instruction.space
     if kind == "shared":
-        return instruction.opcode in ("st", "atom", "red") and "global" not in modifiers
+        return instruction.opcode in ("st", "atom", "red") and space != "global"
     others = ("st", "atom", "red") if kind == "load" else ("ld", "atom", "red")
-    return instruction.opcode in others and not {"shared", "nc", "param"} & {*modifiers}
+    ordered = space not in ("shared", "param") and "nc" not in instruction.modifiers
+    return instruction.opcode in others and ordered

@@ -43,7 +43,9 @@ class _Fragment:
     def rows(self) -> bool:
         """Whether it comes from shared memory by rows, as matrices do."""
         given = {*self.made.modifiers}
-        return self.loads and "shared" in given and self.size == 2 and not {"c", "d"} & given
+        return (
+            self.loads and self.made.space == "shared" and self.size == 2 and not {"c", "d"} & given
+        )
 
     @property
     def held(self) -> tuple[ptx.Operand, ...]:
@@ -139,10 +141,9 @@ class _Writer:
     def _pairs(self, f: _Fragment) -> int:
         """Write the loads or stores by which each lane moves its pairs; return how many."""
         line, along = (_PAIR, _LINE) if f.turned else (_LINE, _PAIR)
-        space = next((m for m in f.made.modifiers if m in ("global", "shared")), None)
         single = f.turned or f.size == 2
         verb, width = "ld" if f.loads else "st", None if single else "v2"
-        name = ".".join(part for part in (verb, space, width, "b32") if part)
+        name = ".".join(part for part in (verb, f.made.space, width, "b32") if part)
         done = 0
         for group in range(0, f.lines, _GROUP):
             for second in range(2 if f.turned else 1):

@@ -196,7 +196,7 @@ def chain_clocks(
 def _latency(instruction: Instruction, counts: Mapping[str, float]) -> float:
     found = latencies()
     if is_memory(instruction):
-        return found.shared if "shared" in instruction.modifiers else 0.0
+        return found.shared if instruction.space == "shared" else 0.0
     if tensor_clocks(instruction):
         return found.pipe["tensor16"]
     pipe = max(counts, key=lambda name: counts[name], default="")

@@ -254,7 +254,7 @@ class _Inliner:
 
     def _handed_over(self, i: ptx.Instruction) -> list[ptx.Instruction]:
         """Return an instruction, or the moves that a load or store of parameter space becomes."""
-        memory = i.opcode in ("ld", "st") and "param" in i.stems and len(i.operands) == 2
+        memory = i.opcode in ("ld", "st") and i.space == "param" and len(i.operands) == 2
         place = i.operands[i.opcode == "ld"] if memory else None
         name, start = (isinstance(place, ptx.Address) and place.place) or ("", 0)
         if not name or any(name == p.name for p in self.kernel.parameters):

@@ -94,7 +94,7 @@ def operands_of_their_own(function: ptx.Function) -> frozenset[str]:
 def _is_own(maker: ptx.Instruction, known: set[str]) -> bool:
     sources = maker.operands[1:]
     if maker.opcode == "ld":
-        return "param" in maker.modifiers
+        return maker.space == "param"
     return maker.opcode in ("mov", "cvta") and all(
         isinstance(o, ptx.Immediate | ptx.FloatImmediate | ptx.Symbol)
         or (isinstance(o, ptx.Register) and o.name in known)

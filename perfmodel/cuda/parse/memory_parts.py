@@ -17,7 +17,6 @@ from perfmodel.records import record
 
 Kind = Literal["load", "store", "atomic"]
 
-_SPACES: Final = ("global", "shared", "local", "const", "param")
 _WIDEST: Final = 16
 """[B] that a lane moves at once; wider vectors are several instructions of the machine."""
 _ROW: Final = 16
@@ -78,8 +77,7 @@ def verb(instruction: Instruction) -> str:
 
 def _plain(instruction: Instruction) -> tuple[Part, ...]:
     opcode, modifiers = verb(instruction), instruction.modifiers
-    names = (m.partition("::")[0] for m in modifiers)
-    space = next((m for m in names if m in _SPACES), None)
+    space = instruction.space
     if space in ("param", "const") or (opcode == "st" and "bulk" in modifiers):
         return ()  # st.bulk clears shared memory, past the load and store units
     lanes = next((int(m[1:]) for m in modifiers if m in ("v2", "v4", "v8")), 1)
@@ -187,7 +185,9 @@ def counts_lanes(function: Function, instruction: Instruction) -> bool:
     """
     modifiers = instruction.modifiers
     return (
-        {"shared", "add"} <= {*modifiers}
+        instruction.space == "shared"
+        and "shared::cluster" not in modifiers  # another block's words: ATOM
+        and "add" in modifiers
         and modifiers[-1] in _COUNTED
         and instruction.operands[-1] == Immediate(1)
         and not (instruction.opcode == "atom" and is_used(function, instruction))
@@ -195,16 +195,15 @@ def counts_lanes(function: Function, instruction: Instruction) -> bool:
 
 
 def _operation(function: Function, instruction: Instruction) -> AtomicOperation:
-    modifiers = instruction.modifiers
-    queues = instruction.opcode == "atom" and _LOCKING & {*modifiers} and "shared" not in modifiers
-    if queues:
+    modifiers, shared = instruction.modifiers, instruction.space == "shared"
+    if instruction.opcode == "atom" and _LOCKING & {*modifiers} and not shared:
         flow = control_flow(function)
         locks = {*lock_loops(function, flow), *held_inside(function, flow)}
         if any(function.instructions[at] is instruction for at in locks):
             return "lock-loop"
     if "exch" in modifiers:
         return "exchange"
-    if "shared" in modifiers and not _RAISES.isdisjoint(modifiers):
+    if shared and not _RAISES.isdisjoint(modifiers):
         return "raise"
     if "add" in modifiers and modifiers[-1] in _EMULATED:
         return "cas-loop"

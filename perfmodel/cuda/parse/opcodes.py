@@ -19,8 +19,6 @@ _FLOATS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("f32", "f32x2", "tf32"), "float32"),
     **dict.fromkeys(("f16", "f16x2", "bf16", "bf16x2"), "float16"),
 }
-_SPACES: Final = ("global", "shared", "local", "const", "param")
-
 
 _COMPUTING: Final = frozenset(
     {"arithmetic", "logic", "special", "compare", "convert", "move", "load", "store", "atomic"}
@@ -50,19 +48,14 @@ def kind(instruction: ptx.Instruction) -> str:
     ``integer``; of a load, store or atomic, with its state space: ``load.global``, where an access
     without one is ``generic``; ``unknown`` for an opcode that is not in the table.
     """
-    return _kind(instruction.opcode, instruction.modifiers)
-
-
-@cache
-def _kind(opcode: str, modifiers: tuple[str, ...]) -> str:
+    opcode = instruction.opcode
     found = _tables()[0].get(opcode, UNKNOWN)
     if found == "arithmetic":
-        return next((_FLOATS[m] for m in modifiers if m in _FLOATS), "integer")
+        return next((_FLOATS[m] for m in instruction.modifiers if m in _FLOATS), "integer")
     if found in ("load", "store", "atomic"):
         if opcode in ("ldmatrix", "stmatrix"):
             return f"{found}.shared"
-        names = (m.partition("::")[0] for m in modifiers)
-        return f"{found}.{next((m for m in names if m in _SPACES), 'generic')}"
+        return f"{found}.{instruction.space or 'generic'}"
     return found
 
 

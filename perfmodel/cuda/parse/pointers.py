@@ -12,8 +12,6 @@ POINTER_BYTES: Final = 8
 _MOST_STRUCTURES: Final = 64
 _LARGEST: Final = 4096
 """[B] of all parameters of a kernel (PTX ISA before version 8.1)."""
-_ELSEWHERE: Final = frozenset({"shared", "local", "const", "param"})
-
 
 Place: TypeAlias = tuple[str, int]
 """A parameter and an offset in it [B]."""
@@ -117,7 +115,7 @@ def _pass_on(
     targets = written_registers(instruction)
     operands = instruction.operands[1:]
     where = operands[0] if operands else None
-    if instruction.opcode == "ld" and "param" in instruction.stems:
+    if instruction.opcode == "ld" and instruction.space == "param":
         parameter, start = (isinstance(where, ptx.Address) and where.place) or ("", 0)
         for i, name in enumerate(targets):
             bit = bits.get((parameter, start + i * POINTER_BYTES), 0)
@@ -148,7 +146,7 @@ def _bases(instruction: ptx.Instruction) -> list[str]:
         return []
     parts = memory_parts(instruction)
     places = {p.operand for p in parts if p.space in ("global", None)}
-    if not parts and not _ELSEWHERE & instruction.stems:
+    if not parts and instruction.space in ("global", None):
         places = set(range(len(instruction.operands)))  # prefetches and others
     chosen = [o for i, o in enumerate(instruction.operands) if i in places]
     bases = [o.base for o in chosen if isinstance(o, ptx.Address)]

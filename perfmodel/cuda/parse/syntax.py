@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, TypeAlias
 
 from perfmodel.records import record
@@ -217,14 +217,23 @@ class Instruction:
         return ".".join((self.opcode, *self.modifiers))
 
     @property
-    def stems(self) -> frozenset[str]:
-        """Modifiers without what is behind ``::``: ``shared`` of ``shared::cta``."""
-        return frozenset(m.partition("::")[0] for m in self.modifiers)
+    def space(self) -> str | None:
+        """State space that it names, the first if several: ``shared`` of ``shared::cta``."""
+        return _space(self.modifiers)
 
     @property
     def type_name(self) -> str:
         """Last modifier, such as ``f32``: the type, where there is one; empty without modifiers."""
         return self.modifiers[-1] if self.modifiers else ""
+
+
+_SPACES: Final = frozenset({"global", "shared", "local", "const", "param"})
+
+
+@lru_cache(maxsize=1 << 12)
+def _space(modifiers: tuple[str, ...]) -> str | None:
+    stems = (m.partition("::")[0] for m in modifiers)
+    return next((stem for stem in stems if stem in _SPACES), None)
 
 
 @record

@@ -116,12 +116,12 @@ def wait_exits(function: Function, flow: ControlFlow) -> dict[int, int]:
 
 def _polls(i: Instruction) -> bool:
     if i.opcode == "atom":
-        return "shared" not in i.modifiers
+        return i.space != "shared"
     return i.opcode == "ld" and not _STRONG.isdisjoint(i.modifiers)
 
 
 def _swaps(i: Instruction) -> bool:
-    global_ = i.opcode == "atom" and "shared" not in i.modifiers
+    global_ = i.opcode == "atom" and i.space != "shared"
     return global_ and not {"cas", "exch"}.isdisjoint(i.modifiers)
 
 
@@ -158,7 +158,7 @@ def _taking(function: Function, poll: int, inside: Sequence[int]) -> int | None:
         for name in read_registers(i)
     } - written
     for at, i in enumerate(function.instructions):
-        drawn = i.opcode == "atom" and "add" in i.modifiers and "shared" not in i.modifiers
+        drawn = i.opcode == "atom" and "add" in i.modifiers and i.space != "shared"
         if drawn and compared & {*written_registers(i)}:
             return at
     return None

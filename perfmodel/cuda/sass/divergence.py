@@ -120,7 +120,7 @@ def aggregated(function: Function) -> frozenset[int]:
         returns = i.opcode == "atom" and is_used(function, i)
         words = i.type_name in _WORDS
         if "add" in i.modifiers:
-            long = i.type_name in ("u64", "s64") and "shared" not in i.modifiers
+            long = i.type_name in ("u64", "s64") and i.space != "shared"
             joined = words or (long and not _parts(i.operands[-1], parting))
         else:
             joined = bool(_REDUCED & {*i.modifiers}) and words and not returns

@@ -77,7 +77,7 @@ def _in_turn(
                 every = reached
             elif i.opcode in ("bra", "brx"):
                 chosen[number] = begin
-            elif is_memory(i) and _ON_CHIP & {*i.modifiers}:
+            elif is_memory(i) and i.space in _ON_CHIP:
                 shared = begin = max(begin, shared)
             elif is_memory(i):
                 begin = begin if "nc" in i.modifiers else max(begin, written)

@@ -9,6 +9,7 @@ from perfmodel.cuda.parse import opcodes
 from perfmodel.cuda.parse.control_flow import control_flow
 from perfmodel.cuda.parse.inline import reached
 from perfmodel.cuda.parse.liveness import live_registers
+from perfmodel.cuda.parse.memory_parts import moved
 from perfmodel.cuda.parse.pointers import pointer_parameters
 from perfmodel.cuda.parse.reader import parse_ptx
 from perfmodel.cuda.parse.syntax import Function, Module
@@ -92,6 +93,21 @@ def test_registers_written_and_read(text: str, writes: str, reads: str) -> None:
 )
 def test_barriers_at_which_a_block_waits(text: str, waits: bool) -> None:
     assert opcodes.is_block_barrier(kernel(f"{text};").instructions[0]) == waits
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [
+        # nvcc 13.0 for sm_90: ATOMS.POPC.INC of the block's own words, ATOM of another block's
+        ("red.shared.add.u32 [%r1], 1", "increment"),
+        ("red.shared::cta.add.u32 [%r1], 1", "increment"),
+        ("red.shared::cluster.add.u32 [%r1], 1", "add"),
+        ("atom.shared::cta.max.s32 %r2, [%r1], %r3", "raise"),
+        ("atom.global.max.s32 %r2, [%rd1], %r3", "add"),
+    ],
+)
+def test_atomics_of_shared_memory_however_it_is_named(text: str, operation: str) -> None:
+    assert moved(kernel(f"{text};"), 0).operation == operation
 
 
 def test_unknown_instructions_are_counted_and_named() -> None:
