@@ -278,7 +278,7 @@ def _independent(function: Function, start: int, stop: int) -> int:
             continue
         targets = written_registers(instruction)
         if instruction.opcode == "ld" and is_memory(instruction):
-            if "shared" in instruction.modifiers:
+            if instruction.space in ("shared", "local"):
                 continue
             if reads & waiting:
                 best, count, waiting = max(best, count), 0, set()
