@@ -14,9 +14,10 @@ from typing import Final
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.algebra import Algebra
+from perfmodel.cuda.addresses.clusters import cluster_registers
 from perfmodel.cuda.addresses.instructions import Interpreter
 from perfmodel.cuda.addresses.records import ALIGNED, BASE, Unknown, Value, base_name
-from perfmodel.cuda.addresses.sums import Sum, constant, plus, single
+from perfmodel.cuda.addresses.sums import Sum, applied, constant, plus, single
 from perfmodel.cuda.launch.spec import (
     Argument,
     Buffer,
@@ -143,6 +144,10 @@ def start(module: Module, function: Function, launch: KernelLaunch) -> Start:
             readable = "local-memory" if variable.space == "local" else _readable(variable.name)
             bases[name] = Base(readable, variable.space, held, dynamic=dynamic)
             ranges[name] = _SHARED_ADDRESSES if variable.space == "shared" else _ADDRESSES
+    # By no ranges: these may differ where it is begun again.
+    specials |= cluster_registers(
+        function, specials, lambda how, a, side: applied(how, a, constant(side)), constant
+    )
     algebra = Algebra(ranges)
     linear = plus(
         specials["%tid.x"],

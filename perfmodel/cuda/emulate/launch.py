@@ -3,11 +3,13 @@
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
-from typing import Final
+from operator import floordiv, mod
+from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.cuda.addresses.clusters import cluster_registers
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, coordinates, field_name
 from perfmodel.cuda.emulate.machine import LANES, Machine
 from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
@@ -21,6 +23,8 @@ from perfmodel.records import record
 
 MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""
+_SMS: Final = 132
+"""SMs of an H100 or H200, among which blocks stand in turn for what asks where it runs."""
 
 
 @record
@@ -160,11 +164,13 @@ def sampled_blocks(blocks: int, most: int) -> Array:
     return found
 
 
-def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> dict[str, Array]:
+def special_registers(
+    function: Function, launch: EmulatedLaunch, thread: Array, block: Array
+) -> dict[str, Array]:
     """Return the special registers of all lanes."""
     lane = thread % LANES
     one = np.int64(1) << lane
-    found = {
+    found: dict[str, Any] = {
         **coordinates("%tid", thread, launch.block),
         **coordinates("%ctaid", block, launch.grid),
         "%laneid": lane,
@@ -181,7 +187,11 @@ def special_registers(launch: EmulatedLaunch, thread: Array, block: Array) -> di
         "%dynamic_smem_size": launch.shared_bytes,
         "%envreg1": WORKSPACE,
         "%envreg2": 0,
+        "%smid": block % _SMS,
+        "%nsmid": _SMS,
     }
+    by = {"//": floordiv, "%": mod}
+    found |= cluster_registers(function, found, lambda how, a, n: by[how](a, n), int)
     return {name: np.full(len(thread), value).astype(np.uint32) for name, value in found.items()}
 
 
@@ -193,7 +203,7 @@ def laid_out(
     shared = shared_bytes(module, function, symbols, launch.shared_bytes)
     local = local_bytes(function, symbols)
     memory = Memory(regions, shared, local, sample.block_of)
-    specials = special_registers(launch, sample.thread, sample.numbers[sample.block_of])
+    specials = special_registers(function, launch, sample.thread, sample.numbers[sample.block_of])
     machine = Machine(function, memory, specials, symbols, parameters, sample.lanes)
     machine.others = sample.blocks / len(sample.numbers)
     return regions, machine

@@ -74,7 +74,9 @@ class Machine:
         self.lanes = lanes
         self.registers: dict[str, Array] = {}
         self.everyone = Active(slice(None), np.arange(lanes))
-        self.unfollowed: set[str] = set()  # instructions that are not emulated
+        self.unfollowed: set[str] = (
+            set()
+        )  # instructions and special registers that are not emulated
         self.others = 1.0  # blocks of the launch over those that are run
         self.tickets: frozenset[int] = frozenset()
         # Counters that tickets are drawn from, by address: see `ticket_draws`.
@@ -104,7 +106,7 @@ class Machine:
             case ptx.SpecialRegister(name):
                 known = self.specials.get(name)
                 if known is None:
-                    known = np.zeros(self.lanes, dtype=np.uint32)
+                    return partial(self._unknown, name, dtype)
                 table = seen(known, dtype)
                 return lambda active: table[active.select]
             case ptx.Symbol(name, offset):
@@ -139,6 +141,11 @@ class Machine:
             return np.zeros(len(active.lanes), dtype=dtype)
         found = found[active.select]
         return found if found.dtype == dtype else seen(found, dtype)
+
+    def _unknown(self, name: str, dtype: np.dtype[Any], active: Active) -> Array:
+        """Return 0 for a special register, such as a clock, and note that."""
+        self.unfollowed.add(name)
+        return np.zeros(len(active.lanes), dtype=dtype)
 
     def write(self, name: str, value: Array, active: Active) -> None:
         """Set a register; no name is none."""
