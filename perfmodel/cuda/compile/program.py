@@ -133,9 +133,10 @@ def estimate(module: Module, kernel: Function) -> Resources:
 def _most_registers(kernel: Function) -> int:
     """Return the most that a thread of a kernel may have, by what its PTX asks for."""
     most = [_MOST, *kernel.directives.get("maxnreg", ())]
+    abreast = max((1, *kernel.directives.get("minnctapersm", ())))
     for bound in ("maxntid", "reqntid"):
         threads = prod(kernel.directives.get(bound, ())) or 1
-        most.append(_FILE // (-(-threads // 32) * 32) // 8 * 8)
+        most.append(_FILE // abreast // (-(-threads // 32) * 32) // 8 * 8)
     return min(most)
 
 

@@ -202,6 +202,22 @@ def test_an_assembler_that_refuses_leads_to_an_estimate() -> None:
     assert resources_module.resources(parse_ptx(text), text)["k"].origin == "estimated"
 
 
+@pytest.mark.parametrize(
+    ("bounds", "registers"),
+    # 66 values and the estimate's 7; else what ptxas 13.0 has at most with these __launch_bounds__
+    [("", 73), (".maxntid 1024, 1, 1", 64), (".maxntid 1024, 1, 1 .minnctapersm 2", 32)],
+)
+def test_bounds_of_a_launch_limit_registers(bounds: str, registers: int) -> None:
+    names = [f"%r{i}" for i in range(66)]
+    loads = "".join(f"ld.global.u32 {name}, [%d1+{4 * i}];" for i, name in enumerate(names))
+    stores = "".join(f"st.global.u32 [%d1+{4 * i}], {name};" for i, name in enumerate(names))
+    text = f""".version 8.0 .target sm_90 .address_size 64
+    .entry k(.param .u64 a) {bounds} {{ .reg .b32 %r<99>; .reg .b64 %d<9>;
+      ld.param.u64 %d1, [a]; {loads} {stores} ret; }}"""
+    module = parse_ptx(text)
+    assert estimate(module, module.kernels[0]).registers == registers
+
+
 def test_estimates_against_ptxas() -> None:
     """Independent: registers and shared memory of the corpus as ptxas counted them.
 
