@@ -28,7 +28,7 @@ def parting_registers(function: Function) -> frozenset[str]:
 
 
 def _starts(instruction: Instruction) -> bool:
-    if is_memory(instruction):
+    if is_memory(instruction) or instruction.opcode == "elect":
         return True
     return instruction.opcode in ("mov", "cvt") and any(
         isinstance(o, SpecialRegister) and o.name.startswith(_LANES) for o in instruction.operands

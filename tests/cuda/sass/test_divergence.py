@@ -52,6 +52,12 @@ def test_lanes_part_by_thread_and_data_not_by_block() -> None:
     assert not {"%r1", "%r3"} & parting_registers(function)
 
 
+def test_lanes_part_where_one_is_elected() -> None:
+    # PTX ISA, elect.sync: its predicate holds in one lane of a warp
+    elected = "elect.sync _|%p2, -1; selp.u32 %r5, 1, 0, %p2;"
+    assert len(meetings(*parsed(elected + branch("%r5")))) == 1
+
+
 def test_only_branches_at_which_lanes_part_have_a_meeting() -> None:
     assert len(meetings(*parsed(branch("%r2")))) == 1
     assert len(meetings(*parsed(branch("%r3")))) == 0
