@@ -10,8 +10,8 @@ from perfmodel.cuda.parse.opcodes import written_registers
 
 POINTER_BYTES: Final = 8
 _MOST_STRUCTURES: Final = 64
-_LARGEST: Final = 4096
-"""[B] of all parameters of a kernel (PTX ISA before version 8.1)."""
+_LARGEST: Final = 32764
+"""[B] of all parameters of a kernel (PTX ISA from version 8.1 on; 4352 before)."""
 
 Place: TypeAlias = tuple[str, int]
 """A parameter and an offset in it [B]."""

@@ -87,6 +87,10 @@ READ = """
 def test_pointers_and_numbers_in_structures() -> None:
     module = written(READ, parameters=VIEW)
     assert pointer_fields(module.kernels[0]) == {"view": (8,)}
+    # PTX ISA 8.1: parameters have up to 32764 B
+    far = READ.replace("view+8", "view+32752")
+    large = written(far, parameters=VIEW.replace("[24]", "[32760]"))
+    assert pointer_fields(large.kernels[0]) == {"view": (32752,)}
     stated = structure(["pad 8", "ptr 64KiB", "i32 3", "pad 4"], "view")
     assert len(stated.data) == 24
     assert stated.buffers == {8: Buffer(1 << 16)}
