@@ -353,7 +353,12 @@ class Interpreter:
         self, at: int, instruction: ptx.Instruction, state: Mapping[str, Value]
     ) -> list[Value] | None:
         *_, to, source = instruction.modifiers
-        if to[:1] not in "bsu" or source[:1] not in "bsu" or source.startswith("bf"):
+        if (
+            "pack" in instruction.modifiers
+            or to[:1] not in "bsu"
+            or source[:1] not in "bsu"
+            or source.startswith("bf")
+        ):
             return None
         value = self.integer(instruction.operands[1], state, at)
         bits, was = bits_of(to), bits_of(source)

@@ -49,6 +49,16 @@ def _multiply_add(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum
     return None if first is None else first + values[2]
 
 
+def _of_24_bits(work: _Work) -> _Work:
+    """Return what does the same with numbers that have no more bits."""
+
+    def checked(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
+        small = all(algebra.within(v, 0, (1 << 23) - 1) for v in values[:2])
+        return work(algebra, modifiers, values) if small and "lo" in modifiers else None
+
+    return checked
+
+
 def _shift_left(algebra: Algebra, modifiers: tuple[str, ...], values: list[Sum]) -> Sum | None:
     by = algebra.number(values[1])
     if by is None:
@@ -152,9 +162,9 @@ INTEGER: Final[dict[str, _Work]] = {
     "sub": lambda algebra, modifiers, v: None if "cc" in modifiers else v[0] - v[1],
     "neg": lambda algebra, modifiers, v: -v[0],
     "mul": _multiply,
-    "mul24": _multiply,
+    "mul24": _of_24_bits(_multiply),
     "mad": _multiply_add,
-    "mad24": _multiply_add,
+    "mad24": _of_24_bits(_multiply_add),
     "shl": _shift_left,
     "shr": _shift_right,
     "div": _divided(rest=False),

@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 
 from perfmodel.arrays import Array
-from perfmodel.cuda.emulate import values
+from perfmodel.cuda.emulate import bitwise, values
 from perfmodel.cuda.emulate.machine import Active, Machine, Step
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
 from perfmodel.cuda.parse.opcodes import written_registers
-from perfmodel.cuda.parse.syntax import Immediate, Instruction, Register, Sink, Vector
+from perfmodel.cuda.parse.syntax import SIZES, Immediate, Instruction, Register, Sink, Vector
 
 _BOOL: Final = np.dtype(bool)
 _WORD: Final = np.dtype(np.uint32)
@@ -23,8 +23,11 @@ _NOTHING: Final = frozenset(
         *("griddepcontrol", "setmaxnreg", "tensormap", "createpolicy"),
     }
 )
+_CHAINED: Final = frozenset({"add", "sub", "mad", "addc", "subc", "madc"})
+_CARRY: Final = "CC.CF"
+"""The carry that they hand on, as a register."""
 _JOINS: Final = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
-_COUNTS: Final = {"popc": values.population, "clz": values.leading, "brev": values.reversed_bits}
+_COUNTS: Final = {"popc": bitwise.population, "clz": bitwise.leading, "brev": bitwise.reversed_bits}
 
 
 def step(machine: Machine, instruction: Instruction) -> Step | None:
@@ -46,7 +49,9 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     if not operands:
         return None
     maker = _MAKERS.get(opcode, _computed)
-    if opcode in ("mov", "cvta") and any(isinstance(o, Vector) for o in operands):
+    if opcode in _CHAINED and (opcode.endswith("c") or "cc" in instruction.modifiers):
+        maker = _carried
+    elif opcode in ("mov", "cvta") and any(isinstance(o, Vector) for o in operands):
         maker = _packed
     elif instruction.type_name in NARROW and opcode in NARROW_WORK:
         maker = narrow_step
@@ -55,7 +60,9 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
 
 def _computed(machine: Machine, instruction: Instruction) -> Step | None:
     operands, kind = instruction.operands, values.kind_of(instruction.modifiers)
-    if not isinstance(operands[0], Register | Sink):
+    last = instruction.type_name
+    unknown = last in SIZES and values.dtype_of(last) is None and last not in values.HALVES
+    if unknown or not isinstance(operands[0], Register | Sink):
         return None
     (write,) = machine.setters(operands[0])
     dtype = values.type_of(instruction.modifiers)
@@ -97,10 +104,10 @@ def _special_work(instruction: Instruction, dtype: Any) -> Work | None:
         if not isinstance(table, Immediate):
             return None
         number = table.value
-        return lambda a, b, c: values.logic_of_three(a, b, c, number), (_WORD, _WORD, _WORD)
+        return lambda a, b, c: bitwise.logic_of_three(a, b, c, number), (_WORD, _WORD, _WORD)
     if opcode == "shf":
         left, clamped = "l" in modifiers, "clamp" in modifiers
-        return lambda a, b, c: values.funnel(a, b, c, left, clamped), (_WORD, _WORD, _WORD)
+        return lambda a, b, c: bitwise.funnel(a, b, c, left, clamped), (_WORD, _WORD, _WORD)
     return None
 
 
@@ -108,7 +115,7 @@ def _highest(dtype: Any, shifts: bool, a: Array) -> Array:
     """Return the place of the highest bit that is no sign, or by how much to shift it up."""
     bits = 8 * dtype.itemsize
     magnitude = np.where(a < 0, ~a, a).view(np.dtype(f"u{dtype.itemsize}"))
-    place = np.uint32(bits - 1) - values.leading(np.atleast_1d(magnitude))
+    place = np.uint32(bits - 1) - bitwise.leading(np.atleast_1d(magnitude))
     found = np.uint32(bits - 1) - place if shifts else place
     return np.asarray(np.where(magnitude == 0, np.uint32(0xFFFFFFFF), found))
 
@@ -116,8 +123,6 @@ def _highest(dtype: Any, shifts: bool, a: Array) -> Array:
 def _work(instruction: Instruction, dtype: Any, kind: str) -> Work | None:
     """Return what `values.work` says that an instruction computes; None if it does not."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
-    if opcode in ("add", "sub", "addc", "subc", "madc", "mad") and "cc" in modifiers:
-        return None
     work = values.work(opcode, modifiers)
     if work is None or (kind == "pred" and opcode not in ("and", "or", "xor", "not")):
         return None
@@ -131,6 +136,33 @@ def _work(instruction: Instruction, dtype: Any, kind: str) -> Work | None:
     if "wide" in modifiers:
         types[2] = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
     return work, types[: len(instruction.operands) - 1]
+
+
+def _carried(machine: Machine, instruction: Instruction) -> Step | None:
+    """Return a link of a chain of carries: ``add.cc``, ``addc``, ``mad.lo.cc`` and the like."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    dtype = values.type_of(modifiers)
+    whole = np.dtype(f"u{dtype.itemsize}")
+    product = values.work("mul", modifiers) if opcode.startswith("mad") else None
+    gets = [machine.each(o, dtype) for o in instruction.operands[1:]]
+    if len(gets) != (2 if product is None else 3):
+        return None
+    (write,) = machine.setters(instruction.operands[0])
+    carry = machine.each(Register(_CARRY), _BOOL)
+    takes, gives, minus = opcode.endswith("c"), "cc" in modifiers, opcode.startswith("sub")
+
+    def run(active: Active) -> None:
+        given = [get(active) for get in gets]
+        first = given.pop(0) if product is None else product(given.pop(0), given.pop(0))
+        a, b = first.view(whole), given[0].view(whole)
+        more = carry(active) if takes else np.zeros(len(a), dtype=bool)
+        found = a - b - more.astype(whole) if minus else a + b + more.astype(whole)
+        write(found, active)
+        if gives:
+            wraps = a < b if minus else found < a
+            machine.write(_CARRY, wraps | more & (a == b if minus else found == a), active)
+
+    return run
 
 
 def _chosen(a: Array, b: Array, condition: Array) -> Array:
@@ -157,7 +189,7 @@ def _compared(machine: Machine, instruction: Instruction) -> Step | None:
 
 def _convert(machine: Machine, instruction: Instruction) -> Step | None:
     modifiers = instruction.modifiers
-    if len(modifiers) < 2:
+    if len(modifiers) < 2 or "pack" in modifiers:
         return None
     to, source = modifiers[-2], modifiers[-1]
     if to in NARROW or source in NARROW:
@@ -195,6 +227,8 @@ def _packed(machine: Machine, instruction: Instruction) -> Step | None:
     to, source = instruction.operands[:2]
     dtype = values.type_of(instruction.modifiers)
     whole = np.dtype(f"u{dtype.itemsize}")
+    if values.dtype_of(instruction.type_name) is None:
+        return None
     held = to if isinstance(to, Vector) else source
     if not isinstance(held, Vector):
         return None

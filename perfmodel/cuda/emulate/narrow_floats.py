@@ -26,8 +26,8 @@ NARROW_WORK: Final = frozenset(
 
 def narrow_step(machine: Machine, instruction: Instruction) -> Step | None:
     """Return arithmetic on narrow floats, or None if it is not followed."""
-    kind = instruction.modifiers[-1]
-    work = values.work(instruction.opcode, ("f32",))
+    *how, kind = instruction.modifiers
+    work = values.work(instruction.opcode, (*how, "f32"))
     (write,) = machine.setters(instruction.operands[0])
     if work is None:
         return None

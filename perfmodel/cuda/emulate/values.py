@@ -5,11 +5,13 @@ overflow and without exceptions, but for rounding, which is NumPy's.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
+from perfmodel.cuda.emulate import bitwise
 
 Work = Callable[..., Array]
 
@@ -24,6 +26,8 @@ _TYPES: Final = {
     "f64": np.dtype(np.float64),
     "pred": np.dtype(bool),
 }
+HALVES: Final = frozenset({"s16x2", "u16x2"})
+"""Types of registers that hold two integers."""
 
 
 def dtype_of(kind: str) -> np.dtype[Any] | None:
@@ -43,17 +47,82 @@ def type_of(modifiers: Sequence[str]) -> np.dtype[Any]:
 
 def work(opcode: str, modifiers: tuple[str, ...]) -> Work | None:
     """Return what an instruction computes from its operands, or None if that is not followed."""
-    kind = kind_of(modifiers)
-    dtype = _TYPES[kind]
+    last = modifiers[-1] if modifiers else ""
+    if last in HALVES:
+        return _in_halves(_whole(opcode, modifiers, _TYPES[last[:3]]), last[:3])
+    dtype = type_of(modifiers)
     if dtype.kind == "f":
-        return _FLOAT.get(opcode)
+        return _float(opcode, modifiers)
+    return _whole(opcode, modifiers, dtype)
+
+
+def _whole(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> Work | None:
+    """Return what an instruction computes from integers."""
+    if "sat" in modifiers:
+        return _saturated(_WHOLE[opcode], dtype) if opcode in ("add", "sub") else None
+    if opcode == "dp4a" and len(modifiers) == 2:
+        return partial(bitwise.dot_of_bytes, kinds=modifiers)
     if opcode in ("mul", "mad", "mul24", "mad24"):
         return _product(opcode, modifiers, dtype)
     if opcode in ("div", "rem"):
         return _division(opcode, dtype)
     if opcode in ("shl", "shr"):
         return _shift(opcode, dtype)
-    return _WHOLE.get(opcode)
+    found = _WHOLE.get(opcode)
+    if opcode == "prmt" and modifiers[-1] in bitwise.PERMUTED:
+        table = np.array(bitwise.PERMUTED[modifiers[-1]], dtype=np.uint32)
+        return lambda a, b, mode: bitwise.permuted(a, b, table[mode & np.uint32(3)])
+    return _not_negative(found) if found and "relu" in modifiers else found
+
+
+def _float(opcode: str, modifiers: tuple[str, ...]) -> Work | None:
+    """Return what an instruction computes from floating-point numbers."""
+    if "xorsign" in modifiers:
+        return None
+    found = _FLOAT.get(opcode)
+    if "NaN" in modifiers:  # what is no number is handed on
+        found = {"min": np.minimum, "max": np.maximum}.get(opcode)
+    if found is None:
+        return None
+    if "sat" in modifiers:
+        return lambda *given: clamped(found(*given))
+    return _not_negative(found) if "relu" in modifiers else found
+
+
+def clamped(value: Array) -> Array:
+    """Return floating-point numbers from 0 to 1: 0 for what is none."""
+    return np.asarray(np.fmin(np.fmax(value, value.dtype.type(0)), value.dtype.type(1)))
+
+
+def _not_negative(found: Work) -> Work:
+    def work(*given: Array) -> Array:
+        value = found(*given)
+        return np.asarray(np.maximum(value, value.dtype.type(0)))
+
+    return work
+
+
+def _saturated(found: Work, dtype: np.dtype[Any]) -> Work:
+    info, wide = np.iinfo(dtype), np.int64
+    return lambda *given: np.clip(
+        found(*(g.astype(wide) for g in given)), info.min, info.max
+    ).astype(dtype)
+
+
+def _in_halves(found: Work | None, kind: str) -> Work | None:
+    """Return what does the same with the halves of 32-bit registers."""
+    if found is None:
+        return None
+    dtype, half, word = _TYPES[kind], np.uint16, np.uint32
+
+    def work(*given: Array) -> Array:
+        low, high = (
+            found(*((g >> word(by)).astype(half).view(dtype) for g in given)).view(half)
+            for by in (0, 16)
+        )
+        return np.asarray(low.astype(word) | high.astype(word) << word(16))
+
+    return work
 
 
 def compare(operator: str, a: Array, b: Array) -> Array:
@@ -64,8 +133,9 @@ def compare(operator: str, a: Array, b: Array) -> Array:
         nan = np.isnan(a) | np.isnan(b)
         return ~nan if name == "num" else nan
     found = _COMPARE.get(name, np.equal)(a, b)
-    if unordered and a.dtype.kind == "f":
-        found = found | np.isnan(a) | np.isnan(b)
+    if a.dtype.kind == "f" and (unordered or name == "ne"):
+        nan = np.isnan(a) | np.isnan(b)
+        found = found | nan if unordered else found & ~nan
     return np.asarray(found)
 
 
@@ -84,7 +154,7 @@ def converted(value: Array, to: str, modifiers: Sequence[str]) -> Array:
         found = value.astype(dtype)
         if whole is not None and value.dtype.kind == "f":
             found = whole(found).astype(dtype)
-        return np.clip(found, 0, 1) if "sat" in modifiers else found
+        return clamped(found) if "sat" in modifiers else found
     if "sat" in modifiers:
         info = np.iinfo(dtype)
         value = np.clip(
@@ -95,29 +165,6 @@ def converted(value: Array, to: str, modifiers: Sequence[str]) -> Array:
     return value.astype(dtype)
 
 
-def population(value: Array) -> Array:
-    """Return the bits that are set in each value."""
-    return np.bitwise_count(value).astype(np.uint32)
-
-
-def leading(value: Array) -> Array:
-    """Return the zeros above the highest set bit of each unsigned value."""
-    bits = 8 * value.dtype.itemsize
-    found = value.copy()
-    shift = 1
-    while shift < bits:
-        found |= found >> value.dtype.type(shift)
-        shift *= 2
-    return (bits - np.bitwise_count(found)).astype(np.uint32)
-
-
-def reversed_bits(value: Array) -> Array:
-    """Return the bits of each 32 or 64-bit value in reverse."""
-    each = np.ascontiguousarray(value).view(np.uint8).reshape(-1, value.dtype.itemsize)
-    bits = np.unpackbits(each, axis=1, bitorder="little")[:, ::-1]
-    return np.packbits(bits, axis=1, bitorder="little").view(value.dtype).reshape(value.shape)
-
-
 def _product(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> Work:
     product: Work = np.multiply
     if "wide" in modifiers:
@@ -125,6 +172,14 @@ def _product(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> W
 
         def product(a: Array, b: Array) -> Array:
             return np.asarray(a.astype(wide) * b.astype(wide))
+
+    elif opcode.endswith("24"):
+        upper, shift = "hi" in modifiers, dtype.type(8)
+
+        def product(a: Array, b: Array) -> Array:
+            # The lower 24 bits of each, with their sign; of 48 bits the upper or lower 32.
+            x, y = ((part << shift >> shift).astype(np.int64) for part in (a, b))
+            return np.asarray((x * y >> np.int64(16 if upper else 0)).astype(dtype))
 
     elif "hi" in modifiers:
         product = _high
@@ -181,69 +236,6 @@ def _shift(opcode: str, dtype: np.dtype[Any]) -> Work:
     return shift
 
 
-def _field(a: Array, position: Array, length: Array) -> Array:
-    bits = 8 * a.dtype.itemsize
-    at = (position & 255).astype(np.int64)
-    size = (length & 255).astype(np.int64)
-    moved = a >> np.minimum(at, bits - 1).astype(a.dtype)
-    shifted = np.where(at >= bits, 0, moved).astype(np.int64)
-    mask = np.where(size >= 63, -1, (np.int64(1) << np.minimum(size, 62)) - 1)
-    found = shifted & mask
-    if a.dtype.kind == "i":
-        top = np.where((size > 0) & (size < bits), np.int64(1) << np.clip(size - 1, 0, 62), 0)
-        found = (found ^ top) - top
-    return found.astype(a.dtype)
-
-
-def _insert(a: Array, b: Array, position: Array, length: Array) -> Array:
-    dtype = b.dtype
-    bits = 8 * dtype.itemsize
-    at = np.minimum((position & 255).astype(np.uint64), np.uint64(63))
-    size = np.minimum((length & 255).astype(np.uint64), np.uint64(63))
-    mask = ((np.uint64(1) << size) - np.uint64(1)) << at
-    found = (a.astype(np.uint64) << at & mask) | (b.astype(np.uint64) & ~mask)
-    return (found & np.uint64((1 << bits) - 1)).astype(dtype)
-
-
-def _bit_mask(start: Array, length: Array) -> Array:
-    """Return words with so many bits set from a place on, cut off at the word's end: ``bmsk``."""
-    at = np.minimum(start.astype(np.uint64), np.uint64(32))
-    size = np.minimum(length.astype(np.uint64), np.uint64(32))
-    mask = ((np.uint64(1) << size) - np.uint64(1)) << at
-    return (mask & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-
-
-def _permuted(a: Array, b: Array, selector: Array) -> Array:
-    both = a.astype(np.uint64) | b.astype(np.uint64) << np.uint64(32)
-    found = np.zeros(a.shape, dtype=np.uint64)
-    for i in range(4):
-        choice = selector.astype(np.uint64) >> np.uint64(4 * i) & np.uint64(15)
-        byte = both >> (choice & np.uint64(7)) * np.uint64(8) & np.uint64(255)
-        sign = np.where(byte & np.uint64(128), np.uint64(255), np.uint64(0))
-        found |= np.where(choice & np.uint64(8), sign, byte) << np.uint64(8 * i)
-    return found.astype(np.uint32)
-
-
-def logic_of_three(a: Array, b: Array, c: Array, table: int) -> Array:
-    """Return the bits that an ``lop3`` table gives for three operands."""
-    a, b, c = np.broadcast_arrays(a, b, c)
-    found = np.zeros_like(a)
-    for row in range(8):
-        if table >> row & 1:
-            parts = [x if row >> (2 - i) & 1 else ~x for i, x in enumerate((a, b, c))]
-            found |= parts[0] & parts[1] & parts[2]
-    return found
-
-
-def funnel(low: Array, high: Array, by: Array, left: bool, clamp: bool) -> Array:
-    """Return 32 bits of a 64-bit value that is shifted: ``shf``."""
-    both = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
-    amount = by.astype(np.uint64)
-    amount = np.minimum(amount, np.uint64(32)) if clamp else amount & np.uint64(31)
-    moved = (both << amount) >> np.uint64(32) if left else both >> amount
-    return moved.astype(np.uint32)
-
-
 def fused(a: Array, b: Array, c: Array) -> Array:
     """Return a product and a sum that are rounded once.
 
@@ -289,10 +281,10 @@ _WHOLE: Final[dict[str, Work]] = {
     "not": np.invert,
     "cnot": lambda a: (a == 0).astype(a.dtype),
     "sad": lambda a, b, c: np.where(a > b, a - b, b - a) + c,
-    "bfe": _field,
-    "bfi": _insert,
-    "prmt": _permuted,
-    "bmsk": _bit_mask,
+    "bfe": bitwise.field,
+    "bfi": bitwise.inserted,
+    "prmt": bitwise.permuted,
+    "bmsk": bitwise.bit_mask,
 }
 _FLOAT: Final[dict[str, Work]] = {
     "add": np.add,

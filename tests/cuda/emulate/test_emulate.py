@@ -189,6 +189,72 @@ def test_instructions_by_hand(body: str, expected: int) -> None:
     assert out.view(np.int32).tolist() == [expected] * 32
 
 
+MODES = "mov.b32 %r2, 0x33221100; mov.b32 %r3, 0x77665544; mov.b32 %r4, {c}; prmt.b32.{mode} "
+WORDS = "mov.b32 %r2, 0x7FFF8001; mov.b32 %r3, 0x0001FFFE; "
+BYTES = "mov.b32 %r2, 0xFF020304; mov.b32 %r3, 0x01FE0102; "
+LONG = "mov.b32 %r2, 0xFFFFFFFF; mov.b32 %r3, 1; mov.b32 %r4, 7; "
+
+
+# PTX ISA, by hand: what each instruction's text says of these numbers
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("mov.u32 %r2, 0x7FFFFFF0; add.sat.s32 %r1, %r2, 100;", 2**31 - 1),
+        ("mov.u32 %r2, -2147483640; sub.sat.s32 %r1, %r2, 100;", -(2**31)),
+        ("mov.u32 %r2, -7; add.sat.s32 %r1, %r2, 100;", 93),
+        ("mov.f32 %f1, 0f40000000; fma.rn.sat.f32 %f2, %f1, %f1, %f1; mov.b32 %r1, %f2;",
+         0x3F800000),
+        ("mov.f32 %f1, 0fC0000000; add.sat.f32 %f2, %f1, %f1; mov.b32 %r1, %f2;", 0),
+        ("mov.f32 %f1, 0f7FC00000; mul.sat.f32 %f2, %f1, %f1; mov.b32 %r1, %f2;", 0),
+        ("mov.f32 %f1, 0f7FC00000; mov.f32 %f2, 0f40000000; max.NaN.f32 %f3, %f1, %f2;"
+         "mov.b32 %r3, %f3; shr.u32 %r1, %r3, 23;", 255),
+        (WORDS + "add.s16x2 %r1, %r2, %r3;", 0x80007FFF - 2**32),
+        (WORDS + "min.s16x2 %r1, %r2, %r3;", 0x00018001),
+        (WORDS + "max.u16x2 %r1, %r2, %r3;", 0x7FFFFFFE),
+        (WORDS + "max.relu.s16x2 %r1, %r2, %r3;", 0x7FFF0000),
+        ("mov.f32 %f1, 0f7FC00000; setp.ne.f32 %p1, %f1, %f1; selp.b32 %r1, 1, 2, %p1;", 2),
+        ("mov.f32 %f1, 0f7FC00000; setp.neu.f32 %p1, %f1, %f1; selp.b32 %r1, 1, 2, %p1;", 1),
+        ("mov.u32 %r2, 0x01FFFFFF; mul24.lo.s32 %r1, %r2, 5;", -5),
+        ("mov.u32 %r2, 0x01FFFFFF; mul24.hi.u32 %r1, %r2, 0x10000;", 0xFFFFFF),
+        ("mov.u32 %r2, 0xFF000003; mad24.lo.u32 %r1, %r2, 5, 100;", 115),
+        ("mov.u32 %r2, -5; mov.u32 %r3, 40; bfe.s32 %r1, %r2, %r3, 8;", -1),
+        ("mov.u32 %r2, -5; mov.u32 %r3, 40; bfe.u32 %r1, %r2, %r3, 8;", 0),
+        ("mov.u32 %r2, -5; mov.u32 %r3, 40; bfe.s32 %r1, %r2, %r3, 0;", 0),
+        ("prmt.b32 %r1, 0x33221100, 0x77665544, 0x3210;", 0x33221100),
+        ("mov.b32 %r3, 0x77665544; prmt.b32 %r1, 0x33221100, %r3, 0x7041;", 0x77004411),
+        (MODES.format(mode="f4e", c=1) + "%r1, %r2, %r3, %r4;", 0x44332211),
+        (MODES.format(mode="b4e", c=1) + "%r1, %r2, %r3, %r4;", 0x66770011),
+        (MODES.format(mode="rc8", c=2) + "%r1, %r2, %r3, %r4;", 0x22222222),
+        (MODES.format(mode="ecl", c=1) + "%r1, %r2, %r3, %r4;", 0x33221111),
+        (MODES.format(mode="ecr", c=2) + "%r1, %r2, %r3, %r4;", 0x22221100),
+        (MODES.format(mode="rc16", c=1) + "%r1, %r2, %r3, %r4;", 0x33223322),
+        (BYTES + "dp4a.s32.s32 %r1, %r2, %r3, 1000;", 1000 - 1 - 4 + 3 + 8),
+        (BYTES + "dp4a.u32.s32 %r1, %r2, %r3, 1000;", 1000 + 255 - 4 + 3 + 8),
+        (LONG + "add.cc.u32 %r5, %r2, %r3; addc.u32 %r1, %r4, %r4;", 15),
+        (LONG + "add.cc.u32 %r5, %r4, %r3; addc.u32 %r1, %r4, %r4;", 14),
+        (LONG + "add.cc.u32 %r5, %r2, %r3; addc.cc.u32 %r5, %r2, 0; addc.u32 %r1, %r4, 0;", 8),
+        (LONG + "sub.cc.u32 %r5, %r3, %r4; subc.u32 %r1, %r4, %r3;", 5),
+        (LONG + "sub.cc.u32 %r5, %r4, %r3; subc.u32 %r1, %r4, %r3;", 6),
+        (LONG + "mad.lo.cc.u32 %r5, %r2, %r2, %r2; madc.hi.u32 %r1, %r2, %r2, 0;", -1),
+    ],
+)  # fmt: skip
+def test_modifiers_by_hand(body: str, expected: int) -> None:
+    found, out = single(body + STORE)
+    assert out.view(np.int32).tolist() == [expected] * 32
+    assert not found.notes
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    ["cvt.pack.sat.s16.s32 %r1, %r2, %r2", "mad.hi.sat.s32 %r1, %r2, %r2, %r2"],
+)
+def test_what_is_not_computed_is_said(instruction: str) -> None:
+    # PTX ISA: both exist; of neither has an emulation the result
+    found, _ = single(f"mov.u32 %r2, 70000; {instruction};{STORE}")
+    (note,) = found.notes
+    assert note == f"not emulated, results taken as 0: {instruction.partition(' ')[0]}"
+
+
 def test_lanes_that_part_meet_again() -> None:
     # by hand: two sides of 16 lanes, each once; then the whole warp once
     found, out = single(
