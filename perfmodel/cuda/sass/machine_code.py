@@ -41,8 +41,8 @@ _PLAIN_BRANCH: Final = 0x947
 """BRA to a place that the instruction holds, without .DIV or .U."""
 _WIDTHS: Final = (1, 1, 2, 2, 4, 8, 16, 16)
 """Bytes of a thread by what an instruction of memory says of them."""
-_INTEGER_ATOMICS: Final = frozenset({0x18A, 0x18B, 0x18E, 0x1A8, 0x1A9})
-"""ATOM, ATOM.CAS, REDG, ATOMG and ATOMG.CAS."""
+_INTEGER_ATOMICS: Final = frozenset({0x18A, 0x18B, 0x18C, 0x18D, 0x18E, 0x1A8, 0x1A9})
+"""ATOM, ATOM.CAS, ATOMS, ATOMS.CAS, REDG, ATOMG and ATOMG.CAS."""
 _FLOAT_ATOMICS: Final = frozenset({0x1A3, 0x1A6})
 """ATOMG and REDG of floating point."""
 _INTEGER_WIDTHS: Final = (4, 4, 8, 8, 4, 4, 4, 4)

@@ -196,11 +196,18 @@ def test_widths_of_accesses() -> None:
         (0x000000150800798E, 0x0003E2000C10E184, 4),
         (0x000000100C00798E, 0x0001E8000D10E784, 8),
         (0x000000100210 << 16 | 0x79A8, 0x000EE2000C1EE5C4, 8),
+        (0x0000040CFF17098C, 0x000E620008000004, 4),
+        (0x00002002FF12798C, 0x000FE80009000204, 4),
+        (0x000010021003738D, 0x010EE80000000003, 4),
+        (0x00000806FF0E798C, 0x000EA8000C000404, 8),
+        (0x00001808190A738D, 0x020FE8000000040A, 8),
     ],
 )
 def test_widths_of_atomics(low: int, high: int, width: int) -> None:
     # independent: nvcc 13.0 makes these of atomicAdd of a float, a double and an int whose old
-    # values nobody reads, of atomicMax of a long long, and of atomicExch of an unsigned long long
+    # values nobody reads, of atomicMax of a long long, of atomicExch of an unsigned long long; and,
+    # in shared memory, of additions, maxima and compare-and-swaps of an int, and of an exchange and
+    # a compare-and-swap of an unsigned long long
     (atomic,) = decoded(word(low, high))
     assert atomic.width == width
 
