@@ -5,7 +5,7 @@ over in parameter space goes in registers instead. What cannot be put in, becaus
 body or a pointer decides which function it is, stays a call; what calls itself is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -198,7 +198,7 @@ class _Inliner:
             if instruction.opcode == "call":
                 self._call(instruction, path)
             elif instruction.opcode == "ret" and copy.shift:
-                jump = replace(instruction, opcode="bra", modifiers=(), operands=(ptx.Label(end),))
+                jump = _jump(instruction, end, instruction.guard)
                 if at + 1 < len(function.instructions) or jump.guard is not None:
                     self.instructions.append(jump)
             else:
@@ -223,7 +223,7 @@ class _Inliner:
         given = next((o.elements for o in operands[1:] if isinstance(o, ptx.Arguments)), ())
         name = target.name if isinstance(target, ptx.Symbol) else ""
         callee = self.functions.get(name)
-        if callee is None or call.guard is not None:
+        if callee is None:
             self.left[name or "a function by pointer"] = None
             self.instructions.append(call)
             return
@@ -232,9 +232,27 @@ class _Inliner:
                 f"kernel {self.kernel.name!r}, PTX line {call.line}: {name!r} calls itself; how "
                 "deep it goes cannot be told from PTX: write it as a loop"
             )
+        copy = self._next_copy(callee, given, results)
+        guard, behind = call.guard, f"$behind@{copy.shift}"
+        if guard is not None:
+            skips = ptx.Guard(guard.register, not guard.negated)
+            call = replace(call, guard=None)
+            self.instructions.append(_jump(call, behind, skips))
+        for p, o in zip(callee.parameters, given, strict=False):
+            if p.space == "reg":
+                self.instructions.append(_move(call, p.type, ptx.Register(copy.name(p.name)), o))
+        self._body(copy, (*path, name))
+        for p, o in zip(callee.results, results, strict=False):
+            if p.space == "reg" and isinstance(o, ptx.Register):
+                self.instructions.append(_move(call, p.type, o, ptx.Register(copy.name(p.name))))
+        if guard is not None:
+            self.labels[behind] = len(self.instructions)
+
+    def _next_copy(
+        self, callee: ptx.Function, given: Iterable[ptx.Operand], results: Iterable[ptx.Operand]
+    ) -> _Copy:
         self.shift += 1
         self.copies += 1
-        shift = self.shift
         bound = {
             p.name: o.name
             for p, o in (
@@ -243,14 +261,7 @@ class _Inliner:
             )
             if p.space == "param" and isinstance(o, ptx.Symbol)
         }
-        copy = _Copy(callee, shift, bound)
-        for p, o in zip(callee.parameters, given, strict=False):
-            if p.space == "reg":
-                self.instructions.append(_move(call, p.type, ptx.Register(copy.name(p.name)), o))
-        self._body(copy, (*path, name))
-        for p, o in zip(callee.results, results, strict=False):
-            if p.space == "reg" and isinstance(o, ptx.Register):
-                self.instructions.append(_move(call, p.type, o, ptx.Register(copy.name(p.name))))
+        return _Copy(callee, self.shift, bound)
 
     def _handed_over(self, i: ptx.Instruction) -> list[ptx.Instruction]:
         """Return an instruction, or the moves that a load or store of parameter space becomes."""
@@ -279,6 +290,10 @@ class _Inliner:
             wide = f"b{8 * max(ptx.SIZES.get(kind, 4), 1)}"
             self.handed[key] = ptx.RegisterDeclaration(stem, wide, scope=int(scope or 0))
         return ptx.Register(key)
+
+
+def _jump(like: ptx.Instruction, to: str, guard: ptx.Guard | None) -> ptx.Instruction:
+    return replace(like, opcode="bra", modifiers=(), operands=(ptx.Label(to),), guard=guard)
 
 
 def _move(

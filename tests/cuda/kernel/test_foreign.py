@@ -68,6 +68,16 @@ def test_functions_are_put_in_where_they_are_called() -> None:
     ]
 
 
+@pytest.mark.parametrize(("guard", "warps"), [("", 2), ("@%p1 ", 1), ("@!%p1 ", 1)])
+def test_a_guarded_call_is_put_in_behind_a_branch(guard: str, warps: int) -> None:
+    body = "mov.u32 %r9, %tid.x; setp.lt.u32 %p1, %r9, 32;"
+    body += CALL.replace("call (c), scale, (a, b); ld.param.b32 %r3", "ld.param.b32 %r3")
+    kernel = made(body.replace("call", f"{guard}call"), declared=SCALE)
+    assert "calls of" not in " ".join(kernel.doubt.reasons)
+    # by hand: the called function loads one word, in the warps that call it, of 4 blocks of 2
+    assert predict(kernel).traffic["global_load_requests"] == 4 * warps
+
+
 def test_functions_without_a_body_are_named() -> None:
     kernel = made(
         "call elsewhere, (%r1); ld.param.u64 %d1, [out]; st.global.u32 [%d1], %r1; ret;",
