@@ -1,6 +1,7 @@
 """What a buffer holds where the launch says so: from a recipe, or a .npy file.
 
-The same recipe gives the same content to a model and to a measurement, without a file.
+A measurement has what `generate` gives. So has an emulation, but for ``uniform``: it makes these
+numbers where they are read, by a hash of the place, so they are others, as random.
 """
 
 import warnings
