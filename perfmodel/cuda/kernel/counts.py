@@ -82,11 +82,6 @@ def _addresses(count: Count) -> npt.NDArray[np.int64]:
     return np.asarray(np.where(active, places - places[active].min(), -1))
 
 
-def buffer_bytes(emulation: Emulation, region: int) -> int:
-    """Return the size of a buffer that is nowhere stated: as far as the sample reached [B]."""
-    return max(emulation.regions[region].reach, 1)
-
-
 def body_runs(found: Followed, trips: Mapping[str, float]) -> dict[str | None, float]:
     """Return how often the body of each loop runs; where nobody knows the end, many times."""
     times = {name: trips[name] if trips[name] < math.inf else _MANY for name in trips}

@@ -10,7 +10,6 @@ from perfmodel.cuda.addresses.launch import Base
 from perfmodel.cuda.emulate.counts import Count
 from perfmodel.cuda.emulate.result import Emulation
 from perfmodel.cuda.kernel.accesses import Placed
-from perfmodel.cuda.kernel.counts import buffer_bytes
 from perfmodel.cuda.kernel.parts import data_factors, range_under
 from perfmodel.records import record
 
@@ -108,7 +107,7 @@ def _reach(
         if p.counted and emulation is not None:
             count = emulation.counts.get(p.access.key)
             if count is not None and count.region >= 0:
-                reach = max(reach, buffer_bytes(emulation, count.region))
+                reach = max(reach, emulation.regions[count.region].reach, 1)
             elif count is not None and p.access.coordinates:
                 reach = max(reach, _boxes(p, count, follower.algebra, emulation))
             continue

@@ -30,12 +30,7 @@ class Body:
     pragmas: list[tuple[int, str]] = field(default_factory=list)
 
 
-def read_body(tokens: Tokens, at: int) -> tuple[Body, int]:
-    """Return the body whose first token is `at`, and the token behind its closing brace."""
-    return _BodyReader(tokens).read(at)
-
-
-class _BodyReader:
+class BodyReader:
     """Reads one body, keeping which names the enclosing blocks declare."""
 
     def __init__(self, tokens: Tokens) -> None:
@@ -55,6 +50,7 @@ class _BodyReader:
         self._pending: list[tuple[int, tuple[int, ...]]] = []
 
     def read(self, at: int) -> tuple[Body, int]:
+        """Return the body whose first token is `at`, and the token behind its closing brace."""
         texts = self._texts
         while True:
             text = texts[at]

@@ -19,7 +19,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from perfmodel.cuda.parse.body import Body, read_body
+from perfmodel.cuda.parse.body import Body, BodyReader
 from perfmodel.cuda.parse.declarations import (
     SPACES,
     expect,
@@ -193,7 +193,7 @@ class _ModuleReader:
         defined = texts[at] == "{"
         if not defined and texts[at] != ";":
             tokens.refuse(at, "'{' or ';'")
-        body, at = read_body(tokens, at + 1) if defined else (Body(), at + 1)
+        body, at = BodyReader(tokens).read(at + 1) if defined else (Body(), at + 1)
         self._functions.append(
             Function(
                 *(name, kernel, given, results, linkage, directives, defined),

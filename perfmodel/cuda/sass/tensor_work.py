@@ -27,13 +27,6 @@ _GROUP_PIPES: Final = {
     "tf32": "tf32_tensor",
     **dict.fromkeys(("e4m3", "e5m2", "s8", "u8", "b1"), "fp8_tensor"),
 }
-_PIPE_RATE: Final = {
-    "fp16_tensor": 1.0,
-    "bf16_tensor": 1.0,
-    "tf32_tensor": 2.0,
-    "fp8_tensor": 0.5,
-}
-"""As `_RATE`, of the multiply-accumulates that each pipe of `_GROUP_PIPES` counts."""
 _CEILINGS: Final = {
     "f16": "fp16_tensor",
     "bf16": "bf16_tensor",
@@ -116,7 +109,8 @@ def tensor_counts(instruction: Instruction) -> dict[str, float] | None:
     kind = _multiplied(instruction)
     if instruction.opcode == "wgmma":
         pipe = _GROUP_PIPES.get(kind, "fp16_tensor")
-        return {pipe: macs / GROUP * _RATE.get(kind, 1.0) / _PIPE_RATE[pipe], "other": 1.0}
+        # A pipe counts its own type's; of bits, eight for one of eight bits.
+        return {pipe: macs / GROUP / (8 if kind == "b1" else 1), "other": 1.0}
     if kind == "f64":
         # Twice the rate of the other pipe (H100 white paper).
         return {"fma64": macs / WARP_SIZE / 2}
