@@ -74,9 +74,8 @@ class Machine:
         self.lanes = lanes
         self.registers: dict[str, Array] = {}
         self.everyone = Active(slice(None), np.arange(lanes))
-        self.unfollowed: set[str] = (
-            set()
-        )  # instructions and special registers that are not emulated
+        # instructions and special registers that are not emulated
+        self.unfollowed: set[str] = set()
         self.others = 1.0  # blocks of the launch over those that are run
         self.tickets: frozenset[int] = frozenset()
         # Counters that tickets are drawn from, by address: see `ticket_draws`.
