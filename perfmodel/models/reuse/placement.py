@@ -43,12 +43,15 @@ def _pitch(r: Requests, granule: int) -> Array:
         return np.where(r.sectors >= 3.5 * r.lines, 64.0, 2048.0)
     run = np.full(1, float(r.width))
     pitch = np.full(1, 0.0)
-    # A loop comes to what follows an atom later: DRAM has gone on to other threads' by then.
+    at_once = []
     for v in r.variables:
+        step, count = np.abs(strides[v.name]), v.extent
         if v.is_loop:
-            step = np.abs(strides[v.name])
-            run = np.where(step < run + granule, np.maximum(run, step), run)
-    at_once = [Extent(strides[v.name], v.extent) for v in r.variables if not v.is_loop]
+            # It comes to what follows an atom later: DRAM has gone on to other threads' by then.
+            later = step < run + granule
+            run = np.where(later, np.maximum(run, step), run)
+            count = np.where(later, 1, count)
+        at_once.append(Extent(step, count))
     for stride, count in by_stride(at_once):
         dense = stride < run + granule
         run = np.where(dense, run + (count - 1) * stride, run)
