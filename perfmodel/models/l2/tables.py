@@ -214,11 +214,11 @@ def _lines(accesses: GlobalAccesses, one: TableUse, found: CompetingMisses) -> T
 
 
 def _settled(
-    accesses: GlobalAccesses, found: CompetingMisses, streaming_marked: Array, lines: TableLines
+    accesses: GlobalAccesses, found: CompetingMisses, uncontended: Array, lines: TableLines
 ) -> tuple[Array, Array]:
     """Return the share of the re-reads that come when L2 decides, and what misses of them.
 
-    `streaming_marked` is what misses of lines that do not compete for L2.
+    `uncontended` is the share that misses of lines that do not compete for L2.
     """
     if found.parts is None:
         return np.zeros(1), np.zeros(1)
@@ -226,7 +226,7 @@ def _settled(
     even = device.dram_bandwidth * device.dram_read_efficiency / device.l2_read_bandwidth
     # What windows keep never misses, and what they let pass misses from first to last.
     settled, lost = settled_share(
-        found.parts, (even - streaming_marked) / np.maximum(lines.competing, 1e-9)
+        found.parts, (even - uncontended) / np.maximum(lines.competing, 1e-9)
     )
     # Blocks that move on do not stay in step: some find what others fetch at that time.
     lost = np.where(found.moves > 0, found.lost, lost)

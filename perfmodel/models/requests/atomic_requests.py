@@ -160,9 +160,9 @@ def _words(count: Array, pitch: Array) -> tuple[Array, Array]:
 
 def _counted_warps(m: Array, pitch: Array, lanes: Array, runs: Array) -> AddressSharing:
     """Return the sharing of consecutive runs of lanes modulo m: warps, counted."""
-    words, apart = _words(*np.broadcast_arrays(m, pitch))
     mean = Conflicts(*_conflicts_of_runs(m, pitch, lanes, runs))
-    return AddressSharing(mean, words, apart, 1 / np.maximum(words, 1), _even(words, apart))
+    words, pitch = _words(*np.broadcast_arrays(m, pitch))
+    return AddressSharing(mean, words, pitch, 1 / np.maximum(words, 1), _even(words, pitch))
 
 
 @definition
