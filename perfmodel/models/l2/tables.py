@@ -218,7 +218,7 @@ def _settled(
 ) -> tuple[Array, Array]:
     """Return the share of the re-reads that come when L2 decides, and what misses of them.
 
-    `uncontended` is the share that misses of lines that do not compete for L2.
+    `uncontended` is the share of misses of lines that do not compete for L2.
     """
     if found.parts is None:
         return np.zeros(1), np.zeros(1)
