@@ -82,3 +82,14 @@ def test_a_loop_of_one_turn_changes_nothing_beside_one_of_several() -> None:
     found = predict_many("gemm", mapping="blocktile-2d", **both)
     assert found.time_s[0] == pytest.approx(alone.time_s, rel=1e-12)
     assert found.traffic["l2_read_sectors"][0] == alone.traffic["l2_read_sectors"]
+
+
+def test_windows_that_lengthen_nothing_change_nothing_beside_others_that_do() -> None:
+    # independent: the launch alone; the grid's first axis is as wide as what runs at a time, and
+    # with the partial sums of the second loop L2 is too small
+    one = {"M": 5180, "N": 5148, "K": 6867, "BM": 80, "BN": 192, "split_k": 3}
+    other = {"M": 23094, "N": 1035, "K": 10518, "BM": 32, "BN": 64, "split_k": 24}
+    alone = predict("gemm", mapping="tensor-core", **one)
+    found = predict_many("gemm", mapping="tensor-core", **{n: [one[n], other[n]] for n in one})
+    assert found.time_s[0] == pytest.approx(alone.time_s, rel=1e-12)
+    assert found.traffic["dram_read_bytes"][0] == alone.traffic["dram_read_bytes"]

@@ -184,8 +184,9 @@ def _fetched_by(
     capacity, (_, end) = cache.capacity, cache.knee
     outer = _repeats(g, walks.windows)
     result = found[0] * outer
-    reached = np.ones(1, dtype=bool)
+    reached, before = np.ones(1, dtype=bool), sizes[0]
     for level, w in enumerate(walks.windows, start=1):
+        longer = w.stop > w.start  # one that lengthens nothing in some launches is none
         if w.name in g.strides:
             outer = outer * w.start / w.stop
             keeps = resident_share(sizes[level], capacity, cache.knee)
@@ -194,14 +195,14 @@ def _fetched_by(
                 # As many iterations as fit, where not all do.
                 fit = np.clip(np.floor(w.stop * capacity / sizes[level]), w.start, w.stop)
                 # Iterations over the same data fit together, or not at all.
-                fit = np.where(sizes[level] > sizes[level - 1], fit, w.start)
+                fit = np.where(sizes[level] > before, fit, w.start)
                 some = {**_counts(walks.base, walks.windows[:level]), w.name: fit}
                 once = g.granules(some, cache.granule) if g.moves_with(w.name) else here
                 part = once * w.stop / fit
                 # What only neighbouring iterations share is not lost to those between.
                 part = np.where(_returns(g, w.name), np.maximum(part, here), here)
                 here = keeps * here + (1 - keeps) * part
-            lengthens = reached & (w.stop > w.start)  # one that does not in some launches is none
-            result = np.where(lengthens, np.minimum(result, here * outer), result)
-        reached = reached & (sizes[level] <= capacity * end)
+            result = np.where(reached & longer, np.minimum(result, here * outer), result)
+        reached = reached & (~longer | (sizes[level] <= capacity * end))
+        before = np.where(longer, sizes[level], before)
     return np.asanyarray(result)
