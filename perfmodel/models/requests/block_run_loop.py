@@ -38,3 +38,13 @@ def put_digits(number: int, extents: Array, place: Array, first: int) -> None:
     for digit in range(len(extents)):
         place[first + digit] = number % extents[digit]
         number //= extents[digit]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def next_digits(extents: Array, place: Array, first: int) -> None:
+    """Put the digits of the next number in `place`; after the last comes 0."""
+    for digit in range(len(extents)):
+        place[first + digit] += 1
+        if place[first + digit] < extents[digit]:
+            break
+        place[first + digit] = 0

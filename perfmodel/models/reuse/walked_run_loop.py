@@ -7,7 +7,12 @@ import numpy as np
 from numba import njit
 
 from perfmodel.arrays import Array
-from perfmodel.models.requests.block_run_loop import put_digits, taking_part, value_at
+from perfmodel.models.requests.block_run_loop import (
+    next_digits,
+    put_digits,
+    taking_part,
+    value_at,
+)
 
 
 @njit(cache=True, nogil=True)
@@ -35,51 +40,80 @@ def first_brought(
         first, run, inside, inner = blocks[:, launch]
         if run < 1:
             continue
-        brought = np.zeros((0, 2), dtype=np.int64)
         grid, load = grids[:, launch], 0
+        brought = own = every = np.zeros((0, 2), dtype=np.int64)
+        last = planes[:0, :, :, launch].copy(), extents[:0, :, launch].copy()
         for walk in range(len(lengths)):
             loads = slice(load, load + lengths[walk])
             load += lengths[walk]
             each = planes[loads, :, :, launch].copy(), extents[loads, :, launch].copy()
-            own = _touched(each, block, (first + inside, inner), grid)
+            # Of a walk like the one before it all is known, which was as sure.
+            if not (_equal(each[0], last[0]) and _equal(each[1], last[1])):
+                told = first + inside, inner
+                more = sure[walk] and walk + 1 < len(lengths)
+                own, every = _touched(each, block, (first, run) if more else told, told, grid)
+            last = each
             found[2 * walk, launch] = _size(own)
             found[2 * walk + 1, launch] = _size(own) - _common(own, brought)
             if sure[walk] and walk + 1 < len(lengths):
-                every = _touched(each, block, (first, run), grid)
                 brought = _in_order(np.concatenate((brought, every)))
     return found
 
 
 @njit(cache=True, nogil=True)
+def _equal(one: Array, other: Array) -> bool:
+    """Say whether arrays are of one shape, and the same."""
+    return one.shape == other.shape and bool(np.all(one == other))
+
+
+@njit(cache=True, nogil=True)
 def _touched(
-    loads: tuple[Array, Array], block: tuple[int, int], blocks: tuple[int, int], grid: Array
-) -> Array:
-    """Return the granules that loads touch in so many blocks from a first one on."""
+    loads: tuple[Array, Array],
+    block: tuple[int, int],
+    blocks: tuple[int, int],
+    told: tuple[int, int],
+    grid: Array,
+) -> tuple[Array, Array]:
+    """Return the granules that loads touch in some blocks among others, and in all of those.
+
+    Blocks are the first one, and how many from there on.
+    """
     planes, extents = loads
     trips = np.zeros(len(planes), dtype=np.int64)
     for load in range(len(planes)):
         trips[load] = np.prod(extents[load])
     found = np.zeros((blocks[1] * trips.sum(), 2), dtype=np.int64)
     place = np.zeros(3 + extents.shape[1], dtype=np.int64)
-    used = 0
+    put_digits(blocks[0], grid, place, 0)
+    used = start = end = 0
     for number in range(blocks[0], blocks[0] + blocks[1]):
-        put_digits(number, grid, place, 0)
+        if number == told[0]:
+            start = end = used
+        elif number == told[0] + told[1]:
+            end = used
+        since = start if number < told[0] + told[1] else end
         for load in range(len(planes)):
             own = planes[load]
-            for turn in range(trips[load]):
-                put_digits(turn, extents[load], place, 3)
+            for _ in range(trips[load]):
                 lanes = taking_part(own, place, block[0])
                 if lanes > 0:
                     at = value_at(own, 0, place)
                     last = at + (lanes - 1) * own[0, -1] >> block[1]
-                    used = _add(found, used, at >> block[1], last)
-    return _in_order(found[:used])
+                    used = _add(found, used, since, at >> block[1], last)
+                next_digits(extents[load], place, 3)
+        next_digits(grid, place, 0)
+    if blocks[0] + blocks[1] == told[0] + told[1]:
+        end = used
+    return _in_order(found[start:end]), _in_order(found[:used])
 
 
 @njit(cache=True, nogil=True)
-def _add(found: Array, used: int, first: int, last: int) -> int:
-    """Add a range after so many, to the latest if it goes on there; return how many there are."""
-    if used and found[used - 1, 0] <= first <= found[used - 1, 1] + 1:
+def _add(found: Array, used: int, since: int, first: int, last: int) -> int:
+    """Add a range after so many, to the latest if it goes on there; return how many there are.
+
+    To none before those `since` some place.
+    """
+    if used > since and found[used - 1, 0] <= first <= found[used - 1, 1] + 1:
         found[used - 1, 1] = max(found[used - 1, 1], last)
         return used
     found[used, 0], found[used, 1] = first, last
@@ -89,15 +123,20 @@ def _add(found: Array, used: int, first: int, last: int) -> int:
 @njit(cache=True, nogil=True)
 def _in_order(ranges: Array) -> Array:
     """Return ranges in order, none of which touch."""
-    separate = 1
-    while separate < len(ranges) and ranges[separate - 1, 1] + 1 < ranges[separate, 0]:
-        separate += 1
-    if separate >= len(ranges):  # they mostly are
+    separate = in_order = True
+    for place in range(1, len(ranges)):
+        separate = separate and ranges[place - 1, 1] + 1 < ranges[place, 0]
+        in_order = in_order and ranges[place - 1, 0] <= ranges[place, 0]
+    if separate:  # they mostly are
         return ranges
     found = np.zeros(ranges.shape, dtype=np.int64)
     used = 0
-    for place in np.argsort(ranges[:, 0], kind="mergesort"):
-        used = _add(found, used, ranges[place, 0], ranges[place, 1])
+    if in_order:
+        for place in range(len(ranges)):
+            used = _add(found, used, 0, ranges[place, 0], ranges[place, 1])
+    else:
+        for place in np.argsort(ranges[:, 0], kind="mergesort"):
+            used = _add(found, used, 0, ranges[place, 0], ranges[place, 1])
     return found[:used]
 
 
