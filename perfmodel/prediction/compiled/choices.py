@@ -41,7 +41,7 @@ Times = Callable[[Mapping[str, Any]], Array]
 
 _AT_ONCE: Final = 1 << 11
 """Launches whose choices are bounded at a time: fewer pay for calls, and for others beside them."""
-_DECIDED: Final = 1 << 16
+_DECIDED: Final = 1 << 18
 """Launches that are decided together."""
 _NEAR: Final = 1.03
 """Factor of the least that any choice of a launch takes at least up to which choices are kept in
@@ -183,17 +183,19 @@ class Choices:
 
         Those that take nearly the least at least; or more than `least` and up to `most` [s].
         """
-        size, parts = len(next(iter(given.values()))), []
+        size = len(next(iter(given.values())))
         looked_at = np.full(size, np.inf) if most is None else most
-        for at in range(0, size, _AT_ONCE):
-            part = slice(at, at + _AT_ONCE)
+
+        def work(some: Array) -> Likely:
+            part = slice(some[0], some[-1] + 1)
             times = self.least.take({n: c[part] for n, c in given.items()}, self.rows, self.words)
             if most is None:
                 looked_at[part] = times.min(axis=1) * _NEAR
             found = Likely.of(times, looked_at[part], None if least is None else least[part])
-            found.launch += at
-            parts.append(found)
-        return Likely.joined(parts), looked_at
+            found.launch += some[0]
+            return found
+
+        return Likely.joined(side_by_side(work, np.arange(size), _AT_ONCE)), looked_at
 
     def _same(self, likely: Likely, given: Mapping[str, Array]) -> Array:
         """Return for each choice the first of those that a launch takes the same time with.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -37,7 +38,7 @@ _MOST: Final = 32
 """Programs at most."""
 _COMPILED: Final = 1 << 9
 """Launches for which NumPy takes twice as long as compiling takes."""
-_MOST_COMPILED: Final = 8
+_MOST_COMPILED: Final = 32
 """Compiled programs at most."""
 _SURELY: Final = 1 - 1e-9
 """Factor of what a choice takes at least, as programs are exact to their last bits."""
@@ -62,6 +63,7 @@ class LeastTimes:
     compiled: dict[tuple[str, ...], list[PairFunction]] = field(default_factory=dict)
     slow: list[Mapping[str, Array]] = field(default_factory=list)  # launches that none held for
     came: int = 0  # how many these are
+    learning: Any = field(default_factory=Lock)  # as threads ask for least times
 
     @classmethod
     def of(cls, kernel: Kernel, names: tuple[str, ...], device: Device, cold: bool) -> LeastTimes:
@@ -80,17 +82,20 @@ class LeastTimes:
         size, choices = (len(next(iter(columns.values()))) for columns in (given, rows))
         least = np.full((size, choices), np.nan)
         functions = self.compiled.setdefault(tuple(rows), [])
-        for function in functions:
+        for function in tuple(functions):
             function.put(least, given)
         left = np.flatnonzero(~np.isfinite(least.min(axis=1)))  # or there is none of all choices
-        for at in range(0, len(left), _AT_ONCE):
-            some = {name: column[left[at : at + _AT_ONCE]] for name, column in given.items()}
-            least[left[at : at + _AT_ONCE]] = self._by_numpy(some, rows, words)
-        if len(left) and len(functions) < _MOST_COMPILED:
-            self.slow.append({name: column[left] for name, column in given.items()})
-            self.came += len(left)
-            if self.came >= _COMPILED:
-                functions += self._compile(rows)
+        if not len(left):
+            return least
+        with self.learning:
+            for at in range(0, len(left), _AT_ONCE):
+                some = {name: column[left[at : at + _AT_ONCE]] for name, column in given.items()}
+                least[left[at : at + _AT_ONCE]] = self._by_numpy(some, rows, words)
+            if len(functions) < _MOST_COMPILED:
+                self.slow.append({name: column[left] for name, column in given.items()})
+                self.came += len(left)
+                if self.came >= _COMPILED:
+                    functions += self._compile(rows)
         return least
 
     def _by_numpy(

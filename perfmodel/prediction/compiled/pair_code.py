@@ -74,7 +74,6 @@ class PairFunction:
         Those of which the program does not hold stay NaN.
         """
         from perfmodel.prediction.compiled import pair_loop
-        from perfmodel.prediction.predict_many import side_by_side
 
         columns, width = self.columns, self.width
         rows = pair_loop.rows_left(found, columns)
@@ -86,14 +85,13 @@ class PairFunction:
             return
         numbers = [np.ascontiguousarray(number[held]) for number in of_launches]
 
-        def work(some: Array) -> None:
-            own = [number[some[0] :] for number in numbers]
+        for at in range(0, len(rows), _TOGETHER):
+            some = rows[at : at + _TOGETHER]
+            own = [number[at:] for number in numbers]
             own += [*self.of_choices, np.empty((len(some), width))]
             places = (ctypes.c_void_p * len(own))(*(each.ctypes.data for each in own))
             self.loops(len(some), width, places)
-            pair_loop.put(found, rows[some], columns, own[-1])
-
-        side_by_side(work, np.arange(len(rows)), _TOGETHER)
+            pair_loop.put(found, some, columns, own[-1])
 
     def _once(self, side: int, columns: Mapping[str, Array]) -> tuple[Array, list[Array]]:
         """Return for which launches, or choices, the program may hold, and what they decide."""
