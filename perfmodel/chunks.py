@@ -22,7 +22,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import field
@@ -51,10 +51,18 @@ _ENDED: Final = (
 
 
 @record
+class Submitted:
+    """A chunk that a worker has, or that waits for one."""
+
+    result: Callable[[], Any]  # once it is there
+    give_up: Callable[[], object]
+
+
+@record
 class Workers:
     """Who works on chunks: other processes, or this one where nothing can be submitted."""
 
-    submit: Callable[[Callable[[Any], Any], Any], Future[Any]] | None = None
+    submit: Callable[[Callable[[Any], Any], Any], Submitted] | None = None
     count: Callable[[], int] = lambda: 1  # how many there are now
     # What says that workers are gone, and what that means for the user.
     lost: Mapping[type[BaseException], str] = field(default_factory=dict)
@@ -68,7 +76,7 @@ class Workers:
         if self.submit is None:
             yield from map(work, chunks)
             return
-        waiting: deque[Future[R]] = deque()
+        waiting: deque[Submitted] = deque()
         try:
             for chunk in chunks:
                 waiting.append(self.submit(work, chunk))
@@ -82,8 +90,8 @@ class Workers:
         except ImportError as error:
             raise PerfmodelError(str(error)) from None
         finally:
-            for future in waiting:
-                future.cancel()
+            for submitted in waiting:
+                submitted.give_up()
 
 
 HERE: Final = Workers()
@@ -110,8 +118,9 @@ def workers(processes: int = 1, cluster: str | None = None) -> Iterator[Workers]
         pool = ProcessPoolExecutor(processes, get_context("spawn"), _ignore_interruption)
         try:
 
-            def submit(work: Callable[[Any], Any], chunk: Any) -> Future[Any]:
-                return pool.submit(_done, work, chunk)
+            def submit(work: Callable[[Any], Any], chunk: Any) -> Submitted:
+                future = pool.submit(_done, work, chunk)
+                return Submitted(future.result, future.cancel)
 
             yield Workers(submit, lambda: processes, {BrokenExecutor: _ENDED})
         finally:
@@ -167,11 +176,13 @@ def _over_dask(cluster: str) -> Iterator[Workers]:
                 f"`dask worker {cluster}`"
             ) from None
 
-        executor: Executor = client.get_executor(pure=False)
         run, same = _of_worker(), installed()
 
-        def submit(work: Callable[[Any], Any], chunk: Any) -> Future[Any]:
-            return executor.submit(run, pickle.dumps((work, chunk)), same)
+        # Not by the client's executor: it takes a result for an error if its worker is lost
+        # before the future's state is looked at again.
+        def submit(work: Callable[[Any], Any], chunk: Any) -> Submitted:
+            future = client.submit(run, pickle.dumps((work, chunk)), same, pure=False)
+            return Submitted(future.result, future.release)
 
         def count() -> int:  # they may come and go
             return max(1, sum(map(int, client.nthreads().values())))

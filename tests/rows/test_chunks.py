@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -124,6 +124,29 @@ def test_a_chunk_that_ends_every_worker_is_one_line(cluster: str | None) -> None
         pytest.raises(PerfmodelError, match=r"were ended, .* give the same command again"),
     ):
         list(some.in_order(killed, range(9)))
+
+
+def test_a_result_is_had_though_its_worker_is_lost_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    # property: a worker is lost between a result's arrival and the next look at its future
+    client = pytest.importorskip("distributed.client")
+    given = client.Future._result
+
+    async def lost(self: Any, raiseit: bool = True) -> Any:
+        result = await given(self, raiseit)
+        self._state.lose()
+        return result
+
+    monkeypatch.setattr(client.Future, "_result", lost)
+    with workers(cluster=CLUSTER) as some:
+        assert list(some.in_order(squared, range(6))) == [0, 1, 4, 9, 16, 25]
+
+
+def test_what_waits_is_given_up_also_after_the_cluster() -> None:
+    pytest.importorskip("distributed")
+    with workers(cluster=CLUSTER) as some:
+        results = some.in_order(squared, range(100))
+        assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
 
 
 def test_workers_with_another_perfmodel_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
