@@ -1,13 +1,23 @@
 """Memory instructions of emulated warps: what they read, write, and report to be counted."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate import values
-from perfmodel.cuda.emulate.machine import LANES, Active, Machine, Report, Step, address_of
+from perfmodel.cuda.emulate.machine import (
+    LANES,
+    WIDE,
+    Active,
+    Machine,
+    Report,
+    Step,
+    address_of,
+    halves,
+)
 from perfmodel.cuda.parse import syntax as ptx
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import memory_parts, part_key, source_size, verb
@@ -25,11 +35,38 @@ def access(machine: Machine, at: int, instruction: ptx.Instruction, report: Repo
     """
     opcode = verb(instruction)
     make = _MAKERS.get(opcode)
+    if instruction.type_name == WIDE:
+        if "cas" in instruction.modifiers:
+            return _only_counted(machine, at, instruction, report)
+        instruction = _in_halves(instruction)
     if make is None or len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
         return None
     if opcode in ("ld", "ldu") and instruction.space == "param":
         return _parameter(machine, instruction)
     return make(machine, at, instruction, report)
+
+
+def _in_halves(instruction: ptx.Instruction) -> ptx.Instruction:
+    """Return an access of 128 bits as one to two neighbours of 64, which hold the halves."""
+    operands = tuple(map(halves, instruction.operands))
+    modifiers = (*instruction.modifiers[:-1], "v2", "b64")
+    return replace(instruction, modifiers=modifiers, operands=operands)
+
+
+def _only_counted(
+    machine: Machine, at: int, instruction: ptx.Instruction, report: Report
+) -> Step | None:
+    """Return an access whose result is not emulated, which is noted."""
+    parts = memory_parts(instruction)
+    if not parts:
+        return None
+    read = address_of(machine, instruction.operands[parts[0].operand])
+
+    def run(active: Active) -> None:
+        machine.unfollowed.add(instruction.name)
+        report(at, read(active), active.lanes, parts[0].width)
+
+    return run
 
 
 def _parameter(machine: Machine, instruction: ptx.Instruction) -> Step | None:

@@ -110,6 +110,22 @@ def dot_of_bytes(a: Array, b: Array, c: Array, kinds: Sequence[str]) -> Array:
     return found.astype(np.uint32)
 
 
+def packed(a: Array, b: Array, c: Array | None = None, *, kind: str) -> Array:
+    """Return two numbers as parts of a word, b below a, and what fits of c above: ``cvt.pack``."""
+    bits = int(kind[1:])
+    least, most = (
+        (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+    )
+    # Signs above a part are cut off.
+    low, high = (
+        np.clip(x, least, most).astype(np.uint32) & np.uint32((1 << bits) - 1) for x in (b, a)
+    )
+    found = low | high << np.uint32(bits)
+    return found if c is None else np.asarray(found | c << np.uint32(2 * bits))
+
+
+PACKED: Final = frozenset({"u2", "s2", "u4", "s4", "u8", "s8", "u16", "s16"})
+"""Types that ``cvt.pack`` saturates to (PTX ISA)."""
 PERMUTED: Final = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543),
     "b4e": (0x5670, 0x6701, 0x7012, 0x0123),

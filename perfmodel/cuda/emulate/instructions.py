@@ -8,7 +8,7 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate import bitwise, values
-from perfmodel.cuda.emulate.machine import Active, Machine, Step
+from perfmodel.cuda.emulate.machine import WIDE, Active, Machine, Step, halves
 from perfmodel.cuda.emulate.narrow_floats import NARROW, NARROW_WORK, narrow_conversion, narrow_step
 from perfmodel.cuda.emulate.warps import exchange
 from perfmodel.cuda.parse.opcodes import written_registers
@@ -51,6 +51,8 @@ def _make(machine: Machine, instruction: Instruction) -> Step | None:
     maker = _MAKERS.get(opcode, _computed)
     if opcode in _CHAINED and (opcode.endswith("c") or "cc" in instruction.modifiers):
         maker = _carried
+    elif opcode == "mov" and instruction.type_name == WIDE:
+        maker = _moved_wide
     elif opcode in ("mov", "cvta") and any(isinstance(o, Vector) for o in operands):
         maker = _packed
     elif instruction.type_name in NARROW and opcode in NARROW_WORK:
@@ -189,8 +191,10 @@ def _compared(machine: Machine, instruction: Instruction) -> Step | None:
 
 def _convert(machine: Machine, instruction: Instruction) -> Step | None:
     modifiers = instruction.modifiers
-    if len(modifiers) < 2 or "pack" in modifiers:
+    if len(modifiers) < 2:
         return None
+    if "pack" in modifiers:
+        return _convert_and_pack(machine, instruction)
     to, source = modifiers[-2], modifiers[-1]
     if to in NARROW or source in NARROW:
         return narrow_conversion(machine, instruction)
@@ -202,6 +206,20 @@ def _convert(machine: Machine, instruction: Instruction) -> Step | None:
 
     def run(active: Active) -> None:
         write(values.converted(get(active), to, modifiers), active)
+
+    return run
+
+
+def _convert_and_pack(machine: Machine, instruction: Instruction) -> Step | None:
+    kind = instruction.modifiers[2] if instruction.modifiers[:2] == ("pack", "sat") else ""
+    if kind not in bitwise.PACKED:
+        return None
+    types = (np.dtype(np.int32), np.dtype(np.int32), _WORD)
+    gets = [machine.getter(o, t) for o, t in zip(instruction.operands[1:], types, strict=False)]
+    (write,) = machine.setters(instruction.operands[0])
+
+    def run(active: Active) -> None:
+        write(bitwise.packed(*[get(active) for get in gets], kind=kind), active)
 
     return run
 
@@ -255,6 +273,23 @@ def _packed(machine: Machine, instruction: Instruction) -> Step | None:
         writes[0](value, active)
 
     return pack
+
+
+def _moved_wide(machine: Machine, instruction: Instruction) -> Step | None:
+    """Return a move of 128 bits, between registers or the two halves of one."""
+    to, source = map(halves, instruction.operands[:2])
+    if not isinstance(to, Vector) or not isinstance(source, Vector):
+        return None
+    if len(to.elements) != 2 or len(source.elements) != 2:
+        return None
+    reads = [machine.getter(e, np.dtype(np.uint64)) for e in source.elements]
+    writes = machine.setters(to)
+
+    def run(active: Active) -> None:
+        for write, value in zip(writes, [read(active) for read in reads], strict=True):
+            write(value, active)
+
+    return run
 
 
 def _unfollowed(machine: Machine, instruction: Instruction) -> Step | None:

@@ -46,6 +46,20 @@ class Active:
         return np.asarray(self.lanes[self.starts] >> 5)
 
 
+WIDE: Final = "b128"
+"""Type of registers of 128 bits, which PTX only moves, swaps and compares: held as two halves."""
+
+
+def halves(operand: ptx.Operand) -> ptx.Operand:
+    """Return a register of 128 bits as its two halves, the lower first; others as they are."""
+    match operand:
+        case ptx.Register(name):
+            return ptx.Vector((ptx.Register(f"{name}.low"), ptx.Register(f"{name}.high")))
+        case ptx.Sink():
+            return ptx.Vector((operand, operand))
+    return operand
+
+
 Getter = Callable[[Active], Array]
 Setter = Callable[[Array, Active], None]
 Step = Callable[[Active], None]

@@ -59,7 +59,7 @@ def work(opcode: str, modifiers: tuple[str, ...]) -> Work | None:
 def _whole(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> Work | None:
     """Return what an instruction computes from integers."""
     if "sat" in modifiers:
-        return _saturated(_WHOLE[opcode], dtype) if opcode in ("add", "sub") else None
+        return _saturating(opcode, modifiers, dtype)
     if opcode == "dp4a" and len(modifiers) == 2:
         return partial(bitwise.dot_of_bytes, kinds=modifiers)
     if opcode in ("mul", "mad", "mul24", "mad24"):
@@ -100,6 +100,16 @@ def _not_negative(found: Work) -> Work:
         return np.asarray(np.maximum(value, value.dtype.type(0)))
 
     return work
+
+
+def _saturating(opcode: str, modifiers: tuple[str, ...], dtype: np.dtype[Any]) -> Work | None:
+    """Return a sum or difference of integers that stays in their type's range."""
+    if opcode in ("add", "sub"):
+        return _saturated(_WHOLE[opcode], dtype)
+    if opcode == "mad" and "hi" in modifiers:
+        add = _saturated(np.add, dtype)
+        return lambda a, b, c: add(_high(a, b), c)
+    return None
 
 
 def _saturated(found: Work, dtype: np.dtype[Any]) -> Work:

@@ -230,6 +230,17 @@ LONG = "mov.b32 %r2, 0xFFFFFFFF; mov.b32 %r3, 1; mov.b32 %r4, 7; "
         (MODES.format(mode="rc16", c=1) + "%r1, %r2, %r3, %r4;", 0x33223322),
         (BYTES + "dp4a.s32.s32 %r1, %r2, %r3, 1000;", 1000 - 1 - 4 + 3 + 8),
         (BYTES + "dp4a.u32.s32 %r1, %r2, %r3, 1000;", 1000 + 255 - 4 + 3 + 8),
+        ("mov.u32 %r2, 70000; mov.u32 %r3, -3; cvt.pack.sat.s16.s32 %r1, %r2, %r3;", 0x7FFFFFFD),
+        ("mov.u32 %r2, 70000; mov.u32 %r3, -3; cvt.pack.sat.u16.s32 %r1, %r2, %r3;",
+         0xFFFF0000 - 2**32),
+        ("mov.u32 %r2, -200; mov.u32 %r3, 5; cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, 0x70007;",
+         0x00078005),
+        ("mov.u32 %r2, 300; mov.u32 %r3, -5; cvt.pack.sat.u4.s32.b32 %r1, %r2, %r3, 0x12345;",
+         0x012345F0),
+        ("mov.u32 %r2, -1; mov.u32 %r3, 1; cvt.pack.sat.s2.s32.b32 %r1, %r2, %r3, 1;", 0x1D),
+        ("mov.u32 %r2, 0x40000000; mad.hi.sat.s32 %r1, %r2, 8, 0x7FFFFFFE;", 2**31 - 1),
+        ("mov.u32 %r2, 0x40000000; mad.hi.sat.s32 %r1, %r2, -8, -2147483647;", -(2**31)),
+        ("mov.u32 %r2, 0x40000000; mad.hi.sat.s32 %r1, %r2, -8, 5;", 3),
         (LONG + "add.cc.u32 %r5, %r2, %r3; addc.u32 %r1, %r4, %r4;", 15),
         (LONG + "add.cc.u32 %r5, %r4, %r3; addc.u32 %r1, %r4, %r4;", 14),
         (LONG + "add.cc.u32 %r5, %r2, %r3; addc.cc.u32 %r5, %r2, 0; addc.u32 %r1, %r4, 0;", 8),
@@ -246,13 +257,57 @@ def test_modifiers_by_hand(body: str, expected: int) -> None:
 
 @pytest.mark.parametrize(
     "instruction",
-    ["cvt.pack.sat.s16.s32 %r1, %r2, %r2", "mad.hi.sat.s32 %r1, %r2, %r2, %r2"],
+    [
+        "dp2a.lo.s32.s32 %r1, %r2, %r2, %r2",
+        "max.xorsign.abs.f32 %f1, %f1, %f1",
+        "atom.shared.cas.b128 %q1, [s], %q1, %q1",
+    ],
 )
 def test_what_is_not_computed_is_said(instruction: str) -> None:
-    # PTX ISA: both exist; of neither has an emulation the result
-    found, _ = single(f"mov.u32 %r2, 70000; {instruction};{STORE}")
+    # PTX ISA: all exist; of none has an emulation the result
+    declared = ".shared .align 16 .b128 s[1];"
+    found, _ = single(f".reg .b128 %q<3>; {instruction};{STORE}", declared=declared)
     (note,) = found.notes
     assert note == f"not emulated, results taken as 0: {instruction.partition(' ')[0]}"
+
+
+QUADS = """
+    .reg .b128 %q<4>; mov.u32 %r2, %tid.x; cvt.u64.u32 %d3, %r2; add.u64 %d4, %d3, 100;
+    mul.wide.u32 %d6, %r2, 16; mov.u64 %d5, s; add.u64 %d5, %d5, %d6;
+    mov.b128 %q1, {%d3, %d4}; mov.b128 %q2, %q1; """
+
+
+# PTX ISA, by hand: a register of 128 bits is two of 64, the lower first
+@pytest.mark.parametrize(
+    ("body", "first"),
+    [
+        ("mov.b128 {%d7, %d8}, %q2; cvt.u32.u64 %r1, %d7;", 0),
+        ("mov.b128 {%d7, %d8}, %q2; cvt.u32.u64 %r1, %d8;", 100),
+        ("mov.b128 {_, %d8}, %q2; cvt.u32.u64 %r1, %d8;", 100),
+        ("st.shared.b128 [%d5], %q2; ld.shared.b128 %q3, [%d5]; mov.b128 {%d7, %d8}, %q3;"
+         "cvt.u32.u64 %r1, %d8;", 100),
+        ("st.shared.b128 [%d5], %q2; ld.shared.u32 %r1, [%d5+8];", 100),
+        ("st.shared.b128 [%d5], %q2; atom.shared.exch.b128 %q3, [%d5], %q3;"
+         "mov.b128 {%d7, %d8}, %q3; cvt.u32.u64 %r1, %d8;", 100),
+    ],
+)  # fmt: skip
+def test_registers_of_128_bits(body: str, first: int) -> None:
+    found, out = single(QUADS + body + STORE, declared=".shared .align 16 .b8 s[512];")
+    assert out.tolist() == [first + lane for lane in range(32)]
+    assert not found.notes
+
+
+def test_an_access_of_128_bits_asks_for_as_much_as_one_of_two_words() -> None:
+    # property: the same sectors and wavefronts as v2.b64
+    def counted(access: str) -> Any:
+        body = ".reg .b128 %q<3>; mov.u32 %r2, %tid.x; mul.wide.u32 %d6, %r2, 16;"
+        body += f"ld.param.u64 %d1, [out]; add.u64 %d1, %d1, %d6; {access}; ret;"
+        found, _ = single(body, block=8)
+        (count,) = found.counts.values()
+        return count.requests, count.sectors, count.width
+
+    assert counted("ld.global.b128 %q1, [%d1]") == counted("ld.global.v2.b64 {%d7, %d8}, [%d1]")
+    assert counted("st.global.b128 [%d1], %q1") == counted("st.global.v2.b64 [%d1], {%d7, %d8}")
 
 
 def test_lanes_that_part_meet_again() -> None:
