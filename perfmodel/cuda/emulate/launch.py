@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.cuda.addresses.clusters import cluster_registers
 from perfmodel.cuda.addresses.launch import UNSIZED, KernelLaunch, coordinates, field_name
-from perfmodel.cuda.emulate.machine import LANES, Machine
+from perfmodel.cuda.emulate.machine import LANES, SMS, Machine
 from perfmodel.cuda.emulate.memory import LOCAL_BASE, SHARED_BASE, WORKSPACE, Memory, Region
 from perfmodel.cuda.emulate.reuse import MOST_BLOCKS
 from perfmodel.cuda.emulate.values import dtype_of
@@ -23,8 +23,6 @@ from perfmodel.records import record
 
 MOST_LOCAL: Final = 1 << 22
 """Bytes of local memory of all emulated lanes, unless one block has more."""
-_SMS: Final = 132
-"""SMs of an H100 or H200, among which blocks stand in turn for what asks where it runs."""
 
 
 @record
@@ -187,10 +185,11 @@ def special_registers(
         "%dynamic_smem_size": launch.shared_bytes,
         "%envreg1": WORKSPACE,
         "%envreg2": 0,
-        "%smid": block % _SMS,
-        "%nsmid": _SMS,
+        "%smid": block % SMS,
+        "%nsmid": SMS,
     }
     by = {"//": floordiv, "%": mod}
+    # A GPU is chosen later: `run_notes` says what is taken of its SMs.
     found |= cluster_registers(function, found, lambda how, a, n: by[how](a, n), int)
     return {name: np.full(len(thread), value).astype(np.uint32) for name, value in found.items()}
 

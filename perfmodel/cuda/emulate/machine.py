@@ -46,6 +46,8 @@ class Active:
         return np.asarray(self.lanes[self.starts] >> 5)
 
 
+SMS: Final = 132
+"""SMs of an H100 or H200, among which blocks stand in turn for what asks where it runs."""
 WIDE: Final = "b128"
 """Type of registers of 128 bits, which PTX only moves, swaps and compares: held as two halves."""
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from perfmodel.arrays import Array
 from perfmodel.cuda.emulate.counts import Count
-from perfmodel.cuda.emulate.machine import Machine
+from perfmodel.cuda.emulate.machine import SMS, Machine
 from perfmodel.cuda.emulate.memory import Region
 from perfmodel.cuda.emulate.provenance import provenance
 from perfmodel.cuda.emulate.reuse import Reuse
 from perfmodel.cuda.parse.control_flow import Loop, control_flow
+from perfmodel.cuda.parse.once import once
 from perfmodel.cuda.parse.opcodes import is_block_barrier
-from perfmodel.cuda.parse.syntax import Function, SpecialRegister
+from perfmodel.cuda.parse.syntax import Function, SpecialRegister, leaves
 from perfmodel.errors import PerfmodelError
 from perfmodel.kernels.counted import Unequal
 from perfmodel.kernels.doubt import SURE, Doubt
@@ -209,6 +210,19 @@ def run_doubt(machine: Machine, regions: Sequence[Region]) -> Doubt:
     return found.combined(Doubt(longer=LEFT_OUT / max(1 - lost, 1 / LEFT_OUT), reasons=(reason,)))
 
 
+@once
+def _asked_of_sms(function: Function) -> tuple[str, ...]:
+    """Return the special registers that tell a block's SM, or how many there are, if read."""
+    read = {
+        part.name
+        for i in function.instructions
+        for operand in i.operands
+        for part in leaves(operand)
+        if isinstance(part, SpecialRegister)
+    }
+    return tuple(sorted(read & {"%smid", "%nsmid"}))
+
+
 def run_notes(
     machine: Machine, regions: Sequence[Region], sampled: int, blocks: int
 ) -> Iterator[str]:
@@ -218,6 +232,8 @@ def run_notes(
     wrapped = [r.name for r in regions if r.wrapped]
     if wrapped:
         yield f"accesses outside of {', '.join(wrapped[:8])} were put inside"
+    if where := _asked_of_sms(machine.function):
+        yield f"{' and '.join(where)}: blocks are taken to run on {SMS} SMs in turn, on any GPU"
     if machine.unfollowed:
         names = ", ".join(sorted(machine.unfollowed)[:4])
         yield f"not emulated, results taken as 0: {names}"

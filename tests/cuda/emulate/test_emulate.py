@@ -310,6 +310,13 @@ def test_an_access_of_128_bits_asks_for_as_much_as_one_of_two_words() -> None:
     assert counted("st.global.b128 [%d1], %q1") == counted("st.global.v2.b64 [%d1], {%d7, %d8}")
 
 
+@pytest.mark.parametrize("register", ["%smid", "%nsmid"])
+def test_which_sm_a_block_runs_on_is_said_to_be_taken(register: str) -> None:
+    # property: PTX is followed before a GPU is chosen
+    found, _ = single(f"mov.u32 %r1, {register};{STORE}")
+    assert found.notes == (f"{register}: blocks are taken to run on 132 SMs in turn, on any GPU",)
+
+
 def test_lanes_that_part_meet_again() -> None:
     # by hand: two sides of 16 lanes, each once; then the whole warp once
     found, out = single(
