@@ -10,7 +10,7 @@ from perfmodel.cli.output import print_json, show
 def operators(
     *,
     model: str = option(
-        "Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 d), "
+        "Model shape: llama-2-7b, llama-3-8b, four-d (the same with an FFN of 4 x width), "
         "minigpt, or a TOML file.",
         metavar="NAME|FILE",
         complete=complete_from("shape_names"),
@@ -23,7 +23,8 @@ def operators(
     device: str = DEVICE,
     timing: Timing = TIMING,
     cache: Literal["step", "cold", "warm"] = option(
-        "L2 when an operator starts: as a step leaves it, empty, or with all it reads.",
+        "L2 when an operator starts: step, as the step so far leaves it; cold, empty; warm, with "
+        "all that it reads.",
         default="step",
     ),
     json: bool = JSON,
@@ -32,8 +33,8 @@ def operators(
 
     For every operator: the memory in which its working set lives, bytes, FLOP, intensity, time with
     its 90% interval, and what binds. A token's total is the sum of its kernels over all layers; the
-    cache read is 2 L S d s bytes of it. A shape file states layers, width, heads, kv_heads,
-    head_width, ffn_width, ffn_matrices, vocab, context and dtype (fp16, bf16, fp32).
+    cache read is what it reads of the K and V cache. A shape file states layers, width, heads,
+    kv_heads, head_width, ffn_width, ffn_matrices, vocab, context and dtype (fp16, bf16, fp32).
     """
     from perfmodel.hardware import load_device
     from perfmodel.operators.model_shape import load_shape

@@ -94,7 +94,10 @@ DEFINES: Final[Any] = option(
     "-D",
     metavar="NAME=VALUES",
 )
-TRAFFIC: Final[Any] = option("Who counts requests, sectors and bytes.", default="closed-form")
+TRAFFIC: Final[Any] = option(
+    "What counts requests, sectors and bytes: formulas, or a simulator of the caches.",
+    default="closed-form",
+)
 TIMING: Final[Any] = option(
     "What is timed: the kernel alone, all between two events around it, or a kernel of a replayed "
     "CUDA graph (cold: each with its own buffers, of which nothing is in L2).",

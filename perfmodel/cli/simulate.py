@@ -43,7 +43,10 @@ def simulate(
     cache: Cache = CACHE,
     program: ProgramOptions,
     l2: L2Options,
-    seed: int = option("Decides what hashes decide; equal seeds give equal counts.", default=0),
+    seed: int = option(
+        "Of what is drawn at random, such as an SM's L2 partition; equal seeds, equal counts.",
+        default=0,
+    ),
     sample: float = option("Share of the launch to run.", metavar="0..1", default=1.0),
     sets: int = option(
         "Simulate one of N sets of L2, which stands for the others.", metavar="N", default=1

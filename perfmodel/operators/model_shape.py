@@ -82,7 +82,7 @@ class ModelShape:
         return self.kv_heads * self.head_width
 
     def cache_bytes(self, batch: int = 1) -> int:
-        """Return the bytes of keys and values of all layers: 2 L S d s, for each sequence."""
+        """Return the bytes of keys and values of all layers and sequences."""
         return 2 * self.layers * self.context * self.kv_width * self.element_bytes * batch
 
     @property

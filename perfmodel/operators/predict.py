@@ -114,7 +114,7 @@ class StepTimes:
 
     @property
     def cache_read_bytes(self) -> int:
-        """Keys and values that a token reads: 2 L S d s of every sequence [B]."""
+        """Keys and values that a token reads, of all layers and every sequence [B]."""
         return self.shape.cache_bytes(self.batch)
 
     @property
@@ -246,8 +246,8 @@ def _warnings(shape: ModelShape, batch: int, found: Sequence[OperatorTime]) -> l
     if batch > MOST_VECTORS and shape.element_bytes > 2:
         launches = -(-batch // MOST_VECTORS)
         lines.append(
-            f"FP32 products of {batch} sequences are taken as {launches} launches of at most "
-            f"{MOST_VECTORS} each, which read the weights as often: a tiled product reads them once"
+            f"FP32 matrix products of {batch} sequences are taken as {launches} launches of at "
+            f"most {MOST_VECTORS} each, which all read the weights; a tiled product reads them once"
         )
     if not any(e.operator.mapping == "tiled" for e in found):
         lines.append(

@@ -98,8 +98,8 @@ def _port_binds(prediction: Prediction, name: str) -> tuple[str, str]:
     loads = (a for a in prediction.details.traffic.accesses if a.kind == "load")
     taken = sum(scalar(a.sectors) for a in loads) * SECTOR
     port = PORT(prediction.details.device)
-    return "Taking in data keeps the SMs busy", (
-        f"{units.data(taken)} in tiles, {units.number(port)} B a clock and SM"
+    return "The SMs' ports from L2 are busy", (
+        f"{units.data(taken)} in tiles, {units.number(port)} B per clock and SM"
     )
 
 
@@ -153,7 +153,7 @@ def _atomics_bind(prediction: Prediction, name: str) -> tuple[str, str]:
 _TAKES: Final = {
     "launch": "The launch takes",
     "ramp": "Start-up takes",
-    "shared-loops": "Adding up takes",
+    "shared-loops": "Serialised updates take",
     "stalls": "Stalls take",
     "waits": "Waiting in the pipeline takes",
     "tiles": "Starting and ending tiles takes",

@@ -12,8 +12,8 @@ from perfmodel.reports.tables import labelled, table
 
 LEVEL_HEADERS: Final = ("level", "size", "bandwidth", "cycles", "ns", "scope", "managed by")
 LEVEL_NOTE: Final = (
-    "Bandwidth: the whole GPU's. Latency: of one dependent load. Of values below one another, "
-    "whose sources disagree, the first is used."
+    "Bandwidth: the whole GPU's. Latency: of one dependent load. Where a figure has several "
+    "values, its sources disagree, and the first is used."
 )
 
 

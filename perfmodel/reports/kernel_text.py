@@ -123,15 +123,15 @@ def _dimensions(nodes: Sequence[Node]) -> str:
 def _how(access: Access) -> str:
     parts = (
         (access.vector != _ONE, f"vector {text(access.vector)}"),
-        (access.cache == "l2", "past L1"),
-        (access.cache == "shared", "to shared memory, ahead"),
+        (access.cache == "l2", "bypasses L1"),
+        (access.cache == "shared", "copied to shared memory, ahead"),
         (access.operation != "add", access.operation),
         (access.returns, _if("returns the old value", access.returns)),
         (access.aggregated, _if("added up in the warp first", access.aggregated)),
         (access.needs, f"waits for {access.needs}"),
         (access.joins, f"waited for with the first loads of loop {access.joins}"),
         (access.multicast != _ONE, f"one read for {text(access.multicast)} blocks"),
-        (access.moves != Number(0), f"moving on by {text(access.moves)} blocks per iteration"),
+        (access.moves != Number(0), f"shifted by {text(access.moves)} blocks per iteration"),
         (access.guard, f"if {text(access.guard)}" if access.guard is not None else ""),
     )
     return ", ".join(told for holds, told in parts if holds)

@@ -34,8 +34,8 @@ def _report(prediction: Prediction) -> Piece:
         "",
         table(columns, rows, "lrrrrrrl"),
         plain(
-            "needed: bandwidth x latency, that is what the level gives loads while it is busy all "
-            "the time, times the latency of a load that it answers, unloaded; had: per SM"
+            "needed: bandwidth x latency, which are the level's bandwidth for loads that keep it "
+            "busy, and the unloaded latency of a load that it answers; had: per SM"
         ),
         "",
         *(plain(line) for level in law.levels for line in _made_of(level)),

@@ -71,12 +71,12 @@ def _totals(times: StepTimes) -> Iterator[tuple[str, str]]:
         f"{units.count(times.token_flop)} FLOP",
     )
     peak = units.bandwidth(times.device.dram_bandwidth)
-    sequences = f" x {times.batch}" if times.batch > 1 else ""
+    sequences = f" x {times.batch} sequences" if times.batch > 1 else ""
     shape = times.shape
     yield (
         "cache read",
-        f"2 L S d s{sequences} = 2 x {shape.layers} x {shape.context} x {shape.kv_width} x "
-        f"{shape.element_bytes}{sequences} = {units.data(times.cache_read_bytes)} "
+        f"K and V: 2 x {shape.layers} layers x {shape.context} tokens x {shape.kv_width} wide x "
+        f"{shape.element_bytes} B{sequences} = {units.data(times.cache_read_bytes)} "
         f"({units.capacity(times.cache_read_bytes)}): {units.seconds(times.cache_read_s)} at "
         f"the peak of {peak}",
     )

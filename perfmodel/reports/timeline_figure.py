@@ -101,7 +101,7 @@ def timeline_figure(prediction: Prediction) -> "Figure":
         figure.subplots_adjust(left=0.12, right=0.97, top=0.84, bottom=0.17, hspace=0.42)
         _draw(above, found.single_file, clock, VERMILION)
         _draw(below, found.side_by_side, clock, BLUE)
-        told = ("one address: single file", "an address each: in parallel")
+        told = ("one address: serialised", "an address each: in parallel")
         for axes, what, time in zip((above, below), told, found.adding, strict=True):
             text = f"{what}, {units.number(time * clock)} clocks of adding"
             axes.set_title(text, loc="left", fontsize=10.5)

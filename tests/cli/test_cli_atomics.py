@@ -92,7 +92,7 @@ def test_timeline_is_a_figure(run: Run, tmp_path: Path) -> None:
     text = run("explain", "atomic-add", "-D", "n=1MiB", "--timeline", str(path))
     assert text == ""
     drawn = path.read_text()
-    for words in ("single file", "in parallel", "near", "far", "queued"):
+    for words in ("serialised", "in parallel", "near", "far", "queued"):
         assert words in drawn
 
 

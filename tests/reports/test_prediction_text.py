@@ -34,7 +34,7 @@ def test_accesses_of_one_source_line_that_are_alike_share_a_row() -> None:
         ("stalls", "Stalls take 100% of the time"),
         ("tiles", "Starting and ending tiles takes 100% of the time"),
         ("parts", "Adding up parts takes 100% of the time"),
-        ("shared-loops", "Adding up takes 100% of the time"),
+        ("shared-loops", "Serialised updates take 100% of the time"),
     ],
 )
 def test_terms_that_are_no_resource_have_a_sentence(name: str, sentence: str) -> None:
