@@ -81,6 +81,7 @@ def test_results_were_right() -> None:
         "corpus-blind11",
         "corpus-blind12",
         "corpus-blind13",
+        "corpus-blind16",
         "latency",
         "predicates",
         "walks",
@@ -112,6 +113,7 @@ def test_what_was_measured_beside_it_is_sealed_and_documented(name: str) -> None
         ("corpus-blind11", 48, "validation"),
         ("corpus-blind12", 48, "validation"),
         ("corpus-blind13", 48, "validation"),
+        ("corpus-blind16", 48, "validation"),
     ],
 )
 def test_blind_corpora_were_right_and_no_time_is_fitted_on_them(

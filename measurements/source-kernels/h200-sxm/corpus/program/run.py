@@ -26,6 +26,10 @@ from perfmodel.cuda.parse.signatures import parameter_names as source_names
 
 HERE = Path(os.environ.get("CORPUS_SOURCES", Path(__file__).parent))
 SCALARS = {
+    "u8": np.uint8,
+    "s8": np.int8,
+    "u16": np.uint16,
+    "s16": np.int16,
     "u32": np.uint32,
     "s32": np.int32,
     "b32": np.int32,
