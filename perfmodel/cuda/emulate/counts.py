@@ -97,7 +97,7 @@ class Counter:
     """Counts what memory instructions report.
 
     `changing`: instructions whose addresses are kept; `touches`: told what goes through L1;
-    `constants`: instructions that read constant memory, of which the words are counted (as `data`);
+    `constants`: instructions that read constant memory, of which passes are counted (as `data`);
     `closely`: whether it is worked out what requests ask for, or only where they go.
     """
 
@@ -123,10 +123,11 @@ class Counter:
         rows = int(np.count_nonzero(new))
         if at in self._constants:
             read = self.counts.setdefault(at, Count(width))
-            words = (lanes >> 5 << 32) + (address.astype(np.int64) >> 2 & 0xFFFFFFFF)
-            words.sort()
+            # a pass each address: bytes and halves of one word take as many as words would
+            passes = (lanes >> 5 << 32) + (address.astype(np.int64) & 0xFFFFFFFF)
+            passes.sort()
             read.requests += rows
-            read.data += int(np.count_nonzero(first_of_equals(words))) * -(-width // 4)
+            read.data += int(np.count_nonzero(first_of_equals(passes))) * -(-width // 4)
             return
         self.touches.take(at, address, lanes)
         count = self.counts.get(at)
