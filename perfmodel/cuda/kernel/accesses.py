@@ -4,11 +4,12 @@ What ptxas makes one access is joined: ``ld.shared.f32`` at p, p + 4, p + 8 and 
 load of 16 bytes where p is a multiple of 16. Of a global pointer nobody knows the alignment, unless
 a wider access of the same basic block shows it: ``st.global.v4.f32`` at p + 16 makes four
 ``st.global.f32`` from p on one store (machine code of ptxas 13.0 for sm_90, loads and stores; not
-where others of memory are in between, nor across a branch).
+where others of memory are in between, nor across a branch). Bytes are never joined, halves to
+eight bytes at most; of halves not what is loaded to be extended to 32 bits, as LDS.U16 does.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from perfmodel.cuda.addresses.sums import Sum
 from perfmodel.cuda.parse.control_flow import ControlFlow
 from perfmodel.cuda.parse.memory_parts import Moved
 from perfmodel.cuda.parse.once import once
-from perfmodel.cuda.parse.opcodes import is_block_barrier
+from perfmodel.cuda.parse.opcodes import is_block_barrier, read_registers, written_registers
 from perfmodel.cuda.parse.syntax import Function, Instruction
 from perfmodel.expressions import Name, Node, Number, names, parse
 from perfmodel.kernels.access import DATA_TYPES, Access
@@ -164,6 +165,9 @@ def rounds_of_loads(accesses: Sequence[Access], shared: Collection[str]) -> dict
 
 
 _WIDEST: Final = 16
+_WHOLES: Final[Mapping[int, tuple[int, ...]]] = {2: (8, 4), 4: (16, 8), 8: (16,)}
+"""Bytes of what accesses of so many bytes are joined to."""
+_WORDS: Final = frozenset({"u32", "s32", "u64", "s64"})
 _ENDS: Final = frozenset({"bar", "barrier", "membar", "fence", "call"})
 
 
@@ -180,7 +184,7 @@ def joined_accesses(
     for i, p in enumerate(placed):
         if p.counted or p.offset is None or p.moved.bulk or p.moved.kind == "atomic":
             continue
-        if p.base in shared and p.moved.kind == "store":
+        if (p.base in shared and p.moved.kind == "store") or _is_extended(function, p):
             continue
         rest = frozenset((k, v) for k, v in p.offset.terms.items() if k)
         place = (flow.block_of[p.access.at], p.base, p.access.guard, p.access.loop, rest)
@@ -222,9 +226,9 @@ def _join(
         offset = placed[i].offset
         assert offset is not None
         by_offset.setdefault(offset.offset, i)
-    for whole in (16, 8):
+    for whole in _WHOLES.get(width, ()):
         count = whole // width
-        if count < 2 or aligned % whole:
+        if aligned % whole:
             continue
         for start in sorted(by_offset):
             parts = [start + width * i for i in range(count)]
@@ -239,6 +243,28 @@ def _join(
                 access=replace(base.access, at=placed[earliest].access.at),
                 moved=replace(base.moved, width=whole),
             )
+
+
+def _is_extended(function: Function, p: Placed) -> bool:
+    """Say whether an access loads a half that becomes a word: ptxas lets the load extend it."""
+    if p.moved.kind != "load" or p.moved.width != 2:
+        return False
+    loaded = written_registers(function.instructions[p.access.at])
+    return any(
+        r in _extended(function) or (function.register_type(r) or "").endswith(("32", "64"))
+        for r in loaded
+    )
+
+
+@once
+def _extended(function: Function) -> frozenset[str]:
+    """Return the registers of 16 bits that are extended to words."""
+    return frozenset(
+        register
+        for i in function.instructions
+        if i.opcode == "cvt" and (_WORDS & {*i.modifiers[:-1]} or i.modifiers[-1:] == ("bf16",))
+        for register in read_registers(i)
+    )
 
 
 @once
