@@ -233,7 +233,7 @@ def run_notes(
     if wrapped:
         yield f"accesses outside of {', '.join(wrapped[:8])} were put inside"
     if where := _asked_of_sms(machine.function):
-        yield f"{' and '.join(where)}: blocks are taken to run on {SMS} SMs in turn, on any GPU"
+        yield f"{' and '.join(where)}: blocks are assumed to be spread over {SMS} SMs, on any GPU"
     if machine.unfollowed:
         names = ", ".join(sorted(machine.unfollowed)[:4])
         yield f"not emulated, results taken as 0: {names}"

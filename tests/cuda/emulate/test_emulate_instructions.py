@@ -173,4 +173,4 @@ def test_an_access_of_128_bits_asks_for_as_much_as_one_of_two_words() -> None:
 def test_which_sm_a_block_runs_on_is_said_to_be_taken(register: str) -> None:
     # property: PTX is followed before a GPU is chosen
     found, _ = single(f"mov.u32 %r1, {register};{STORE}")
-    assert found.notes == (f"{register}: blocks are taken to run on 132 SMs in turn, on any GPU",)
+    assert found.notes == (f"{register}: blocks are assumed to be spread over 132 SMs, on any GPU",)
