@@ -82,16 +82,16 @@ class LeastTimes:
         size, choices = (len(next(iter(columns.values()))) for columns in (given, rows))
         least = np.full((size, choices), np.nan)
         functions = self.compiled.setdefault(tuple(rows), [])
-        for function in tuple(functions):
-            function.put(least, given)
-        left = np.flatnonzero(~np.isfinite(least.min(axis=1)))  # or there is none of all choices
+        tried = tuple(functions)
+        left = _put(least, tried, given)
         if not len(left):
             return least
         with self.learning:
+            left = _put(least, functions[len(tried) :], given)  # of what others learned meanwhile
             for at in range(0, len(left), _AT_ONCE):
                 some = {name: column[left[at : at + _AT_ONCE]] for name, column in given.items()}
                 least[left[at : at + _AT_ONCE]] = self._by_numpy(some, rows, words)
-            if len(functions) < _MOST_COMPILED:
+            if len(left) and len(functions) < _MOST_COMPILED:
                 self.slow.append({name: column[left] for name, column in given.items()})
                 self.came += len(left)
                 if self.came >= _COMPILED:
@@ -147,6 +147,13 @@ class LeastTimes:
             except NoProgramError:
                 continue
         return found
+
+
+def _put(least: Array, functions: Sequence[PairFunction], given: Mapping[str, Array]) -> Array:
+    """Put in what functions give of launches; return those that none tells all of."""
+    for function in functions:
+        function.put(least, given)
+    return np.flatnonzero(~np.isfinite(least.min(axis=1)))  # or there is none of all choices
 
 
 def _bounds_of(
