@@ -131,12 +131,9 @@ def _in_order(ranges: Array) -> Array:
         return ranges
     found = np.zeros(ranges.shape, dtype=np.int64)
     used = 0
-    if in_order:
-        for place in range(len(ranges)):
-            used = _add(found, used, 0, ranges[place, 0], ranges[place, 1])
-    else:
-        for place in np.argsort(ranges[:, 0], kind="mergesort"):
-            used = _add(found, used, 0, ranges[place, 0], ranges[place, 1])
+    order = np.arange(len(ranges)) if in_order else np.argsort(ranges[:, 0], kind="mergesort")
+    for place in order:
+        used = _add(found, used, 0, ranges[place, 0], ranges[place, 1])
     return found[:used]
 
 
