@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -70,7 +72,8 @@ def record_launches(
         left, usual = _parted(left, _batches(kernel, left), usual)
     while True:
         try:
-            return _record(kernel, left, evaluated, read, general)
+            with _without_collection():
+                return _record(kernel, left, evaluated, read, general)
         except DisagreementError as parted:
             left, usual = _parted(left, np.resize(parted.labels, len(left)), usual)
 
@@ -97,6 +100,18 @@ def _parted(
     same = labels == kept
     alike = [row for row, held in zip(launches, same, strict=True) if held]
     return alike, int(same[:usual].sum())
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep Python from looking for garbage among tens of thousands of nodes again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _record(

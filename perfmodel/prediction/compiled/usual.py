@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -60,8 +59,9 @@ def parting(program: Program, columns: Sequence[Array]) -> Program:
     `columns` are the inputs of some of these. Such a guard takes a quarter of a program's
     operations at most: a program on launches that it does not hold for takes all of them.
     """
-    most = len([*in_order(program.ends)]) // _PART
-    guards = [g for g in program.guards if len([*islice(in_order([g.value]), most + 1)]) <= most]
+    sizes = _counts(program)
+    most = len(sizes) // _PART
+    guards = [guard for guard in program.guards if sizes[guard.value] <= most]
     with np.errstate(all="ignore"):
         of = array_function(Program(program.inputs, (), (), tuple(g.value for g in guards)))
         _, values = of(*columns)
@@ -76,6 +76,17 @@ def parting(program: Program, columns: Sequence[Array]) -> Program:
         left &= ~failed[place]
         chosen.append(guards[place])
     return Program(program.inputs, tuple(chosen), (), ())
+
+
+def _counts(program: Program) -> dict[Scalar, int]:
+    """Return how many scalars each one takes, itself among them."""
+    made_of: dict[Scalar, int] = {}  # sets of their places, as the bits of a number
+    for place, scalar in enumerate(in_order(program.ends)):
+        found = 1 << place
+        for source in sources(scalar):
+            found |= made_of[source]
+        made_of[scalar] = found
+    return {scalar: found.bit_count() for scalar, found in made_of.items()}
 
 
 def _small(program: Program, most: int, of_call: int = 1) -> dict[Scalar, int]:
