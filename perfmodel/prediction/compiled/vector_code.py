@@ -33,7 +33,10 @@ from perfmodel.prediction.compiled.writer import in_order, sources
 _DTYPES: Final[Mapping[Kind, Any]] = {"b": np.bool_, "i": np.int64, "f": np.float64}
 LONGEST: Final = 128
 """Operations in one basic block: LLVM's selection of instructions takes longer for long ones."""
-
+_LARGE: Final = 1 << 13
+_OFTEN: Final = 1 << 22
+"""Operations from which on LLVM compiles a program quickly at first: in a fifth of the time, code
+that takes a third longer. And launches after which it has paid to compile it well."""
 _PAGE: Final = 4096
 _CACHE_LINE: Final = 64
 """Bytes [B]."""
@@ -101,10 +104,12 @@ class VectorFunction:
             call.operands[0].function.check_rows()
         last = max(self.stages.values(), default=0)
         work = [[s for s in order if self.stages[s] == stage] for stage in range(last + 1)]
-        texts = [_loop(f"stage{i}", some, self.columns) for i, some in enumerate(work)]
-        names = [f"stage{i}" for i in range(len(texts))]
-        self.engine, self.loops = machine_code("\n".join(texts), names, _LOOP)
-        self.kept = threading.local()
+        self.text = "\n".join(_loop(f"stage{i}", s, self.columns) for i, s in enumerate(work))
+        self.names = [f"stage{i}" for i in range(len(work))]
+        self.quick, self.came = len(order) > _LARGE, 0
+        engine, self.loops = machine_code(self.text, self.names, _LOOP, self.quick)
+        self.engines = [engine]
+        self.kept, self.compiling = threading.local(), threading.Lock()
 
     def _passed_on(self, order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, None]:
         """Return the scalars that need a column: what a later stage, a call or the end takes."""
@@ -130,6 +135,9 @@ class VectorFunction:
         self, inputs: Sequence[Array], calls: Sequence[Scalar], outputs: Sequence[Any]
     ) -> tuple[Array, tuple[Any, ...]]:
         size = len(inputs[0])
+        self.came += size
+        if self.quick and self.came >= _OFTEN:
+            self._compile_well()
         columns, pointers = self._space(size)
         named = dict(zip(self.program.inputs, inputs, strict=True))
         for scalar, place in self.columns.items():
@@ -143,6 +151,14 @@ class VectorFunction:
         return self._value(self.held, columns, size), tuple(
             self._value(output, columns, size) for output in outputs
         )
+
+    def _compile_well(self) -> None:
+        """Compile the loops once more; those that others are in stay until they are done."""
+        with self.compiling:
+            if self.quick:
+                engine, self.loops = machine_code(self.text, self.names, _LOOP)
+                self.engines.append(engine)
+                self.quick = False
 
     def _call(self, call: Scalar, columns: Sequence[Array], size: int) -> None:
         made = call.operands[0]
@@ -241,11 +257,13 @@ def pointer(place: int) -> str:
     )
 
 
-def machine_code(text: str, names: Sequence[str], kind: Any) -> tuple[Any, list[Any]]:
+def machine_code(
+    text: str, names: Sequence[str], kind: Any, quick: bool = False
+) -> tuple[Any, list[Any]]:
     """Return an engine that holds machine code, and its functions, all of one type of ctypes.
 
-    Raises `NoProgramError` if the text is not of this LLVM's language: before its version 15, it
-    has other pointers.
+    Code that is made quickly gives the same and takes longer. Raises `NoProgramError` if the text
+    is not of this LLVM's language: before its version 15, it has other pointers.
     """
     from llvmlite import binding
 
@@ -257,7 +275,9 @@ def machine_code(text: str, names: Sequence[str], kind: Any) -> tuple[Any, list[
         raise NoProgramError(str(error)) from error
     module.verify()
     machine = binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=2
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=0 if quick else 2,
     )
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()

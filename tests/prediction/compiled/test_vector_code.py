@@ -164,6 +164,24 @@ def test_fewer_launches_after_more() -> None:
         assert found.tolist() == (2 * numbers).tolist()
 
 
+def test_large_programs_are_compiled_well_after_many_launches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # property: code that is made quickly gives the same to the last bit
+    monkeypatch.setattr(vector_code, "_LARGE", 0)
+    monkeypatch.setattr(vector_code, "_OFTEN", 100)
+    root = scalars.apply("sqrt", scalars.apply("divide", *INPUTS["f"]))
+    run = made(scalars.apply("add", root, scalars.apply("log", INPUTS["f"][0])))
+    a, b = np.random.default_rng(6).integers(1, 1000, (2, 60))
+    quickly = run(a, b)[1][0].copy()
+    assert run.quick
+    well = run(a, b)[1][0]
+    assert not run.quick
+    np.testing.assert_array_equal(well, quickly)
+    monkeypatch.setattr(vector_code, "_LARGE", 1 << 20)
+    assert not made(root).quick
+
+
 def test_calls_that_the_first_output_does_not_need_are_left_out() -> None:
     # by hand: one function is needed by a guard, one by the first output, one by the second
     called, numbers = [], []
