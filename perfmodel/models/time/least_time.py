@@ -41,8 +41,13 @@ _SPREAD: Final = 4.0
 """Bytes of the sectors that requests ask for over those that they want, at most."""
 
 
-def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -> Array:
-    """Return a time that launches whose blocks copy ahead are predicted to take at least [s]."""
+def least_times(
+    instance: Instance, device: Device, timing: Timing, cold: bool
+) -> tuple[Array, Array]:
+    """Return times that launches whose blocks copy ahead are predicted to take at least [s].
+
+    The second is closer; the first, never more than it, is told by what takes longest of a step.
+    """
     instructions = instructions_of_loops(instance)
     device = under_load(device, instructions)
     tiles = tiles_of(instance, device)
@@ -56,25 +61,27 @@ def least_time(instance: Instance, device: Device, timing: Timing, cold: bool) -
     late = (moved.loaded > 0) & (moved.once > COLD_SHARE(device) * moved.given)
     touch = np.where(late, cold_start_of(tiles.tiles, device), 0.0)
     waits = waits_time(instance, tiles, work, lambda: _latency(moved, touch, device))
-    steps = together(
-        OVERLAP(device),
+    parts = {
         **_memory(moved, tiles, device),
-        work=work,
-        between=np.maximum(every - first, 0.0),
-        waits=np.zeros_like(work) if waits is None else waits,
-    )
+        "work": work,
+        "between": np.maximum(every - first, 0.0),
+        "waits": np.zeros_like(work) if waits is None else waits,
+    }
     ramp = RAMP_TIME(
         fetch=code_fetch(device, tiles.tiles),
         block=np.where(late, device.dram_latency, min(device.dram_latency, device.l2_latency)),
         touch=touch,
     )
     floor = launch_floor(device, timing, cold, works=bool(instance.kernel.accesses))
-    parts = parts_time(instance, device)
-    time = TILED_TIME(
-        **{"launch": floor, "ramp": ramp, "first": first, "steps": steps},
-        parts=0.0 if parts is None else parts,
+    added = parts_time(instance, device)
+    bound, least = (
+        TILED_TIME(
+            **{"launch": floor, "ramp": ramp, "first": first, "steps": steps},
+            parts=0.0 if added is None else added,
+        )
+        for steps in (largest(*parts.values()), together(OVERLAP(device), **parts))
     )
-    return np.asanyarray(time)
+    return np.asanyarray(bound), np.asanyarray(least)
 
 
 @record

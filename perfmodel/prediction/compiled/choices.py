@@ -67,7 +67,7 @@ _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
 """Factors by which their sizes differ."""
-_BESIDE: Final = 1 << 17
+_BESIDE: Final = 1 << 15
 """Launches with choices that are timed together: others may be beside them."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
@@ -75,7 +75,7 @@ _WORTH: Final = 1 << 16
 """Times that a program has to give for making it to take less time than the models."""
 _FEW: Final = 0.01
 """Share of many launches that is left to the models."""
-COMPILED: Final = 1 << 17
+COMPILED: Final = 1 << 15
 """Launches that a program was run on from which on it is compiled: NumPy took as long by then."""
 _NARROWED: Final = 1 << 16
 """The same from which on a program is made anew for launches like those that came, which takes a
@@ -188,7 +188,9 @@ class Choices:
 
         def work(some: Array) -> Likely:
             part = slice(some[0], some[-1] + 1)
-            times = self.least.take({n: c[part] for n, c in given.items()}, self.rows, self.words)
+            columns = {name: column[part] for name, column in given.items()}
+            limit = (None, _NEAR) if most is None else (most[part], np.inf)
+            times = self.least.take(columns, self.rows, self.words, *limit)
             if most is None:
                 looked_at[part] = times.min(axis=1) * _NEAR
             found = Likely.of(times, looked_at[part], None if least is None else least[part])

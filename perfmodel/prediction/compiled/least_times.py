@@ -6,6 +6,7 @@ for launches like these, for which the program is shorter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +18,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.hardware import Device
 from perfmodel.kernels import Kernel, bind
-from perfmodel.models.time.least_time import least_time
+from perfmodel.models.time.least_time import least_times
 from perfmodel.prediction.compiled.array_code import ArrayFunction
 from perfmodel.prediction.compiled.array_functions import NoProgramError
 from perfmodel.prediction.compiled.lowering import Program
@@ -46,7 +47,10 @@ _SURELY: Final = 1 - 1e-9
 
 @record
 class _Bounds:
-    """Outputs of a program: whether a library has a choice, and what it takes at least [s]."""
+    """Outputs of a program: whether a library has a choice, and what it takes at least [s].
+
+    Between them a lower bound of that, in less time.
+    """
 
     rest: int = 0
 
@@ -71,11 +75,18 @@ class LeastTimes:
         return cls(Programs(kernel, names, partial(_read, device=device, cold=cold), 1))
 
     def take(
-        self, given: Mapping[str, Array], rows: Mapping[str, Array], words: Mapping[str, str]
+        self,
+        given: Mapping[str, Array],
+        rows: Mapping[str, Array],
+        words: Mapping[str, str],
+        most: Array | None = None,
+        near: float = math.inf,
     ) -> Array:
         """Return what choices take at least [s], (launches, choices): infinity if there is none.
 
         `given` are columns of whole numbers, `rows` those of the choices, `words` of all launches.
+        What is more than `most` of a launch [s], or than `near` times the least of its choices, may
+        be a lower bound that is more than this too.
 
         Raises `NoProgramError` if no program tells.
         """
@@ -83,11 +94,12 @@ class LeastTimes:
         least = np.full((size, choices), np.nan)
         functions = self.compiled.setdefault(tuple(rows), [])
         tried = tuple(functions)
-        left = _put(least, tried, given)
+        left = _put(least, tried, given, most, near)
         if not len(left):
             return least
         with self.learning:
-            left = _put(least, functions[len(tried) :], given)  # of what others learned meanwhile
+            # Of what others learned meanwhile:
+            left = _put(least, functions[len(tried) :], given, most, near)
             for at in range(0, len(left), _AT_ONCE):
                 some = {name: column[left[at : at + _AT_ONCE]] for name, column in given.items()}
                 least[left[at : at + _AT_ONCE]] = self._by_numpy(some, rows, words)
@@ -140,19 +152,27 @@ class LeastTimes:
         slow = {name: np.concatenate([part[name] for part in self.slow]) for name in self.slow[0]}
         self.slow.clear()
         self.came = 0
+        some = {name: column[:_COMPILED] for name, column in slow.items()}
         found = []
         for form in self.programs.known:
             try:
                 found.append(PairFunction(_bounds_of(form.program, slow, rows), rows))
             except NoProgramError:
                 continue
-        return found
+            found[-1].put_in_order(some)
+        return sorted(found, key=lambda function: len(function.columns))  # few tell of the others
 
 
-def _put(least: Array, functions: Sequence[PairFunction], given: Mapping[str, Array]) -> Array:
+def _put(
+    least: Array,
+    functions: Sequence[PairFunction],
+    given: Mapping[str, Array],
+    most: Array | None,
+    near: float,
+) -> Array:
     """Put in what functions give of launches; return those that none tells all of."""
     for function in functions:
-        function.put(least, given)
+        function.put(least, given, most, near)
     return np.flatnonzero(~np.isfinite(least.min(axis=1)))  # or there is none of all choices
 
 
@@ -163,10 +183,10 @@ def _bounds_of(
     truths = [s for s, side in sides(program, rows).items() if side == LAUNCH and s.kind == "b"]
     ranges = {name: (int(values.min()), int(values.max())) for name, values in rows.items()}
     found = of_launches(program, launches, ranges, truths)
-    there, least = found.outputs
+    there, *least = found.outputs
     do = Scalars()
-    sure = do.where(there, do.apply("multiply", least, _SURELY), np.inf)
-    return by_reciprocals(Program(found.inputs, found.guards, found.products, (sure,)))
+    sure = tuple(do.where(there, do.apply("multiply", each, _SURELY), np.inf) for each in least)
+    return by_reciprocals(Program(found.inputs, found.guards, found.products, sure))
 
 
 def _of_unknown(
@@ -184,12 +204,12 @@ def _of_unknown(
     with np.errstate(all="ignore"):
         held, outputs = function(*inputs)
     held = np.broadcast_to(held, shape).ravel()
-    there, least = (np.broadcast_to(output, shape).ravel()[held] for output in outputs)
+    there, _, least = (np.broadcast_to(output, shape).ravel()[held] for output in outputs)
     return held, there != 0, least
 
 
 def _read(instance: Any, device: Device, cold: bool) -> tuple[_Bounds, tuple[Any, ...]]:
     """Return whether a library has some launches, and what they take at least."""
     # What the profiler sees: a library does not know how it will be timed.
-    least = least_time(instance, device, "profiler", cold)
-    return _Bounds(), (offered(instance, device), least)
+    least = least_times(instance, device, "profiler", cold)
+    return _Bounds(), (offered(instance, device), *least)

@@ -1,11 +1,13 @@
 """A program as machine code for all pairs of launches and choices, one number of each pair.
 
-What only the launch or only the choice decides is worked out once for it, before the pairs are.
+What only the launch or only the choice decides is worked out once for it, before the pairs are. A
+bound of the number, where a program gives one, tells of most choices that others are less.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -23,20 +25,29 @@ from perfmodel.prediction.compiled.vector_code import (
     pointer,
     vector_function,
 )
-from perfmodel.prediction.compiled.vector_operators import LANES, VectorOperators
+from perfmodel.prediction.compiled.vector_operators import LANES, TYPES, VectorOperators, splat
 from perfmodel.prediction.compiled.writer import in_order, sources
 
 _TOGETHER: Final = 1 << 10
 """Launches whose pairs are worked on together: others may be beside them."""
-_LOOPS: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-"""Loops over so many launches and choices, of columns at these places."""
+_BESIDE: Final = 2
+"""Vectors of choices that are worked on at a time: a processor waits less for results of one."""
+_LOOPS: Final = ctypes.CFUNCTYPE(
+    None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
+)
+"""Loops over so many launches and choices, of columns at these places, and a factor."""
+_FAR: Final = 10.0
+"""Factor of the least from which on choices are all as far from it."""
+_VECTOR, _MASK = TYPES["f"], TYPES["b"]
 
 
 class PairFunction:
-    """Gives the one output of a program, a float, for pairs of launches and some choices."""
+    """Gives a program's last output, a float, for pairs of launches and some choices."""
 
     def __init__(self, program: Program, choices: Mapping[str, Array]) -> None:
         """Compile a program, in which the inputs of these names are the choices', and run those.
+
+        The first output, where there are two, is never more than the last.
 
         Raises `NoProgramError` if LLVM is not there, or something in the program has no
         instruction.
@@ -44,10 +55,13 @@ class PairFunction:
         decided = sides(program, choices)
         parts = {side: part_of(program, decided, side) for side in (LAUNCH, CHOICE, PAIR)}
         scalars = Scalars()
-        value = scalars.cast(program.outputs[0], "f")
-        end = scalars.where(held_by(parts[PAIR]), value, np.nan)
-        order = [s for s in in_order([end]) if decided.setdefault(s, PAIR) == PAIR]
-        if end not in order:
+        held = held_by(parts[PAIR])
+        bound, end = (
+            scalars.where(held, scalars.cast(program.outputs[place], "f"), np.nan)
+            for place in (0, -1)
+        )
+        order = [s for s in in_order([bound, end]) if decided.setdefault(s, PAIR) == PAIR]
+        if end not in order or bound not in order:
             raise NoProgramError("a number that no pair decides")
         taken = dict.fromkeys(s for scalar in order for s in sources(scalar))
         self.passed = {side: [s for s in taken if decided[s] == side] for side in (LAUNCH, CHOICE)}
@@ -61,21 +75,39 @@ class PairFunction:
             )
             for side, some in self.passed.items()
         }
-        text = _nested(order, self.passed[LAUNCH], self.passed[CHOICE], end)
+        text = _nested(order, self.passed[LAUNCH], self.passed[CHOICE], (bound, end))
         self.engine, (self.loops,) = machine_code(text, ["pairs"], _LOOPS)
         held, numbers = self._once(CHOICE, choices)
         self.columns = np.flatnonzero(held)
-        self.width = -(-len(self.columns) // LANES) * LANES
-        self.of_choices = [np.resize(number[held], self.width) for number in numbers]
+        self.of_choices = [number[held] for number in numbers]
 
-    def put(self, found: Array, launches: Mapping[str, Array]) -> None:
+    def put_in_order(self, launches: Mapping[str, Array]) -> None:
+        """Have the choices first whose numbers are low for launches like some."""
+        size = len(next(iter(launches.values())))
+        found = np.full((size, 1 + max(self.columns, default=0)), np.nan)
+        self.put(found, launches)
+        known = found[:, self.columns]
+        known = known[np.isfinite(known).any(axis=1)]
+        over = np.minimum(known / np.nanmin(known, axis=1, keepdims=True), _FAR)
+        order = np.argsort(np.nansum(over, axis=0), kind="stable")
+        self.columns = self.columns[order]
+        self.of_choices = [number[order] for number in self.of_choices]
+
+    def put(
+        self,
+        found: Array,
+        launches: Mapping[str, Array],
+        most: Array | None = None,
+        near: float = math.inf,
+    ) -> None:
         """Put the numbers of pairs that are NaN into an array of (launches, choices).
 
-        Those of which the program does not hold stay NaN.
+        Those of which the program does not hold stay NaN. Of choices whose number is more than
+        `most` of a launch, or than `near` times the least of its choices, it may be the bound.
         """
         from perfmodel.prediction.compiled import pair_loop
 
-        columns, width = self.columns, self.width
+        columns = self.columns
         rows = pair_loop.rows_left(found, columns)
         if not len(rows):
             return
@@ -84,13 +116,17 @@ class PairFunction:
         if not len(rows):
             return
         numbers = [np.ascontiguousarray(number[held]) for number in of_launches]
-
+        limits = np.full(len(rows), np.inf) if most is None else most[rows]
+        if near < np.inf:
+            limits = np.minimum(limits, near * pair_loop.least_known(found, rows))
+        width = -(-len(columns) // (_BESIDE * LANES)) * _BESIDE * LANES
+        of_choices = [np.resize(number, width) for number in self.of_choices]
         for at in range(0, len(rows), _TOGETHER):
             some = rows[at : at + _TOGETHER]
-            own = [number[at:] for number in numbers]
-            own += [*self.of_choices, np.empty((len(some), width))]
+            own = [number[at:] for number in (limits, *numbers)]
+            own += [*of_choices, np.empty((len(some), width))]
             places = (ctypes.c_void_p * len(own))(*(each.ctypes.data for each in own))
-            self.loops(len(some), width, places)
+            self.loops(len(some), width, places, near)
             pair_loop.put(found, some, columns, own[-1])
 
     def _once(self, side: int, columns: Mapping[str, Array]) -> tuple[Array, list[Array]]:
@@ -100,41 +136,60 @@ class PairFunction:
 
 
 def _nested(
-    order: Sequence[Scalar], launches: Sequence[Scalar], choices: Sequence[Scalar], end: Scalar
+    order: Sequence[Scalar],
+    launches: Sequence[Scalar],
+    choices: Sequence[Scalar],
+    ends: tuple[Scalar, Scalar],
 ) -> str:
     """Return the text of loops over launches and, in vectors, over choices of each.
 
-    The columns are those of `launches`, of `choices`, and that of `end`, of all pairs.
+    The columns are that of the limits, those of `launches` and of `choices`, and that of all pairs.
+    `ends` are a bound and the number, which is worked out where a bound is within the limit.
     """
     code = VectorOperators()
-    for column, scalar in enumerate(launches):
+    for column, scalar in enumerate(launches, 1):
         code.spread(scalar, column)
-    spread, code.lines = "\n ".join(code.lines), []
-    for column, scalar in enumerate(choices, len(launches)):
-        code.load(scalar, column)
-    for count, scalar in enumerate(order, 1):
-        code.work_out(scalar)
-        if count % LONGEST == 0:
-            code.next_block()
-    last = len(launches) + len(choices)
-    code.store(end, last + 1)
+    spread = "\n ".join(code.lines)
+    code.lines.clear()
+    last = 1 + len(launches) + len(choices)
+    codes = [code, *(code.beside(f"%at{i}", f"w{i}_") for i in range(1, _BESIDE))]
+    for each in codes:
+        for column, scalar in enumerate(choices, 1 + len(launches)):
+            each.load(scalar, column)
+    of_bound = dict.fromkeys(in_order([ends[0]]))
+    _work_out(codes, [scalar for scalar in order if scalar in of_bound], ends[0], last + 1)
+    asked = _within([each.named(ends[0]) for each in codes])
+    code.lines += [*asked, "br i1 %some, label %within, label %tail", "within:"]
+    skipped, code.block = code.block, "within"
+    _work_out(codes, [scalar for scalar in order if scalar not in of_bound], ends[1], last + 1)
+    lines, lower = _lower([each.named(ends[1]) for each in codes])
+    code.lines += [*lines, "br label %tail"]
     pointers, body = "\n ".join(map(pointer, range(last + 1))), "\n ".join(code.lines)
-    return f"""define void @pairs(i64 %launches, i64 %size, ptr %columns) {{
+    places = "\n ".join(f"%at{i} = add i64 %at, {i * LANES}" for i in range(1, _BESIDE))
+    return f"""define void @pairs(i64 %launches, i64 %size, ptr %columns, double %factor) {{
 entry:
  {pointers}
+ {_every("nears", "%factor")}
  br label %launch
 launch:
  %row = phi i64 [0, %entry], [%following, %end]
  %first = mul i64 %row, %size
  %column{last + 1} = getelementptr double, ptr %column{last}, i64 %first
+ %where = getelementptr double, ptr %column0, i64 %row
+ %given = load double, ptr %where, align 8
+ {_every("begun", "%given")}
  {spread}
  br label %head
 head:
- %at = phi i64 [0, %launch], [%next, %{code.block}]
+ %at = phi i64 [0, %launch], [%next, %tail]
+ %limit = phi {_VECTOR} [%begun, %launch], [%following_limit, %tail]
+ {places}
  br label %block0
 block0:
  {body}
- %next = add i64 %at, {LANES}
+tail:
+ %following_limit = phi {_VECTOR} [%limit, %{skipped}], [{lower}, %{code.block}]
+ %next = add i64 %at, {_BESIDE * LANES}
  %more = icmp slt i64 %next, %size
  br i1 %more, label %head, label %end
 end:
@@ -144,3 +199,60 @@ end:
 done:
  ret void
 }}"""
+
+
+def _work_out(
+    codes: Sequence[VectorOperators], order: Sequence[Scalar], end: Scalar, column: int
+) -> None:
+    """Write lines that work scalars out, of one vector beside the others, and store the end."""
+    for count, scalar in enumerate(order, 1):
+        for code in codes:
+            code.work_out(scalar)
+        if count % (LONGEST // len(codes)) == 0:
+            codes[0].next_block()
+    for code in codes:
+        code.store(end, column)
+
+
+def _every(name: str, number: str) -> str:
+    """Return the lines that make a vector of one number."""
+    return (
+        f"%first_{name} = insertelement {_VECTOR} undef, double {number}, i32 0\n "
+        f"%{name} = shufflevector {_VECTOR} %first_{name}, {_VECTOR} undef, "
+        f"<{LANES} x i32> zeroinitializer"
+    )
+
+
+def _within(bounds: Sequence[str]) -> list[str]:
+    """Return the lines that ask whether any of some bounds is within the limit."""
+    lines, any_ = [], splat(False)
+    for i, bound in enumerate(bounds):
+        lines.append(f"%less{i} = fcmp ole {_VECTOR} {bound}, %limit")
+        lines.append(f"%any{i} = or {_MASK} {any_}, %less{i}")
+        any_ = f"%any{i}"
+    lines.append(f"%bits = bitcast {_MASK} {any_} to i{LANES}")
+    return [*lines, f"%some = icmp ne i{LANES} %bits, 0"]
+
+
+def _lower(numbers: Sequence[str]) -> tuple[list[str], str]:
+    """Return the lines that lower the limit to near the least of some numbers, and its name."""
+    lines, limit = [], "%limit"
+
+    def least(other: str, place: str) -> None:
+        nonlocal limit
+        lines.append(f"%lower{place} = fcmp olt {_VECTOR} {other}, {limit}")
+        chosen = f"{_MASK} %lower{place}, {_VECTOR} {other}, {_VECTOR} {limit}"
+        limit = f"%least{place}"
+        lines.append(f"{limit} = select {chosen}")
+
+    for i, number in enumerate(numbers):
+        lines.append(f"%near{i} = fmul {_VECTOR} {number}, %nears")
+        least(f"%near{i}", f"{i}")
+    apart = LANES // 2
+    while apart:
+        lanes = ", ".join(f"i32 {(lane + apart) % LANES}" for lane in range(LANES))
+        both = f"{_VECTOR} {limit}, {_VECTOR} undef, <{LANES} x i32> <{lanes}>"
+        lines.append(f"%turned{apart} = shufflevector {both}")
+        least(f"%turned{apart}", f"_{apart}")
+        apart //= 2
+    return lines, limit

@@ -21,6 +21,17 @@ def rows_left(found: Array, columns: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
+def least_known(found: Array, rows: Array) -> Array:
+    """Return the least number of each of some rows that is not NaN: infinity if none is."""
+    least = np.full(len(rows), np.inf)
+    for at, row in enumerate(rows):
+        for number in found[row]:
+            if number < least[at]:
+                least[at] = number
+    return least
+
+
+@njit(cache=True, nogil=True)
 def put(found: Array, rows: Array, columns: Array, numbers: Array) -> None:
     """Put numbers of (rows, columns) where an array has NaN at these."""
     for at, row in enumerate(rows):

@@ -89,26 +89,40 @@ def by_logarithm(scalar: Scalar) -> bool:
 
 
 class VectorOperators:
-    """Lines that work out scalars, each of those before it."""
+    """Lines that work out scalars, each of those before it.
 
-    def __init__(self) -> None:
+    Of the launches or choices from one `at` a place on; the names of lines begin with a `letter`.
+    """
+
+    def __init__(self, at: str = "%at", letter: str = "v") -> None:
         self.lines: list[str] = []
         self.block = "block0"
+        self.at, self.letter = at, letter
         self._names: dict[tuple[Scalar, Kind], str] = {}
         self._count = 0
 
-    def next_block(self) -> None:
+    def beside(self, at: str, letter: str) -> VectorOperators:
+        """Return what writes lines among these, of other choices, and knows the same so far."""
+        found = VectorOperators(at, letter)
+        found.lines, found._names = self.lines, dict(self._names)
+        return found
+
+    def next_block(self, name: str = "") -> None:
         """Begin a basic block."""
         self._count += 1
-        block = f"block{self._count}"
+        block = name or f"block{self._count}"
         self.lines += [f"br label %{block}", f"{block}:"]
         self.block = block
+
+    def named(self, scalar: Scalar) -> str:
+        """Return the name of a scalar that was worked out."""
+        return self._names[scalar, scalar.kind]
 
     def load(self, scalar: Scalar, column: int) -> None:
         """Take a scalar from its column."""
         stored = _BYTES if scalar.kind == "b" else TYPES[scalar.kind]
         element = "i8" if scalar.kind == "b" else _ELEMENTS[scalar.kind]
-        place = self._line(f"getelementptr {element}, ptr %column{column}, i64 %at")
+        place = self._line(f"getelementptr {element}, ptr %column{column}, i64 {self.at}")
         found = self._line(f"load {stored}, ptr {place}, align 1")
         if scalar.kind == "b":
             found = self._line(f"trunc {_BYTES} {found} to {TYPES['b']}")
@@ -135,7 +149,7 @@ class VectorOperators:
             value, stored = self._line(f"zext {TYPES['b']} {value} to {_BYTES}"), _BYTES
         else:
             element = _ELEMENTS[scalar.kind]
-        place = self._line(f"getelementptr {element}, ptr %column{column}, i64 %at")
+        place = self._line(f"getelementptr {element}, ptr %column{column}, i64 {self.at}")
         self.lines.append(f"store {stored} {value}, ptr {place}, align 1")
 
     def work_out(self, scalar: Scalar) -> None:
@@ -299,8 +313,9 @@ class VectorOperators:
     def _line(self, text: str) -> str:
         """Write an instruction, and return the name of its result."""
         self._count += 1
-        self.lines.append(f"%v{self._count} = {text}")
-        return f"%v{self._count}"
+        name = f"%{self.letter}{self._count}"
+        self.lines.append(f"{name} = {text}")
+        return name
 
 
 def splat(value: bool | int | float) -> str:

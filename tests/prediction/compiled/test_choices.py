@@ -9,9 +9,10 @@ from perfmodel.expressions import evaluate
 from perfmodel.kernels import bind, find_kernel
 from perfmodel.kernels.expansion import expanded
 from perfmodel.kernels.parameter_values import parameter_values
-from perfmodel.models.time.least_time import least_time
+from perfmodel.models.time.least_time import least_times
 from perfmodel.prediction import conditions, menu
-from perfmodel.prediction.compiled import choices, least_times
+from perfmodel.prediction.compiled import choices
+from perfmodel.prediction.compiled import least_times as of_least_times
 from perfmodel.prediction.compiled.forms import forms_of
 from perfmodel.prediction.compiled.layouts import read_numbers
 from perfmodel.prediction.compiled.programs import Programs
@@ -114,7 +115,7 @@ def test_machine_code_and_numpy_choose_alike(
 ) -> None:
     # independent: the models time every tile; programs of 300 times and more go by arrays
     monkeypatch.setattr(choices, "COMPILED", compiled)
-    monkeypatch.setattr(least_times, "_COMPILED", compiled)
+    monkeypatch.setattr(of_least_times, "_COMPILED", compiled)
     given, under = sizes(9, 300, 64), Conditions(load_device("h100-sxm"), "profiler", "cold")
     found = picked(PRODUCT, given, under, compiled=True)
     some = {name: column[::30] for name, column in given.items()}
@@ -182,7 +183,9 @@ def test_no_tile_takes_less_than_it_must(
     every = {name: column[there] for name, column in every.items()}
     with by_the_models():
         times = predict_many(PRODUCT, device=gpu, cache="cold" if cold else "warm", **every).time_s
-    least = least_time(bind(PRODUCT, every), gpu, "profiler", cold)
+    bound, least = least_times(bind(PRODUCT, every), gpu, "profiler", cold)
+    assert np.all(bound <= least)
+    assert np.median(bound / least) > 0.8
     assert np.all(least <= times * (1 + 1e-12))
     # and it tells something: of half of the tiles nearly all that they take
     assert np.median(least / times) > 0.95

@@ -58,6 +58,31 @@ def test_pairs_of_which_a_program_holds(together: int, monkeypatch: pytest.Monke
     np.testing.assert_allclose(found[held], times[held], rtol=1e-14)
 
 
+@pytest.mark.parametrize("near", [1.0, 1.3, np.inf])
+@pytest.mark.parametrize("most", [None, 3.0])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_bounds_of_numbers_over_the_limit(near: float, most: float | None, in_order: bool) -> None:
+    # property: a number within the limit is exact, and what stands for others is over it too
+    number = do.apply("divide", SIZE, do.apply("maximum", TILE, 1))
+    bound = do.apply("floor", number)
+    guard = Guard(do.apply("equal", do.apply("remainder", SIZE, TILE), 5), False)
+    function = function_of(Program(("size", "tile"), (guard,), (), (bound, number)))
+    if in_order:
+        function.put_in_order(SIZES)
+    exact, found = np.full((2, 39, 9), np.nan)
+    function.put(exact, SIZES)
+    limits = np.full(39, np.inf if most is None else most)
+    function.put(found, SIZES, None if most is None else limits, near)
+    limits = np.minimum(limits, near * np.nanmin(exact, axis=1))[:, None]
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    within = exact <= limits
+    np.testing.assert_array_equal(found[within], exact[within])
+    assert np.all((found > limits) | within | np.isnan(exact))
+    assert sorted(function.columns) == [*range(9)]
+    if in_order:  # by hand: what is divided by more is less; from ten times the least on all alike
+        assert TILES["tile"][function.columns[:5]].tolist() == [128, 96, 64, 32, 24]
+
+
 def test_what_is_known_stays() -> None:
     program = Program(("size", "tile"), (), (), (do.apply("divide", SIZE, TILE),))
     function = function_of(program)
