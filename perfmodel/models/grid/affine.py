@@ -1,8 +1,9 @@
 """Strides of an index: how far one step of each thread, block and loop variable moves an address.
 
 An expression is probed at the origin and one step along each variable, for all configurations at
-once, and the resulting plane is checked at corners and scattered points. That accepts whatever is
-affine in fact (``threadIdx.x // 32`` in a block of warps), not only what looks affine.
+once. Where its form does not show that it is affine, the resulting plane is checked at corners and
+scattered points. That accepts whatever is affine in fact (``threadIdx.x & 31`` in a block of
+warps), not only what looks affine.
 """
 
 import itertools
@@ -16,6 +17,7 @@ from perfmodel.arrays import Array
 from perfmodel.expressions import Node, Operation, evaluate, names
 from perfmodel.models.agreement import agreed
 from perfmodel.models.each_launch import each_launch
+from perfmodel.models.grid.affine_form import surely_affine
 from perfmodel.models.grid.geometry import AXES, BlockShape, alike
 from perfmodel.records import record
 
@@ -111,7 +113,9 @@ def plane(node: Node, values: Mapping[str, Any], variables: Sequence[Variable]) 
     at = _at(node, known, _targets(variables), _columns(basis))
     offset = at[0]
     strides = {v.name: alike(at[i + 1] - offset) for i, v in enumerate(variables)}
-    return Plane(offset, strides, _holds(node, known, variables, offset, strides))
+    moving = [(v.target, v.weight, v.extent) for v in variables]
+    affine = surely_affine(node, values, moving) or _holds(node, known, variables, offset, strides)
+    return Plane(offset, strides, affine)
 
 
 def nearly_plane(
