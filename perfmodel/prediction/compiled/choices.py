@@ -234,7 +234,6 @@ class Choices:
         """
         columns = self._columns(likely, some, given)
         inputs = np.stack([columns[name] for name in self.forms.names])
-        self._narrow(inputs[:, :: 1 + inputs.shape[1] // _TRIED])
         times = np.full(inputs.shape[1], np.nan)
         self._fill(times, inputs)
         left = np.isnan(times)
@@ -269,12 +268,14 @@ class Choices:
 
     def _times_of_many(self, inputs: Array) -> Array:
         """Return the times of many launches [s], NaN where no program holds."""
+        self._narrow(inputs)
         forms, known = self.forms, self.forms.of_numbers.known
         stands_for = {each: form for form in known for each in forms.working(form)}
         times = np.full(inputs.shape[1], np.nan)
         screens = len(stands_for) > 1
         programs = [
-            (form, self._function(form), form.asked if screens else None) for form in stands_for
+            (form, self._function(form, inputs.shape[1]), form.asked if screens else None)
+            for form in stands_for
         ]
 
         def work(some: Array) -> list[tuple[Form[Any], Array, Array]]:
@@ -297,23 +298,26 @@ class Choices:
         known.sort(key=lambda form: -forms.held[form])
         return times
 
-    def _function(self, form: Form[Any]) -> ArrayFunction | None:
+    def _function(self, form: Form[Any], size: int) -> ArrayFunction | None:
         """Return a program's function of arrays: compiled, once very many launches have come.
 
-        Not before it was to be made anew, for which they have to come again. It gives the time.
+        With the `size` that come now; not before it was to be made anew. It gives the time.
         """
         known, narrow = self.forms.of_numbers.known, self.forms.narrow
-        compiled = self.forms.came[form] >= COMPILED and (form in narrow or form not in known)
+        many = self.forms.came[form] + size >= COMPILED
+        compiled = many and (form in narrow or form not in known)
         function = form.of_many if compiled else form.made
         return getattr(function, "first", function)
 
     def _narrow(self, inputs: Array) -> None:
-        """Make programs that many launches came to anew, of launches like those that come."""
+        """Make programs that many launches come to anew, of launches like those."""
         came, narrow = self.forms.came, self.forms.narrow
-        if inputs.shape[1] < _OTHERS:  # some few that were left
+        size = inputs.shape[1]
+        if size < _OTHERS:  # some few that were left
             return
+        inputs = inputs[:, :: 1 + size // _TRIED]
         for form in self.forms.of_numbers.known:
-            if came[form] < _NARROWED or form in narrow:
+            if came[form] + size < _NARROWED or form in narrow:
                 continue
             held = np.zeros(inputs.shape[1], dtype=bool)
             for block in blocks([(form, form.made, None)], [*inputs]):
@@ -335,7 +339,9 @@ class Choices:
         programs = self.forms.of_numbers
         if len(programs.known) >= _MOST:
             return False
-        columns = np.concatenate([self._others(columns), columns], axis=1)
+        last = columns.shape[1] - 1
+        some = np.unique(np.linspace(0, last, _TRIED).astype(np.int64))
+        columns = np.concatenate([self._others(columns), columns[:, some]], axis=1)
         return programs.learn_of(self._alike(columns), self.evaluated, general=True)
 
     def _others(self, columns: Array) -> Array:

@@ -88,6 +88,8 @@ class PairFunction:
         self.put(found, launches)
         known = found[:, self.columns]
         known = known[np.isfinite(known).any(axis=1)]
+        if not len(known):
+            return
         over = np.minimum(known / np.nanmin(known, axis=1, keepdims=True), _FAR)
         order = np.argsort(np.nansum(over, axis=0), kind="stable")
         self.columns = self.columns[order]
