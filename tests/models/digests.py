@@ -37,6 +37,8 @@ _TIMES: Final = ("_s", "time", "times", "latency", "interval", "seconds")
 """How names of numbers end that are seconds."""
 _MODELS: Final = "perfmodel.models."
 _UNNOTED: Final = (
+    "affine_form",
+    "linear_form",
     "distinct",
     "residues",
     "recounts",
