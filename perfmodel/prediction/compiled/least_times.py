@@ -171,8 +171,10 @@ def _put(
     near: float,
 ) -> Array:
     """Put in what functions give of launches; return those that none tells all of."""
+    rows = np.arange(len(least))
     for function in functions:
-        function.put(least, given, most, near)
+        if len(rows):
+            rows = function.put(least, given, most, near, rows)
     return np.flatnonzero(~np.isfinite(least.min(axis=1)))  # or there is none of all choices
 
 

@@ -101,18 +101,34 @@ class PairFunction:
         launches: Mapping[str, Array],
         most: Array | None = None,
         near: float = math.inf,
-    ) -> None:
+        rows: Array | None = None,
+    ) -> Array:
         """Put the numbers of pairs that are NaN into an array of (launches, choices).
 
-        Those of which the program does not hold stay NaN. Of choices whose number is more than
-        `most` of a launch, or than `near` times the least of its choices, it may be the bound.
+        Of all launches, or those of some `rows`, of which those are returned that have NaN still:
+        pairs of which no program held yet. Of choices whose number is more than `most` of a launch,
+        or than `near` times the least of its choices, it may be the bound.
         """
         from perfmodel.prediction.compiled import pair_loop
 
-        columns = self.columns
-        rows = pair_loop.rows_left(found, columns)
+        given = np.arange(len(found)) if rows is None else rows
+        self._put(found, launches, most, near, pair_loop.rows_left(found, given, self.columns))
+        return np.asarray(pair_loop.rows_left(found, given, np.arange(found.shape[1])))
+
+    def _put(
+        self,
+        found: Array,
+        launches: Mapping[str, Array],
+        most: Array | None,
+        near: float,
+        rows: Array,
+    ) -> None:
+        """Put numbers into rows that have NaN in columns of these choices."""
+        from perfmodel.prediction.compiled import pair_loop
+
         if not len(rows):
             return
+        columns = self.columns
         held, of_launches = self._once(LAUNCH, {n: c[rows] for n, c in launches.items()})
         rows = rows[held]
         if not len(rows):

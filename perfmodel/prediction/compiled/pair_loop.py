@@ -9,15 +9,15 @@ from perfmodel.arrays import Array
 
 
 @njit(cache=True, nogil=True)
-def rows_left(found: Array, columns: Array) -> Array:
-    """Return the rows of an array that have NaN in any of some columns."""
-    left = np.zeros(len(found), dtype=np.bool_)
-    for row in range(len(found)):
+def rows_left(found: Array, rows: Array, columns: Array) -> Array:
+    """Return those of some rows of an array that have NaN in any of some columns."""
+    left = np.zeros(len(rows), dtype=np.bool_)
+    for at, row in enumerate(rows):
         for column in columns:
             if np.isnan(found[row, column]):
-                left[row] = True
+                left[at] = True
                 break
-    return np.flatnonzero(left)
+    return rows[left]
 
 
 @njit(cache=True, nogil=True)
