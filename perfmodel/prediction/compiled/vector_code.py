@@ -104,11 +104,11 @@ class VectorFunction:
             call.operands[0].function.check_rows()
         last = max(self.stages.values(), default=0)
         work = [[s for s in order if self.stages[s] == stage] for stage in range(last + 1)]
-        self.text = "\n".join(_loop(f"stage{i}", s, self.columns) for i, s in enumerate(work))
+        text = "\n".join(_loop(f"stage{i}", some, self.columns) for i, some in enumerate(work))
         self.names = [f"stage{i}" for i in range(len(work))]
         self.quick, self.came = len(order) > _LARGE, 0
-        engine, self.loops = machine_code(self.text, self.names, _LOOP, self.quick)
-        self.engines = [engine]
+        engine, self.loops = machine_code(text, self.names, _LOOP, self.quick)
+        self.engines, self.text = [engine], text if self.quick else ""
         self.kept, self.compiling = threading.local(), threading.Lock()
 
     def _passed_on(self, order: Sequence[Scalar], ends: Sequence[Scalar]) -> dict[Scalar, None]:
@@ -158,7 +158,7 @@ class VectorFunction:
             if self.quick:
                 engine, self.loops = machine_code(self.text, self.names, _LOOP)
                 self.engines.append(engine)
-                self.quick = False
+                self.quick, self.text = False, ""
 
     def _call(self, call: Scalar, columns: Sequence[Array], size: int) -> None:
         made = call.operands[0]

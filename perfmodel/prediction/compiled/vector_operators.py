@@ -107,10 +107,10 @@ class VectorOperators:
         found.lines, found._names = self.lines, dict(self._names)
         return found
 
-    def next_block(self, name: str = "") -> None:
+    def next_block(self) -> None:
         """Begin a basic block."""
         self._count += 1
-        block = name or f"block{self._count}"
+        block = f"block{self._count}"
         self.lines += [f"br label %{block}", f"{block}:"]
         self.block = block
 
