@@ -25,20 +25,17 @@ from perfmodel.prediction.compiled.vector_code import (
     pointer,
     vector_function,
 )
-from perfmodel.prediction.compiled.vector_operators import LANES, TYPES, VectorOperators, splat
+from perfmodel.prediction.compiled.vector_operators import LANES, TYPES, VectorOperators
 from perfmodel.prediction.compiled.writer import in_order, sources
 
 _TOGETHER: Final = 1 << 10
 """Launches whose pairs are worked on together: others may be beside them."""
-_BESIDE: Final = 2
-"""Vectors of choices that are worked on at a time: a processor waits less for results of one."""
-_LOOPS: Final = ctypes.CFUNCTYPE(
-    None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
-)
-"""Loops over so many launches and choices, of columns at these places, and a factor."""
+_UNROLLED: Final = 2
+"""Vectors of choices in an iteration, interleaved: a processor waits less for results of one."""
+_LOOPS: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+"""Loops over so many launches and choices, of columns at these places."""
 _FAR: Final = 10.0
 """Factor of the least from which on choices are all as far from it."""
-_VECTOR, _MASK = TYPES["f"], TYPES["b"]
 
 
 class PairFunction:
@@ -55,9 +52,9 @@ class PairFunction:
         decided = sides(program, choices)
         parts = {side: part_of(program, decided, side) for side in (LAUNCH, CHOICE, PAIR)}
         scalars = Scalars()
-        held = held_by(parts[PAIR])
+        met = held_by(parts[PAIR])
         bound, end = (
-            scalars.where(held, scalars.cast(program.outputs[place], "f"), np.nan)
+            scalars.where(met, scalars.cast(program.outputs[place], "f"), np.nan)
             for place in (0, -1)
         )
         order = [s for s in in_order([bound, end]) if decided.setdefault(s, PAIR) == PAIR]
@@ -78,8 +75,14 @@ class PairFunction:
         text = _nested(order, self.passed[LAUNCH], self.passed[CHOICE], (bound, end))
         self.engine, (self.loops,) = machine_code(text, ["pairs"], _LOOPS)
         held, numbers = self._once(CHOICE, choices)
-        self.columns = np.flatnonzero(held)
-        self.of_choices = [number[held] for number in numbers]
+        self._have(np.flatnonzero(held), [number[held] for number in numbers])
+
+    def _have(self, columns: Array, of_choices: Sequence[Array]) -> None:
+        """Have choices at these columns in this order, and numbers of each, padded to vectors."""
+        self.columns = columns
+        together = _UNROLLED * LANES
+        self.width = -(-len(columns) // together) * together
+        self.of_choices = [np.resize(number, self.width) for number in of_choices]
 
     def put_in_order(self, launches: Mapping[str, Array]) -> None:
         """Have the choices first whose numbers are low for launches like some."""
@@ -92,8 +95,7 @@ class PairFunction:
             return
         over = np.minimum(known / np.nanmin(known, axis=1, keepdims=True), _FAR)
         order = np.argsort(np.nansum(over, axis=0), kind="stable")
-        self.columns = self.columns[order]
-        self.of_choices = [number[order] for number in self.of_choices]
+        self._have(self.columns[order], [number[order] for number in self.of_choices])
 
     def put(
         self,
@@ -137,14 +139,13 @@ class PairFunction:
         limits = np.full(len(rows), np.inf) if most is None else most[rows]
         if near < np.inf:
             limits = np.minimum(limits, near * pair_loop.least_known(found, rows))
-        width = -(-len(columns) // (_BESIDE * LANES)) * _BESIDE * LANES
-        of_choices = [np.resize(number, width) for number in self.of_choices]
+        numbers = [limits, np.full(len(rows), near), *numbers]
         for at in range(0, len(rows), _TOGETHER):
             some = rows[at : at + _TOGETHER]
-            own = [number[at:] for number in (limits, *numbers)]
-            own += [*of_choices, np.empty((len(some), width))]
+            own = [number[at:] for number in numbers]
+            own += [*self.of_choices, np.empty((len(some), self.width))]
             places = (ctypes.c_void_p * len(own))(*(each.ctypes.data for each in own))
-            self.loops(len(some), width, places, near)
+            self.loops(len(some), self.width, places)
             pair_loop.put(found, some, columns, own[-1])
 
     def _once(self, side: int, columns: Mapping[str, Array]) -> tuple[Array, list[Array]]:
@@ -161,53 +162,45 @@ def _nested(
 ) -> str:
     """Return the text of loops over launches and, in vectors, over choices of each.
 
-    The columns are that of the limits, those of `launches` and of `choices`, and that of all pairs.
-    `ends` are a bound and the number, which is worked out where a bound is within the limit.
+    The columns are those of the limit and of how near its choices are looked at, those of
+    `launches` and of `choices`, and that of all pairs. `ends` are a bound and the number, which is
+    worked out where a bound is within the limit; each lane lowers its own.
     """
-    code = VectorOperators()
-    for column, scalar in enumerate(launches, 1):
+    limit, near = (Scalars().made("input", (name,), "f") for name in ("limit", "near"))
+    code, of_launch = VectorOperators(), (limit, near, *launches)
+    for column, scalar in enumerate(of_launch):
         code.spread(scalar, column)
-    spread = "\n ".join(code.lines)
+    given, spread = code.named(limit), "\n ".join(code.lines)
     code.lines.clear()
-    last = 1 + len(launches) + len(choices)
-    codes = [code, *(code.beside(f"%at{i}", f"w{i}_") for i in range(1, _BESIDE))]
+    last = len(of_launch) + len(choices)
+    codes = [code, *(code.unrolled(f"%at{i}", f"w{i}_") for i in range(1, _UNROLLED))]
     for each in codes:
-        for column, scalar in enumerate(choices, 1 + len(launches)):
+        each.rename(limit, "%limit")
+        for column, scalar in enumerate(choices, len(of_launch)):
             each.load(scalar, column)
-    of_bound = dict.fromkeys(in_order([ends[0]]))
-    _work_out(codes, [scalar for scalar in order if scalar in of_bound], ends[0], last + 1)
-    asked = _within([each.named(ends[0]) for each in codes])
-    code.lines += [*asked, "br i1 %some, label %within, label %tail", "within:"]
-    skipped, code.block = code.block, "within"
-    _work_out(codes, [scalar for scalar in order if scalar not in of_bound], ends[1], last + 1)
-    lines, lower = _lower([each.named(ends[1]) for each in codes])
-    code.lines += [*lines, "br label %tail"]
+    skipped, lowered = _work_out(codes, order, ends, (limit, near), last + 1)
     pointers, body = "\n ".join(map(pointer, range(last + 1))), "\n ".join(code.lines)
-    places = "\n ".join(f"%at{i} = add i64 %at, {i * LANES}" for i in range(1, _BESIDE))
-    return f"""define void @pairs(i64 %launches, i64 %size, ptr %columns, double %factor) {{
+    places = "\n ".join(f"%at{i} = add i64 %at, {i * LANES}" for i in range(1, _UNROLLED))
+    return f"""define void @pairs(i64 %launches, i64 %size, ptr %columns) {{
 entry:
  {pointers}
- {_every("nears", "%factor")}
  br label %launch
 launch:
  %row = phi i64 [0, %entry], [%following, %end]
  %first = mul i64 %row, %size
  %column{last + 1} = getelementptr double, ptr %column{last}, i64 %first
- %where = getelementptr double, ptr %column0, i64 %row
- %given = load double, ptr %where, align 8
- {_every("begun", "%given")}
  {spread}
  br label %head
 head:
  %at = phi i64 [0, %launch], [%next, %tail]
- %limit = phi {_VECTOR} [%begun, %launch], [%following_limit, %tail]
+ %limit = phi {TYPES["f"]} [{given}, %launch], [%left, %tail]
  {places}
  br label %block0
 block0:
  {body}
 tail:
- %following_limit = phi {_VECTOR} [%limit, %{skipped}], [{lower}, %{code.block}]
- %next = add i64 %at, {_BESIDE * LANES}
+ %left = phi {TYPES["f"]} [%limit, %{skipped}], [{lowered}, %{code.block}]
+ %next = add i64 %at, {_UNROLLED * LANES}
  %more = icmp slt i64 %next, %size
  br i1 %more, label %head, label %end
 end:
@@ -220,57 +213,46 @@ done:
 
 
 def _work_out(
-    codes: Sequence[VectorOperators], order: Sequence[Scalar], end: Scalar, column: int
-) -> None:
-    """Write lines that work scalars out, of one vector beside the others, and store the end."""
+    codes: Sequence[VectorOperators],
+    order: Sequence[Scalar],
+    ends: tuple[Scalar, Scalar],
+    limits: tuple[Scalar, Scalar],
+    column: int,
+) -> tuple[str, str]:
+    """Write the lines of a bound, of the number where it is within the limit, and of a lower limit.
+
+    Returns the block that ends with the bound, and the name of the lower limit.
+    """
+    bound, end = ends
+    limit, near = limits
+    do = Scalars()
+    within, over = do.apply("less_equal", bound, limit), do.apply("multiply", near, end)
+    lower = do.apply("minimum", over, limit)  # in this order NaN leaves the limit
+    of_bound = dict.fromkeys(in_order([bound]))
+    _interleave(codes, [scalar for scalar in order if scalar in of_bound])
+    for code in codes:
+        code.store(bound, column)
+        code.work_out(within)
+    first = codes[0]
+    some = first.any_of([code.named(within) for code in codes])
+    first.lines += [f"br i1 {some}, label %within, label %tail", "within:"]
+    skipped, first.block = first.block, "within"
+    _interleave(codes, [scalar for scalar in order if scalar not in of_bound])
+    lowered = first.named(limit)
+    for code in codes:
+        code.store(end, column)
+        code.rename(limit, lowered)
+        code.work_out(over)
+        code.work_out(lower)
+        lowered = code.named(lower)
+    first.lines.append("br label %tail")
+    return skipped, lowered
+
+
+def _interleave(codes: Sequence[VectorOperators], order: Sequence[Scalar]) -> None:
+    """Write lines that work scalars out, those of several vectors interleaved."""
     for count, scalar in enumerate(order, 1):
         for code in codes:
             code.work_out(scalar)
         if count % (LONGEST // len(codes)) == 0:
             codes[0].next_block()
-    for code in codes:
-        code.store(end, column)
-
-
-def _every(name: str, number: str) -> str:
-    """Return the lines that make a vector of one number."""
-    return (
-        f"%first_{name} = insertelement {_VECTOR} undef, double {number}, i32 0\n "
-        f"%{name} = shufflevector {_VECTOR} %first_{name}, {_VECTOR} undef, "
-        f"<{LANES} x i32> zeroinitializer"
-    )
-
-
-def _within(bounds: Sequence[str]) -> list[str]:
-    """Return the lines that ask whether any of some bounds is within the limit."""
-    lines, any_ = [], splat(False)
-    for i, bound in enumerate(bounds):
-        lines.append(f"%less{i} = fcmp ole {_VECTOR} {bound}, %limit")
-        lines.append(f"%any{i} = or {_MASK} {any_}, %less{i}")
-        any_ = f"%any{i}"
-    lines.append(f"%bits = bitcast {_MASK} {any_} to i{LANES}")
-    return [*lines, f"%some = icmp ne i{LANES} %bits, 0"]
-
-
-def _lower(numbers: Sequence[str]) -> tuple[list[str], str]:
-    """Return the lines that lower the limit to near the least of some numbers, and its name."""
-    lines, limit = [], "%limit"
-
-    def least(other: str, place: str) -> None:
-        nonlocal limit
-        lines.append(f"%lower{place} = fcmp olt {_VECTOR} {other}, {limit}")
-        chosen = f"{_MASK} %lower{place}, {_VECTOR} {other}, {_VECTOR} {limit}"
-        limit = f"%least{place}"
-        lines.append(f"{limit} = select {chosen}")
-
-    for i, number in enumerate(numbers):
-        lines.append(f"%near{i} = fmul {_VECTOR} {number}, %nears")
-        least(f"%near{i}", f"{i}")
-    apart = LANES // 2
-    while apart:
-        lanes = ", ".join(f"i32 {(lane + apart) % LANES}" for lane in range(LANES))
-        both = f"{_VECTOR} {limit}, {_VECTOR} undef, <{LANES} x i32> <{lanes}>"
-        lines.append(f"%turned{apart} = shufflevector {both}")
-        least(f"%turned{apart}", f"_{apart}")
-        apart //= 2
-    return lines, limit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final
 
 from perfmodel.expressions.mixing import LAST, MIXED_BY, ROUNDS, UPPER
@@ -101,8 +102,8 @@ class VectorOperators:
         self._names: dict[tuple[Scalar, Kind], str] = {}
         self._count = 0
 
-    def beside(self, at: str, letter: str) -> VectorOperators:
-        """Return what writes lines among these, of other choices, and knows the same so far."""
+    def unrolled(self, at: str, letter: str) -> VectorOperators:
+        """Return a writer of lines among these for another vector, which knows the same so far."""
         found = VectorOperators(at, letter)
         found.lines, found._names = self.lines, dict(self._names)
         return found
@@ -117,6 +118,16 @@ class VectorOperators:
     def named(self, scalar: Scalar) -> str:
         """Return the name of a scalar that was worked out."""
         return self._names[scalar, scalar.kind]
+
+    def rename(self, scalar: Scalar, name: str) -> None:
+        """Have a scalar by another name from here on."""
+        self._names[scalar, scalar.kind] = name
+
+    def any_of(self, truths: Sequence[str]) -> str:
+        """Return the name of one truth value: whether any is true in some vectors of them."""
+        found = reduce(lambda a, b: self._operation("or", "b", [a, b]), truths)
+        bits = self._line(f"bitcast {TYPES['b']} {found} to i{LANES}")
+        return self._line(f"icmp ne i{LANES} {bits}, 0")
 
     def load(self, scalar: Scalar, column: int) -> None:
         """Take a scalar from its column."""
