@@ -29,7 +29,7 @@ from perfmodel.prediction.compiled.forms import Forms
 from perfmodel.prediction.compiled.least_times import LeastTimes
 from perfmodel.prediction.compiled.likely import Likely
 from perfmodel.prediction.compiled.many import PARTED, blocks
-from perfmodel.prediction.compiled.programs import Form, run, spread
+from perfmodel.prediction.compiled.programs import Form, evenly, run, spread
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.compiled.usual import of_launches, small_truths
 from perfmodel.prediction.conditions import Conditions
@@ -67,8 +67,8 @@ _OTHERS: Final = 1 << 10
 """Launches of other sizes among which some are sought that a program holds for too."""
 _TIMES: Final = (1, 1, 2, 3, 7)
 """Factors by which their sizes differ."""
-_BESIDE: Final = 1 << 15
-"""Launches with choices that are timed together: others may be beside them."""
+_CHUNK: Final = 1 << 15
+"""Launches with choices that a thread times at a time."""
 _MANY: Final = 256
 """Launches from which on programs work on arrays of them."""
 _WORTH: Final = 1 << 16
@@ -189,8 +189,8 @@ class Choices:
         def work(some: Array) -> Likely:
             part = slice(some[0], some[-1] + 1)
             columns = {name: column[part] for name, column in given.items()}
-            limit = (None, _NEAR) if most is None else (most[part], np.inf)
-            times = self.least.take(columns, self.rows, self.words, *limit)
+            near = _NEAR if most is None else np.inf
+            times = self.least.take(columns, self.rows, self.words, looked_at[part], near)
             if most is None:
                 looked_at[part] = times.min(axis=1) * _NEAR
             found = Likely.of(times, looked_at[part], None if least is None else least[part])
@@ -286,7 +286,7 @@ class Choices:
             return done
 
         asked = defaultdict[Form[Any], list[Array]](list)
-        for form, places, held in chain(*side_by_side(work, np.arange(len(times)), _BESIDE)):
+        for form, places, held in chain(*side_by_side(work, np.arange(len(times)), _CHUNK)):
             forms.came[form] += _CALL + len(held)
             forms.held[stands_for[form]] += int(held.sum())
             asked[form].append(np.stack([places, held]))
@@ -339,9 +339,8 @@ class Choices:
         programs = self.forms.of_numbers
         if len(programs.known) >= _MOST:
             return False
-        last = columns.shape[1] - 1
-        some = np.unique(np.linspace(0, last, _TRIED).astype(np.int64))
-        columns = np.concatenate([self._others(columns), columns[:, some]], axis=1)
+        some = columns[:, evenly(columns.shape[1], _TRIED)]
+        columns = np.concatenate([self._others(columns), some], axis=1)
         return programs.learn_of(self._alike(columns), self.evaluated, general=True)
 
     def _others(self, columns: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.arrays import Array
 from perfmodel.models.launch.handout import load_loop
 from perfmodel.prediction.compiled.array_code import ArrayFunction
-from perfmodel.prediction.compiled.programs import Form, Programs
+from perfmodel.prediction.compiled.programs import Form, Programs, evenly
 from perfmodel.prediction.compiled.recording import Evaluated
 from perfmodel.prediction.launch_numbers import LaunchNumbers
 from perfmodel.records import record
@@ -53,7 +53,7 @@ def prepare(
     """
     load_loop()
     given = len(next(iter(columns.values())))
-    some = np.unique(np.linspace(0, given - 1, _TRIED).astype(np.int64))
+    some = evenly(given, _TRIED)
     tried = {name: column[some] for name, column in columns.items()}
     before, left = -1.0, some
     for made in range(_MOST_MADE + 1):
@@ -69,8 +69,9 @@ def prepare(
             break
         programs.left = 0
         # Of some that have a program too: one that holds for both kinds takes less than two.
-        others = _spread(np.flatnonzero(known), _TOGETHER // 3)
-        without = _spread(left, _TOGETHER - len(others))
+        others = np.flatnonzero(known)
+        others = others[evenly(len(others), _TOGETHER // 3)]
+        without = left[evenly(len(left), _TOGETHER - len(others))]
         places = (*without, *others)
         launches = [{name: int(c[place]) for name, c in tried.items()} for place in places]
         if not programs.learn_of(launches, evaluated, usual=len(without)):
@@ -182,9 +183,3 @@ def _outputs(
     except ValueError:  # a function gave arrays of another shape than of those recorded
         return nothing
     return held & np.isfinite(outputs[0]), outputs
-
-
-def _spread(places: Array, count: int) -> Array:
-    """Return so many of some places at most, spread over all."""
-    some = np.linspace(0, len(places) - 1, min(count, len(places))).astype(int)
-    return np.asarray(places[some])

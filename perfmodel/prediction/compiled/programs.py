@@ -205,6 +205,11 @@ class Programs(Generic[Found]):
         return False
 
 
+def evenly(size: int, count: int) -> Array:
+    """Return the places of so many of some launches at most, evenly from the first to the last."""
+    return np.linspace(0, size - 1, min(count, size)).astype(np.int64)
+
+
 def spread(
     names: Sequence[str], inputs: Sequence[Array], words: Mapping[str, str]
 ) -> list[dict[str, Any]]:
@@ -212,7 +217,7 @@ def spread(
 
     `inputs` are columns of the numbers of these `names`; `words` are the same in all.
     """
-    some = np.unique(np.linspace(0, len(inputs[0]) - 1, _SAMPLE).astype(np.int64))
+    some = evenly(len(inputs[0]), _SAMPLE)
     launches = zip(*(column[some].tolist() for column in inputs), strict=True)
     return [{**dict(zip(names, launch, strict=True)), **words} for launch in launches]
 
