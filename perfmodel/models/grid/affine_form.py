@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.errors import PerfmodelError
 from perfmodel.expressions import Name, Node, Number, Operation, evaluate, names
 from perfmodel.models.derivation import Recorded
-from perfmodel.models.grid.geometry import AXES
+from perfmodel.models.grid.geometry import AXES, alike
 from perfmodel.models.grid.linear_form import LinearForm, divided, either, product, total
 from perfmodel.records import record
 
@@ -69,9 +69,8 @@ def _same_in_all(value: Any) -> int | None:
         return value
     if isinstance(value, Recorded):
         return None
-    array = np.asarray(value)
-    first = array.flat[0]
-    return int(first) if array.size == 1 or np.all(array == first) else None
+    found = alike(np.asarray(value))
+    return int(found.item()) if found.size == 1 else None
 
 
 @lru_cache(maxsize=1024)
