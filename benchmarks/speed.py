@@ -43,6 +43,9 @@ LAUNCHES = [
     *(("gemm", mapping, "N", 4096, 128) for mapping in ("naive", "coalesced", "smem", "warptile")),
 ]
 MANY = 1 << 18
+TILED = 1 << 17
+LATER = 5
+"""Products whose tile is chosen in a call, and the call that is timed after the first."""
 SIZES = {"copy": "bytes", "strided-copy": "n", "atomic-add": "n", "gather": "n"}
 
 
@@ -126,6 +129,19 @@ def many() -> Iterator[tuple[str, ...]]:
         yield what, f"{MANY / wall:,.0f}", f"{MANY / busy:,.0f}", f"{busy / peer:,.0f}"
 
 
+def tiles() -> Iterator[tuple[str, ...]]:
+    """Yield products on tensor cores a second in one call, their tiles chosen: first and later."""
+    random = np.random.default_rng(0)
+    for what, multiple in (("multiples of 8", 8), ("any size", 1)):
+        sizes = {n: multiple * random.integers(1, 8192 // multiple + 1, TILED) for n in "MNK"}
+        rates = []
+        for _ in range(LATER):
+            start = time.perf_counter()
+            predict_many("gemm", mapping="tensor-core", **sizes)
+            rates.append(f"{TILED / (time.perf_counter() - start):,.0f}")
+        yield what, rates[0], rates[-1]
+
+
 def flat() -> Iterator[tuple[str, ...]]:
     """Yield the least and most CPU of one prediction by the models over sizes of 2^10 to 2^40."""
     for name, parameter in SIZES.items():
@@ -195,6 +211,8 @@ def main() -> None:
     headings = "launches", "a second", "a second of CPU", "NumPy's rooflines"
     console.print(f"{MANY:,} in one call", table(*headings, rows=many()))
     console.print("One product on tensor cores, tile chosen", table("", "[ms]", rows=products()))
+    headings = "products", "a second, first call", f"call {LATER}"
+    console.print(f"{TILED:,} on tensor cores in one call", table(*headings, rows=tiles()))
     headings = "launch", "sizes", "least [ms]", "most [ms]"
     console.print("Sizes, by the models", table(*headings, rows=flat()))
 
